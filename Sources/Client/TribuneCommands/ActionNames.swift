@@ -10,10 +10,8 @@ struct ActionNames: Equatable, Sendable {
   let did: String
   let didFailTo: String
   private static let prefixes = ["should", "may", "will", "didFailTo", "did"]
-  /// Leaves room for the longest prefix.
   private static let lengthMax = WireLimits.nameLength - "didFailTo".utf8.count
 
-  /// - Parameter action: a name, or a pattern that ends in a verb.
   init(_ action: String) throws(CommandError) {
     if let verb = Self.action(of: action) {
       throw .usage(
@@ -35,13 +33,13 @@ struct ActionNames: Equatable, Sendable {
     }
   }
 
-  /// True for a name that only value queries can have. The pattern must be valid.
+  /// Only value queries can have this name or pattern, which must be valid.
   static func isValue(_ pattern: String) -> Bool {
     !pattern.hasSuffix("*") && !NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
       && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
   }
 
-  /// Requires that delegates can be asked under a valid name or pattern.
+  /// - Parameter pattern: a valid name or pattern.
   static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false, offeringAction offersAction: Bool = false
   ) throws(CommandError) {
@@ -62,8 +60,7 @@ struct ActionNames: Equatable, Sendable {
     throw .usage("\"\(pattern)\" is \(fault)\(hint)")
   }
 
-  /// Requires that a delegate can be asked under one of these valid names or patterns. The others may be *will* and
-  /// *did* messages of actions.
+  /// Requires a question among these valid names or patterns. The others may be *will* and *did* messages.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {
@@ -79,7 +76,6 @@ struct ActionNames: Equatable, Sendable {
     return try ActionNames(action(of: name) ?? misspelt).should
   }
 
-  /// `window.close` for `window.shouldClose`; nil for other names.
   static func action(of message: String) -> String? {
     guard let prefix = prefixes.first(where: { NameSyntax.hasVerb(behind: $0, in: message.utf8Bytes) })
     else { return nil }

@@ -6,17 +6,17 @@ import Tribune
 /// Tracks, by a connection's events, whether its bus is reachable.
 final class BusPresence: Sendable {
   private struct State {
-    /// When the bus was last found; nil while it is unreachable.
+    /// Nil while the bus is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When all clients are back on a bus that did not know them; nil without such a bus.
+    /// When all clients are back on a bus that did not know them.
     var settledAt: ContinuousClock.Instant?
   }
 
   private let state = Mutex(State())
   private let settling: Duration
 
-  /// - Parameter settling: the time that clients may need to come back to a bus that does not know them. They retry
-  ///   at least once a second.
+  /// - Parameter settling: the time that clients need to come back to a bus that does not know them. They retry at
+  ///   least once a second.
   init(settling: Duration = .seconds(5)) { self.settling = settling }
 
   var isUnreachable: Bool { state.withLock { $0.since == nil } }
@@ -41,11 +41,10 @@ final class BusPresence: Sendable {
     }
   }
 
-  /// Returns when the bus has been reachable for `limit` without a break, or when the task is cancelled.
+  /// Returns when the bus has been reachable for `limit` without a break, or on cancellation.
   func uninterrupted(for limit: Duration) async {
     let start = ContinuousClock.now
     while !Task.isCancelled {
-      // The limit does not run while the bus is unreachable.
       let left = state.withLock { state in
         state.since.map { limit - max($0, start).duration(to: .now) } ?? limit
       }

@@ -2,10 +2,9 @@
 
 /// A verb that is ready to run. Its options and the number of its operands have been checked.
 protocol Command: Sendable {
-  /// The signals that the verb handles through `Context.signals`. Other signals keep their effect.
+  /// Handled through `Context.signals`. Other signals keep their effect.
   var signals: [Int32] { get }
 
-  /// - Throws: when an operand is wrong.
   init(_ invocation: Invocation) throws(CommandError)
 
   /// Returns the exit status.

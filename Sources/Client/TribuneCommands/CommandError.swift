@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Why a command ends early: the message and the exit status.
+/// The message and the exit status of a command that ends early.
 struct CommandError: Error, Equatable, Sendable {
   var message: String
   var status: Int32
@@ -16,13 +16,11 @@ struct CommandError: Error, Equatable, Sendable {
     CommandError(message: message, status: ExitStatus.failure)
   }
 
-  /// The command under this one cannot be started.
   static func cannotStart(_ command: [[UInt8]], _ error: Errno) -> CommandError {
     CommandError(
       message: error.message(starting: command).terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
   }
 
-  /// The command ends without a message.
   static func ended(_ status: Int32) -> CommandError { CommandError(message: "", status: status) }
 }
 
@@ -32,7 +30,6 @@ extension CommandError {
   }
 }
 
-/// Runs `work`; its failure ends the command with this status.
 func orEnd<Answer>(
   with status: Int32 = ExitStatus.failure, _ work: () async throws(TribuneError) -> Answer
 ) async throws(CommandError) -> Answer {
@@ -69,13 +66,12 @@ enum ExitStatus {
   static let abstained: Int32 = 198
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1
-  /// `post --wait`, `get`: the reply is missing, so the acknowledgements or the retained notification are unknown.
+  /// `post --wait`, `get`.
   static let noReply: Int32 = 255
-  /// `guard`: the action was vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
+  /// `guard`. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
   static let guardVetoed: Int32 = 77
   /// `lease`: others had it until the time was over. EX_TEMPFAIL of sysexits(3).
   static let leaseBusy: Int32 = 75
-  /// As in shells: a command exists but cannot be run, or does not exist.
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127
 
@@ -83,6 +79,6 @@ enum ExitStatus {
     error == .noSuchFile ? commandNotFound : cannotRun
   }
 
-  /// The verdict is missing. `ExecCondition=` then fails the unit; it does not skip it.
+  /// `ExecCondition=` then fails the unit; it does not skip it.
   static let noVerdict: Int32 = 255
 }

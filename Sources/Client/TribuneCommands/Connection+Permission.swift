@@ -3,8 +3,6 @@
 import Tribune
 
 extension Connection {
-  /// Asks the policy whether this connection may do something, without doing it.
-  ///
   /// - Parameter action: such as `post`; tribune-policy(5) lists them.
   /// - Throws: `notPermitted`, with the bus's message.
   func requirePermission(to action: String, _ name: String, object: String) async throws(TribuneError) {

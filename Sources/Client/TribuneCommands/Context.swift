@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The input of every verb besides its operands: the global options and the output.
+/// The global options and the output of a verb.
 struct Context: Sendable {
   enum Output: Sendable {
     case table
@@ -20,18 +20,16 @@ struct Context: Sendable {
   let terminal: Terminal
   let signals: SignalWatch
   private let output: Output
-  /// The columns of tables, and the column to sort by.
   private let arrangement: Table.Arrangement
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
-  /// How long to look for a bus that is gone; nil for ever.
+  /// For a bus that is gone; nil for ever.
   var reconnectTimeout: Duration?
-  /// How long to wait for a bus at the start; nil for ever.
+  /// For a bus at the start; nil for ever.
   private let busWait: Duration?
-  /// The failure says why the address is missing.
   let address: Result<Address, TribuneError>
-  /// True if an option chose the bus: a tribunectl under a command would not know it.
+  /// A tribunectl under a command would not know the bus.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -71,7 +69,7 @@ struct Context: Sendable {
     }
   }
 
-  /// The environment with which a tribunectl under a command finds the same bus.
+  /// For a tribunectl under a command.
   var addressVariables: [(name: String, value: String)] {
     guard case .success(let address) = address else { return [] }
     return [("TRIBUNE_ADDRESS", address.description)]
@@ -97,7 +95,6 @@ struct Context: Sendable {
 
   func print(_ value: JSONValue) throws(CommandError) { try write(text(of: value)) }
 
-  /// The value in the format of --output, and a line feed.
   func text(of value: JSONValue) -> String {
     switch output {
     case .table, .json(isPretty: false): value.compact + "\n"
@@ -115,7 +112,7 @@ struct Context: Sendable {
     !writesValues ? text() : self.text(of: value())
   }
 
-  /// Writes the text and a legend, which --no-legend omits; or with --output the values.
+  /// --no-legend omits the legend.
   func list(
     _ values: [JSONValue], text: @autoclosure () throws(CommandError) -> String, legend: String
   ) throws(CommandError) {
@@ -133,7 +130,7 @@ struct Context: Sendable {
       hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
-  /// Writes at once: the reader of a pipe gets each notification as it arrives.
+  /// Unbuffered, for the reader of a pipe.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
@@ -146,7 +143,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Writes a verdict. The exit status follows the verdict, even if standard output cannot be written.
+  /// The exit status follows the verdict, even if standard output cannot be written.
   func show(_ write: () throws(CommandError) -> Void) {
     guard !isQuiet else { return }
     do throws(CommandError) {
@@ -160,7 +157,6 @@ struct Context: Sendable {
     style.apply(to: text, isColoured: terminal.isColoured)
   }
 
-  /// A line of parts, cut to the width of the terminal.
   func line(_ parts: [(text: String, style: Style)]) -> String {
     var left = terminal.columns ?? .max
     var line = ""
@@ -172,10 +168,10 @@ struct Context: Sendable {
     return line
   }
 
-  /// Reports that a staying verb is in place, on standard error and to the service manager.
+  /// Reports on standard error and to the service manager.
   func reportReady(_ line: String, usesBus: Bool = true) {
     if !isQuiet {
-      // A user may have a bus besides the system's, and a registration on one has no effect on the other.
+      // Registrations on the user's bus have no effect on the system's.
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
       terminal.reportLine(line + bus.terminalSafe)
     }
@@ -190,8 +186,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects, and makes the first request that a verb needs. While no bus answers, waits as long as --wait-for-bus
-  /// says.
+  /// Connects, and makes a verb's first request. While no bus answers, waits as long as --wait-for-bus says.
   func waitingForBus<Answer>(
     _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
@@ -205,9 +200,7 @@ struct Context: Sendable {
     }
   }
 
-  /// - Parameters:
-  ///   - limit: nil means the global option.
-  ///   - events: called when the connection is lost and when it is back.
+  /// - Parameter limit: nil means the global option.
   func connect(
     within limit: Duration? = nil, identifyingPosters identifiesPosters: Bool = false,
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
@@ -223,7 +216,7 @@ struct Context: Sendable {
 
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
-  /// - Parameter thing: the kind of message that the verb may have missed, as a singular noun.
+  /// - Parameter thing: the kind of message that may be missed, as a singular noun.
   func connectToStay(
     missing thing: String, identifyingPosters identifiesPosters: Bool = false
   ) async throws(TribuneError) -> Connection {
@@ -237,15 +230,13 @@ struct Context: Sendable {
   }
 
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection. If it looks for
-  /// the bus for ever, it also reports each loss, which would otherwise stay unknown.
+  /// the bus for ever, it also reports each loss.
   ///
   /// - Parameters:
   ///   - limit: nil means the global option.
-  ///   - presence: receives the connection's events.
   ///   - saysLoss: report even with --quiet, unless nothing was missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
   ///     notifications; nil when the bus did not know this connection.
-  ///   - onReturn: called when the connection is back.
   func connectToStay(
     within limit: Duration? = nil, noting presence: BusPresence? = nil,
     identifyingPosters identifiesPosters: Bool = false,
@@ -270,7 +261,6 @@ struct Context: Sendable {
       })
   }
 
-  /// Connects and makes a request that takes only as long as the bus takes to answer.
   func request<Answer: Sendable>(
     _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
   ) async throws(CommandError) -> Answer {

@@ -15,12 +15,11 @@ struct HostEnforcement {
   let says: String
   let isInForce: Bool
   let isTooLate: Bool
-  /// Remaining obstacles to an allowed action.
+  /// To an allowed action.
   let obstacles: [String]
 
-  /// Waits at most `time` until a hold is in force with logind, or until logind allows the overridden action.
-  ///
-  /// Returns nil if the pattern is not about the host, or without an answer.
+  /// Waits until a hold is in force with logind, or until logind allows the overridden action. Returns nil if the
+  /// pattern is not about the host, or without an answer.
   static func ask(
     about pattern: String, after event: Event, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {

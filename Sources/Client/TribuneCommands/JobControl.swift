@@ -4,12 +4,12 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Stops and continues this process for Ctrl-Z and `fg`. It first suspends the connection on the bus, because a
-/// stopped process does not read: notifications are then treated as each observation says, and delay no poster.
+/// Stops and continues this process for Ctrl-Z and `fg`. It first suspends the connection on the bus: a stopped
+/// process does not read, and would delay posters.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
-  /// How long the bus may take to suspend the connection. The process then stops anyway.
+  /// The process then stops anyway.
   private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection
@@ -25,7 +25,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Handles the signals, and returns at the first one of another kind. May be called only once.
+  /// Returns at the first signal of another kind. May be called only once.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }
@@ -39,8 +39,7 @@ actor JobControl {
     }
   }
 
-  /// Follows the signals, which may change while the bus answers: if SIGCONT has arrived by then, the process does
-  /// not stop.
+  /// The signals may change while the bus answers: if SIGCONT has arrived by then, the process does not stop.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {
@@ -67,7 +66,7 @@ actor JobControl {
         )
       }
     } catch {
-      // Reading the connection reports that it has ended.
+      // The reader of the connection reports its end.
       guard error.code == .unreachable else { return }
       context.terminal.report(
         "the bus did not confirm that it has \(isSuspended ? "suspended" : "resumed") this observer: "

@@ -9,7 +9,7 @@ enum LiveWords: String, CaseIterable, Sendable {
 
   private static let countMax = 10_000
 
-  /// Words that need no bus.
+  /// These need no bus.
   var wellKnown: [String] {
     switch self {
     case .names, .objects, .connections: []
@@ -18,7 +18,6 @@ enum LiveWords: String, CaseIterable, Sendable {
     }
   }
 
-  /// Sorted; all are plain.
   func read(from bus: Connection) async throws(TribuneError) -> [String] {
     let words =
       switch self {
@@ -40,7 +39,6 @@ enum LiveWords: String, CaseIterable, Sendable {
     try await bus.delegates().flatMap(\.patterns) + bus.holds().map(\.pattern)
   }
 
-  /// Empty if this user may not list objects.
   private static func declaredObjects(of bus: Connection) async throws(TribuneError) -> [String] {
     do throws(TribuneError) {
       // The bus logs a list that it refuses.
@@ -52,8 +50,8 @@ enum LiveWords: String, CaseIterable, Sendable {
     }
   }
 
-  /// True if every shell takes the word literally, and not as an option. Other users choose names and objects, so a
-  /// word with shell syntax is never offered.
+  /// True if every shell takes the word literally. Other users choose names and objects, so completion must not offer
+  /// shell syntax or options.
   static func isPlain(_ word: String) -> Bool {
     !word.isEmpty && !word.hasPrefix("-")
       && word.utf8.allSatisfy { byte in

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The operands that several verbs have, checked before the verb connects to the bus.
+/// Operands of several verbs, checked before the verb connects to the bus.
 extension Invocation {
   func name(at index: Int) throws(CommandError) -> String { try Self.checkedName(operands[index]) }
 
@@ -38,7 +38,6 @@ extension Invocation {
     }
   }
 
-  /// Empty if not given.
   func object() throws(CommandError) -> String { try Self.oneObject(text(.object) ?? "", of: "--object: ") }
 
   static func oneObject(_ text: String, of option: String) throws(CommandError) -> String {
@@ -78,7 +77,7 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// The operand at `index` as JSON, or with --text a text as a JSON string. For `-`, standard input.
+  /// JSON, or with --text a text as a JSON string. For `-`, standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text in the place of JSON") }
@@ -104,7 +103,6 @@ extension Invocation {
     }
   }
 
-  /// Nil if the text is not UTF-8.
   static func json(ofText bytes: [UInt8]) -> UserInfo? {
     String(validating: bytes, as: UTF8.self).map { UserInfo(JSONValue.string($0).compactBytes) }
   }
@@ -121,7 +119,7 @@ extension Invocation {
     return bytes
   }
 
-  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, like a file in protocols.d.
+  /// At most 1 MiB, like a file in protocols.d. For `-`, standard input.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?
@@ -141,7 +139,6 @@ extension Invocation {
     return bytes
   }
 
-  /// Fits the 32 bits of milliseconds on the wire.
   func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout) }
 
   func waiting() throws(CommandError) -> Waiting? {
@@ -185,7 +182,6 @@ func objectText(_ object: String) -> String {
   object.isEmpty ? "any object" : "object \(object.terminalSafe)"
 }
 
-/// The query of the delegate's command under which this process runs.
 func parentQuery(reportingTo terminal: Terminal) -> UInt64? {
   guard let text = Environment.nonEmptyValue(of: "TRIBUNE_QUERY") else { return nil }
   guard let query = UInt64(text) else {

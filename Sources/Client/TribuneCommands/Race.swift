@@ -14,8 +14,6 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// The result of `work`, unless it takes longer than `limit`.
-///
 /// - Parameter presence: of the bus that the work needs. The limit does not run while the connection looks for the
 ///   bus, and starts again afterwards. If the search fails, the work must end by itself.
 /// - Throws: `unreachable` when the limit is exceeded.
@@ -57,7 +55,7 @@ func tryUntilDone<Answer>(
 }
 
 extension TribuneError {
-  /// No bus was reached, or the bus is shutting down: nothing was refused.
+  /// Nothing was refused.
   var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 
@@ -65,7 +63,6 @@ func sleep(_ duration: Duration) async {
   do {
     try await Task.sleep(for: duration)
   } catch {
-    // Only cancellation ends the sleep early, and the canceller does not wait for it.
     return
   }
 }

@@ -3,8 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Routes the signals of a guard or a hold, and runs its command. A signal before the command's start prevents it.
-/// Later signals are relayed to the command.
+/// Runs the command of a guard or a hold. A signal before its start prevents it; later signals are relayed to it.
 actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
@@ -40,19 +39,18 @@ actor SignalRouter {
 
   private var interrupted: Int32? { early.first?.number }
 
-  /// Relays later signals to the command, and those that came while it was being started.
   private func relay(to command: ChildProcess) {
     self.command = command
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// Runs the command to its end. If an option chose the bus, a tribunectl under the command uses the same one.
+  /// If an option chose the bus, a tribunectl under the command uses the same one.
   ///
   /// - Parameter hold: the command inherits its connection, like a lock of flock(1): if this process is killed, all
-  ///   holds of the connection stand until the command ends. With nil it inherits no connection, because it may have
-  ///   fewer privileges than this process.
-  /// - Returns: how the command ended. After an earlier signal it does not run, and counts as killed by it. A failed
-  ///   start is reported, and counts as an exit with a shell's status.
+  ///   holds of the connection stand until the command ends. With nil it inherits none, because it may have fewer
+  ///   privileges than this process.
+  /// - Returns: after an earlier signal, killed by that signal. A failed start is reported, and counts as an exit
+  ///   with a shell's status.
   nonisolated func run(
     _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
   ) async -> ChildProcess.Termination {
@@ -61,7 +59,6 @@ actor SignalRouter {
     do throws(Errno) {
       if let socket = try hold?.duplicateSocket() {
         child = try Self.start(command, inheriting: socket.rawValue, in: context)
-        // Only the child has the duplicate.
         socket.close()
       } else {
         child = try Self.start(command, inheriting: nil, in: context)

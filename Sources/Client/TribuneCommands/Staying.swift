@@ -4,26 +4,25 @@ import Tribune
 import TribuneSystem
 
 extension SignalWatch {
-  /// The signals that end a staying verb. SIGHUP is one, because a command must not go on after its terminal closes.
+  /// SIGHUP is one, because a command must not go on after its terminal closes.
   static let interrupting = [Signals.interrupt, Signals.terminate, Signals.hangUp]
   /// The signals with which people and service managers end or notify a process.
   static let relayed = interrupting + [Signals.quit, Signals.user1, Signals.user2]
 
-  /// Returns at the first signal. May be called only once.
+  /// May be called only once.
   func interruption() async {
     for await _ in signals { return }
   }
 }
 
-/// Reads a sequence until it ends, until enough elements were read, or until an interruption. Elements that the
-/// sequence already holds are read even after an interruption.
+/// Reads a sequence until it ends, until `count` elements counted, or until an interruption. Elements that the
+/// sequence already holds are read even then.
 ///
 /// - Parameters:
 ///   - interruption: returns when the verb is interrupted.
-///   - count: the number of counted elements to read; nil for no limit.
-///   - limit: the span after which it ends with this error; nil for no limit.
+///   - limit: ends with this error after the span.
 ///   - cancel: ends the sequence after the elements that it holds.
-///   - show: shows an element; true if it counts.
+///   - show: returns true if the element counts.
 /// - Returns: the exit status.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,

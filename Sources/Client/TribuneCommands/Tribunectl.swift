@@ -2,7 +2,6 @@
 
 import TribuneSystem
 
-/// The program: parses the command line, runs the verb, and reports errors.
 package struct Tribunectl: Sendable {
   private let terminal: Terminal
   private let prepared: Result<Prepared, CommandError>
@@ -12,8 +11,8 @@ package struct Tribunectl: Sendable {
     var context: Context
   }
 
-  /// Parses the command line. Must be called while the process has a single thread, because it blocks the verb's
-  /// signals for all threads that start later.
+  /// Must be called while the process has a single thread, because it blocks the verb's signals for all threads that
+  /// start later.
   ///
   /// - Parameter arguments: without the program's name.
   package init(_ arguments: [[UInt8]]) {
@@ -22,7 +21,6 @@ package struct Tribunectl: Sendable {
     prepared = Result { () throws(CommandError) in try Self.prepare(arguments, terminal: terminal) }
   }
 
-  /// Runs the verb; returns the exit status.
   package func run() async -> Int32 {
     do throws(CommandError) {
       let prepared = try prepared.get()
@@ -47,8 +45,7 @@ package struct Tribunectl: Sendable {
     return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
-  /// Clients that rely on a delegate, a lease or an announcement rely on its command, so without the command, the
-  /// verb does not begin.
+  /// Clients rely on the command of a delegate, a lease or an announcement, so without it, the verb does not begin.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

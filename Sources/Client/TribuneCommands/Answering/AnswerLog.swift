@@ -5,13 +5,9 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers and its notifications.
-///
-/// Any asker or poster can cause lines, so userInfo is cut and each user's lines are limited. The delegate answers
-/// even if the output is not read.
+/// Prints a delegate's answers and notifications, cut and limited per user, because any asker or poster causes lines.
 final class AnswerLog: Sendable {
   private struct State {
-    /// Lines omitted since the last printed line.
     var omittedCount = 0
     var limits = LineLimits()
   }
@@ -48,7 +44,7 @@ final class AnswerLog: Sendable {
     }
   }
 
-  /// Prints an answer; nil means that the question was withdrawn.
+  /// - Parameter answer: nil if the question was withdrawn.
   func show(
     _ answer: Answer?, to question: Question, by label: String? = nil,
     since asked: ContinuousClock.Instant = .now
@@ -105,7 +101,6 @@ final class AnswerLog: Sendable {
     output.flush(atMost: Self.flushTime)
   }
 
-  /// Ends the command, because another delegate took its place.
   func replaced(by delegate: DelegateInfo) {
     let participant = delegateText(
       delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
@@ -131,7 +126,7 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why it withdrew the question; the times show whether the answer was late.
+  /// The bus does not say why, but the times show whether the answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// Answers questions with a command. After `retire()`, running commands may finish, but new ones do not start.
+/// Answers questions with a command.
 final class CommandDelegate: Delegate {
   /// A query counts until it ends, because its answer may still be on its way.
   private struct OpenQuery {
@@ -24,7 +24,6 @@ final class CommandDelegate: Delegate {
   }
 
   private let command: [[UInt8]]
-  /// The program that learns how each query ended.
   private let concluding: [UInt8]?
   /// Nil if it is the only delegate.
   private let label: String?
@@ -37,15 +36,14 @@ final class CommandDelegate: Delegate {
     (label, self.runner, self.log) = (nil, runner, log)
   }
 
-  /// A delegate of a file in a folder. The file and its companion may disappear at any time.
+  /// The file and its companion may disappear at any time.
   init(file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog) {
     (command, concluding) = ([file], file + DelegateFile.concludedSuffix)
     (self.label, self.runner, self.log) = (label, runner, log)
   }
 
   func answer(_ question: Question) async -> Answer {
-    // The file may just have gone, before the folder was read again. A file that cannot be examined fails when it
-    // runs.
+    // The file may have gone since the folder was read. A file that cannot be examined fails when it runs.
     let kind = Folder.kind(of: command[0])
     guard label == nil || kind == .program || kind == nil && !Folder.lacks(command[0]) else {
       return .abstain
@@ -58,7 +56,7 @@ final class CommandDelegate: Delegate {
     guard isAsked else { return .abstain }
     let asked = ContinuousClock.now
     let answer = await runner.answer(question, by: command)
-    // The task is cancelled when the question is withdrawn. The answer is discarded then.
+    // Withdrawing the question cancels the task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question, by: label, since: asked)
     return answer
   }
@@ -76,7 +74,6 @@ final class CommandDelegate: Delegate {
   }
 
   func received(_ delivery: Delivery) async {
-    // All delegates of a folder receive the same notifications.
     if label == nil { log.show(delivery) }
   }
 
@@ -84,7 +81,7 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Makes it abstain from new questions. Returns true if no question is open.
+  /// Makes it abstain from new questions; running commands finish. Returns true if no question is open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in
@@ -93,7 +90,7 @@ final class CommandDelegate: Delegate {
     }
   }
 
-  /// Waits until a retired delegate has no open question. Returns false if it was revived first.
+  /// Waits until its last question ends. Returns false if it was revived first.
   @discardableResult
   func idle() async -> Bool {
     await withCheckedContinuation { continuation in

@@ -5,10 +5,8 @@ import TribuneJSON
 import TribuneSystem
 
 extension CommandRunner {
-  /// Runs a command to its end and turns the result into an answer.
-  ///
-  /// The time limit is the bus's: a process under the command can defer over another connection. Cancelling the task
-  /// ends the command.
+  /// The bus alone limits the time: a process under the command can defer over another connection. Cancelling the
+  /// task ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
     // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
@@ -34,7 +32,6 @@ extension CommandRunner {
     }
   }
 
-  /// Runs a program that learns how a query ended, with the variables of the question's command.
   func conclude(
     _ ending: Conclusion.Ending, of user: UInt32, setting variables: [(name: String, value: String?)],
     by program: [UInt8]
@@ -55,7 +52,7 @@ extension CommandRunner {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
     case .exited(ExitStatus.vetoed):
-      // A command that was asked for a value may have written a long output before.
+      // Output before the exit may be long if a value was asked for.
       return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
     case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:

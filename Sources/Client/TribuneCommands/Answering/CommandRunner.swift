@@ -3,54 +3,48 @@
 import Tribune
 import TribuneSystem
 
-/// Runs commands for questions and notifications. `CommandTurns` shares a bounded number of processes among users.
+/// Runs commands for questions and notifications, a bounded number at a time.
 actor CommandRunner {
   enum Run: Equatable, Sendable {
     case ended(ChildProcess.Ending)
     case cannotStart(Errno)
-    /// Not started: the user has this many waiting questions.
     case tooMany(Int)
-    /// Not started: the user's waiting questions have too much userInfo.
     case tooLong
-    /// Not started: the task was cancelled while the question waited.
     case withdrawn
-    /// Not started: the runner has stopped.
     case ending
   }
 
   private struct Waiting {
     var user: UInt32
     var isOwed: Bool
-    /// Resumed with true when the command may start, with false when the question is withdrawn.
+    /// Resumed with false when the question is withdrawn.
     var turn: CheckedContinuation<Bool, Never>
   }
 
   let context: Context
   let valueLength: Int
-  /// The commands that `stop()` ends.
   private var running: [Int32: ChildProcess] = [:]
   private var turns: CommandTurns
   private var waiting: [CommandTurns.Ticket: Waiting] = [:]
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// Passes on the standard error of commands, which never wait for its reader.
+  /// The commands' standard error; they never wait for its reader.
   private var errors: OutputThread?
 
-  /// Bytes of output that become a reason. The bus keeps no more.
+  /// Bytes. The bus keeps no more.
   static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
-  /// Waiting questions of one user.
   private static let waitingMax = 256
-  /// Bytes of userInfo of a user's running commands and waiting questions. A running command has its userInfo twice.
+  /// Bytes of userInfo of a user's running commands and waiting questions. Running commands have it twice.
   private static let byteCountMax = 64 << 20
-  /// Upper bound of `valueLength`, because 64 commands may write a value at the same time.
+  /// In bytes, because 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
-  ///   - valueLength: the bytes that the bus accepts in a value; 0 if the command gives no values.
+  ///   - valueLength: the bus's limit in bytes; 0 if the command gives no values.
   ///   - isPrivileged: true for users who may use all free commands.
   init(
     in context: Context, valueLength: Int = 0,
@@ -67,14 +61,13 @@ actor CommandRunner {
   /// wait.
   ///
   /// - Parameters:
-  ///   - variables: set in the command's environment; nil unsets one.
+  ///   - variables: nil unsets a variable.
   ///   - output: if captured, the end of standard error is captured also, and passed on.
   ///   - isOwed: run it even after the runner has stopped.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
     input: UserInfo, output: ChildProcess.Output, isOwed: Bool = false
   ) async -> Run {
-    // Nothing would wait for the command.
     if hasStopped, !isOwed { return .ending }
     lastTicket += 1
     let ticket = lastTicket
@@ -95,7 +88,6 @@ actor CommandRunner {
   private func turn(of ticket: CommandTurns.Ticket, of user: UInt32, isOwed: Bool) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // A later cancellation finds the question waiting.
         if Task.isCancelled {
           turns.leave(ticket, of: user)
           continuation.resume(returning: false)
@@ -114,7 +106,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Reports a message only once, because every question could cause it.
+  /// Only once, because every question could cause the message.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
@@ -124,7 +116,6 @@ actor CommandRunner {
     _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,
     output: ChildProcess.Output, isOwed: Bool
   ) async -> Run {
-    // The state may have changed while the question waited.
     if hasStopped, !isOwed { return .ending }
     if Task.isCancelled { return .withdrawn }
     let child: ChildProcess
@@ -164,7 +155,6 @@ actor CommandRunner {
     for child in left { _ = await child.ended() }
   }
 
-  /// Waits, at most a second, until the commands' standard error is passed on.
   func flush() { errors?.flush(atMost: .seconds(1)) }
 
   private func environment(setting variables: [(name: String, value: String?)]) -> [[UInt8]] {

@@ -2,22 +2,17 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// Users share the commands by the formula of the bus's accounts: a user may have the number that all other users
-/// leave, divided by the number of users with commands, plus one. So one user never takes all. Every user may have
-/// one while any is left, and privileged users may have all that are left.
-///
-/// A waiting question queues behind its user's others. When a command ends, users with waiting questions take turns.
+/// The formula is that of the bus's accounts: a user may have the commands that other users leave, divided by the
+/// number of users with commands, plus one. So one user never takes all. Every user may have one while any is left,
+/// and privileged users all that are left. Users with waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 
   enum Decision: Equatable, Sendable {
-    /// The command counts until `end`.
     case start
     /// Until `end` or `leave` returns the ticket.
     case wait
-    /// The user has reached the limit of waiting questions.
     case refuse(waiting: Int)
-    /// The user's questions have too much userInfo.
     case refuseLong
   }
 
@@ -39,7 +34,6 @@ struct CommandTurns: Sendable {
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   private var users: [UInt32: User] = [:]
-  /// Users with waiting questions, in the order of their turns.
   private var turns: [UInt32] = []
   private var running = 0
   private var runningUsers = 0
@@ -51,9 +45,7 @@ struct CommandTurns: Sendable {
     (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
-  /// - Parameters:
-  ///   - byteCount: bytes of its userInfo.
-  ///   - isOwed: the question may have to wait, but is never refused.
+  /// - Parameter isOwed: may have to wait, but is never refused.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)
@@ -74,7 +66,6 @@ struct CommandTurns: Sendable {
     return .wait
   }
 
-  /// Ends a command, and returns the questions whose commands start now.
   mutating func end(of uid: UInt32, byteCount: Int) -> [Ticket] {
     guard var user = users[uid], user.running > 0 else {
       preconditionFailure("a command ends of user \(uid), who has none")
@@ -89,7 +80,7 @@ struct CommandTurns: Sendable {
     return started
   }
 
-  /// Removes a waiting question. A started one is not affected.
+  /// Does not affect a started question.
   mutating func leave(_ ticket: Ticket, of uid: UInt32) {
     guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
       return

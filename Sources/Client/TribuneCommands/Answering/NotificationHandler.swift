@@ -4,16 +4,13 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one after the other.
-///
-/// While a command runs, notifications wait in the observation's bounded queue, which reports the ones that it drops.
+/// Runs a command for each notification, one after the other. The others wait in the observation's bounded queue.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
   private let context: Context
-  /// Notifications dropped since the last command was started.
+  /// Since the last command was started.
   private var lost = 0
-  /// True if an unknown number was missed since then.
   private var isInterrupted = false
 
   init(running command: [[UInt8]], in context: Context) {
@@ -22,10 +19,7 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command for a notification, and acknowledges it to a waiting poster. Returns false for other
-  /// deliveries.
-  ///
-  /// - Throws: when the command cannot be started, or when the handler has ended.
+  /// Runs the command, and acknowledges a notification to its waiting poster. Returns false for other deliveries.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):
@@ -45,7 +39,6 @@ actor NotificationHandler {
     let variables = Self.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
     lost = 0
     isInterrupted = false
-    // Only one command runs at a time, so users need no shares.
     let run = await runner.run(
       command, for: ThisProcess.effectiveUser, setting: variables, input: notification.userInfo,
       output: .inherited)
@@ -60,13 +53,11 @@ actor NotificationHandler {
       notification.acknowledgement?.failed(error.message(starting: command))
       throw .cannotStart(command, error)
     case .ending, .withdrawn, .tooMany, .tooLong:
-      // Only one command runs at a time, so the limits are never reached.
       notification.acknowledgement?.failed("the observer is shutting down")
       throw .ended(ExitStatus.success)
     }
   }
 
-  /// Ends the running command and waits for it.
   func end() async { await runner.stop() }
 
   static func variables(

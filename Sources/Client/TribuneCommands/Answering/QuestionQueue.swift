@@ -4,9 +4,8 @@ import Tribune
 
 /// The questions that a person at a terminal answers one by one, without I/O.
 ///
-/// Only the first question is on the screen, and each line answers it alone. When it leaves the queue, the text typed
-/// for it is discarded, because it must never answer the next question. Users take turns: in a round, each has one
-/// question.
+/// Each line answers the first question. When that leaves the queue, the text typed for it is discarded, because it
+/// must never answer the next question. Users take turns, one question each.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
@@ -14,17 +13,17 @@ struct QuestionQueue: Sendable {
     /// Never reused.
     var ticket: Ticket
     var user: UInt32
-    /// The asker and the subject, as lines that each end in a line feed.
+    /// Lines that each end in a line feed.
     var text: String
-    /// The deadline for the answer, on the clock of `now`.
+    /// On the clock of `now`.
     var end: Duration
   }
 
   enum Effect: Equatable, Sendable {
-    /// Write these lines. The cursor is at the start of a line.
+    /// The cursor is at the start of a line.
     case show(String)
     case prompt
-    /// Replace the prompt and the text typed after it with these words. Discard typed input that was not read yet.
+    /// Replace the prompt and the text typed after it. Discard typed input that was not read yet.
     case takeBack(String)
     case answer(Ticket, Answer)
   }
@@ -61,7 +60,6 @@ struct QuestionQueue: Sendable {
     return place == 0 ? [.takeBack(why.rawValue)] + showFirst(at: now) : []
   }
 
-  /// - Parameter line: without its line feed.
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
     guard let first = queue.first?.entry else { return words.isEmpty ? [] : [.show("no question is open\n")] }
@@ -74,7 +72,6 @@ struct QuestionQueue: Sendable {
     return [.answer(first.ticket, answer)] + showFirst(at: now)
   }
 
-  /// Shows a line that is not a question, and repeats the prompt if a question is on the screen.
   func show(_ line: String) -> [Effect] {
     queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
   }
@@ -106,7 +103,6 @@ struct QuestionQueue: Sendable {
 }
 
 extension Duration {
-  /// Rounded to the nearest second; spans below one second stay.
   var roundedToSeconds: Duration {
     self < .seconds(1) ? self : .seconds((self + .milliseconds(500)).components.seconds)
   }

@@ -3,11 +3,10 @@
 import Tribune
 import TribuneSystem
 
-/// Asks the person at the terminal. It performs the effects of a `QuestionQueue`.
+/// Asks the person at the terminal, by a `QuestionQueue`.
 actor TerminalDelegate: Delegate {
-  /// Long enough for a person to read the question.
   static let timeout = Duration.seconds(60)
-  /// Bytes of a line that are kept. The bus cuts longer reasons anyway.
+  /// Bytes. The bus cuts longer reasons anyway.
   private static let lineLength = 8_192
   private static let userInfoLength = 2_000
 
@@ -47,8 +46,7 @@ actor TerminalDelegate: Delegate {
     }
     timer.cancel()
     if let answer { return answer }
-    // Another process may have deferred for this delegate. Only the bus decides that the time is over, so this
-    // delegate must not fail earlier.
+    // Only the bus decides that the time is over, because another process may have deferred for this delegate.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
     return .failed("no answer within \(question.timeout.formatted)")
   }
@@ -88,7 +86,6 @@ actor TerminalDelegate: Delegate {
   private func put(
     _ question: Question, _ ticket: QuestionQueue.Ticket, to answered: CheckedContinuation<Answer?, Never>
   ) {
-    // A later cancellation finds the question in the queue.
     if Task.isCancelled {
       answered.resume(returning: nil)
       return

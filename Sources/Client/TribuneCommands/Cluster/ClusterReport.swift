@@ -8,10 +8,8 @@ struct ClusterReport {
   typealias Row = (host: String, node: JSONNode)
 
   private var told: [(host: String, root: JSONNode)] = []
-  /// Why reports are missing, for people.
   private(set) var problems: [String] = []
 
-  /// - Parameter name: of a value query.
   /// - Throws: if no gateway answers.
   init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, in context: Context
@@ -29,8 +27,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: a host may have several. Its delegate for a configured pattern that matches the name, such
-  ///   as `cluster.**`, has the same label, and abstains.
+  /// - Parameter outcomes: a host may have several: its delegate for a configured pattern such as `cluster.**` has
+  ///   the same label, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {
@@ -49,7 +47,6 @@ struct ClusterReport {
     }
   }
 
-  /// The elements of an array member, of all hosts.
   func rows(_ member: String) -> [Row] {
     told.flatMap { host, root in
       let list = root[member]
@@ -57,14 +54,12 @@ struct ClusterReport {
     }
   }
 
-  /// The number of rows that the hosts omitted.
   func omittedCount(_ member: String) -> Int {
     told.reduce(0) { $0 + ($1.root["\(member)Omitted"]?.integer ?? 0) }
   }
 
   var hostCount: Int { told.count }
 
-  /// Reports the problems; returns the exit status.
   func status(in context: Context) -> Int32 {
     for problem in problems { context.terminal.report(problem) }
     return problems.isEmpty ? ExitStatus.success : ExitStatus.failure
@@ -78,12 +73,11 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// Judged by the label, because other delegates can match the name of a report.
+  /// Other delegates can match the name of a report.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }
 
-  /// The host of the delegate, or its whole label.
   fileprivate var host: String { label.hasPrefix("host:") ? String(label.dropFirst(5)) : label }
 
   fileprivate var problem: String {
@@ -124,7 +118,7 @@ extension Table {
     }
   }
 
-  /// Delegates of several hosts, in the order in which each host asks them.
+  /// In the order in which each host asks them.
   init(delegates: [ClusterReport.Row]) {
     self.init([
       Column(title: "HOST", style: .bold), .number("ORDER"), "DELEGATE", .number("PID", rank: 1),

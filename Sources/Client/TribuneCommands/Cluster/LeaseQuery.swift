@@ -18,7 +18,7 @@ struct LeaseQuery: Sendable {
     userInfo = UserInfo(JSONValue.object(members).compactBytes)
   }
 
-  /// - Throws: if no value arrives, with the status of no verdict. The request may have been carried out.
+  /// - Throws: with the status of no verdict. The request may have been carried out.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
     let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
       try await bounded(by: connection.bus.replyTimeout(for: nil)) {
@@ -53,15 +53,13 @@ struct LeaseQuery: Sendable {
   }
 }
 
-/// tribune-nats's reply about a lease (docs/CLUSTER.md).
+/// docs/CLUSTER.md.
 enum LeaseReply: Equatable, Sendable {
-  /// - Parameter again: true if the host had it before.
   case acquired(again: Bool)
   /// Another host has it, or another command on this host.
   case busy([ListedOwner])
   case released
   case broken(ListedOwner)
-  /// The named host does not have it.
   case absent([ListedOwner])
   case refused(String)
 
@@ -79,10 +77,9 @@ enum LeaseReply: Equatable, Sendable {
   }
 }
 
-/// A host that has a lease, or a client of FleetLock.
 struct ListedOwner: Equatable, Sendable {
   var host: String
-  /// True if its gateway is present; nil for a client of FleetLock.
+  /// Nil for a client of FleetLock.
   var isPresent: Bool?
   /// Seconds since 1970, by that host's clock.
   var since: Int
@@ -90,7 +87,7 @@ struct ListedOwner: Equatable, Sendable {
   var pid: Int
   var uid: Int
   var unit: String
-  /// True if its process still runs; nil if unknown.
+  /// Nil if unknown.
   var isRunning: Bool?
 
   init(_ node: JSONNode) {
@@ -106,7 +103,6 @@ struct ListedOwner: Equatable, Sendable {
 
   var isGhost: Bool { isPresent == false }
 
-  /// True if no process is known to use the lease.
   var isKept: Bool { isPresent == nil || isRunning == false }
 
   private var microseconds: UInt64 {
@@ -150,7 +146,6 @@ extension JSONNode {
 }
 
 extension UserInfo {
-  /// Nil if it is not JSON.
   var jsonRoot: JSONNode? {
     do {
       return try withBytes { bytes throws(JSONText.SyntaxError) in try JSONDocument(bytes).root }

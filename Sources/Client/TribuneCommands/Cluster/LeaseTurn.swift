@@ -9,12 +9,11 @@ import TribuneWire
 struct LeaseTurn: Sendable {
   enum End: Sendable {
     case acquired(again: Bool)
-    /// Others still had it at the end of the time.
     case late([ListedOwner])
     case failed(CommandError)
   }
 
-  /// Changes are announced; asking again finds those missed while a link was down.
+  /// Asking again finds changes whose announcements were missed.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 
@@ -65,7 +64,6 @@ struct LeaseTurn: Sendable {
       for try await _ in news { changes.note() }
       changes.note()
     } catch {
-      // The next question will report the failure.
       changes.note()
     }
   }
@@ -87,7 +85,6 @@ struct LeaseTurn: Sendable {
         default: return .failed(lack("the reply to \(query.name) is none that was asked for"))
         }
       } catch {
-        // The wait continues while the bus exists.
         guard owners != nil, !connection.hasEnded else {
           return .failed(error)
         }

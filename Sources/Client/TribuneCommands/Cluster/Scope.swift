@@ -3,9 +3,8 @@
 import Tribune
 import TribuneWire
 
-/// The addressee of a question, if the caller names one. This host's tribune-nats answers for it.
+/// The addressee of a question. This host's tribune-nats answers for it.
 enum Scope: String, Sendable, CaseIterable {
-  /// This host, whatever the configuration says about the name.
   case host
   case cluster
 

@@ -2,15 +2,13 @@
 
 /// Assigns spread `order` values to sorted keys, so later keys fit between them.
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
-  /// The widest distance between two places.
   static var spacing: Int64 { 1 << 16 }
 
-  /// Sorted by key, which is also the order of the places.
+  /// Sorted by key, and so by place.
   private var places: [(key: Key, order: Int32)] = []
 
   init() {}
 
-  /// Places all keys as far apart as possible, up to `spacing`.
   init(_ keys: some Collection<Key>) {
     let most = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
     precondition(most > 0, "there are more files than positions in a chain")
@@ -26,7 +24,6 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return index < places.count && places[index].key == key ? places[index].order : nil
   }
 
-  /// The index of the first key that does not precede `key`.
   private func index(of key: Key) -> Int {
     var (low, high) = (0, places.count)
     while low < high {
@@ -36,7 +33,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return low
   }
 
-  /// Places a new key. Returns nil, and changes nothing, if its neighbours leave no free value.
+  /// Returns nil, and changes nothing, if its neighbours leave no free value.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

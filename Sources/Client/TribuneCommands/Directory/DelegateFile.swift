@@ -3,11 +3,10 @@
 import TribuneSystem
 import TribuneWire
 
-/// An executable in `DIR/NAME/`: a delegate that responds to NAME.
-///
-/// Files are asked in the byte order of their names, across folders.
+/// An executable in `DIR/NAME/`: a delegate that responds to NAME. The byte order of the files' names is the chain's,
+/// across folders.
 struct DelegateFile: Hashable, Comparable, Sendable {
-  /// The folder's name: a pattern of the names that the delegate responds to.
+  /// The folder's name.
   var pattern: String
   var name: [UInt8]
 
@@ -23,13 +22,12 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   var label: String { String(decoding: name, as: UTF8.self) }
 
-  /// The path relative to DIR, safe for a terminal.
+  /// Relative to DIR.
   var description: String { "\(pattern)/\(label)".terminalSafe }
 
-  /// The suffix of a file's companion, which learns how each query ended.
   static let concludedSuffix = Array(".concluded".utf8)
 
-  /// True for companions, hidden files, editors' backups, and temporary and old files of package tools.
+  /// Companions, hidden files, editors' backups, and temporary and old files of package tools.
   static func isIgnored(_ name: [UInt8]) -> Bool {
     if name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix) { return true }
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
@@ -39,14 +37,13 @@ struct DelegateFile: Hashable, Comparable, Sendable {
   }
 }
 
-/// The usable files of a delegate folder at one moment, and the problems found in it.
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
   /// Paths that exist but could not be examined.
   fileprivate(set) var unseen: [[UInt8]] = []
 
-  /// True if the file may exist where it could not be examined.
+  /// True if the file may exist unexamined.
   func mayHave(_ file: DelegateFile, in root: [UInt8]) -> Bool {
     let path = file.path(in: root)
     return unseen.contains { path == $0 || path.starts(with: $0 + [UInt8(ascii: "/")]) }
@@ -90,7 +87,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // The watch comes first: a file added during the read is either seen or reported as a change.
+      // A file added during the read is then either seen or reported as a change.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)

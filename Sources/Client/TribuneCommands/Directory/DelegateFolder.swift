@@ -4,10 +4,9 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Keeps each executable of a folder attached as a delegate, and follows changes in the folder.
+/// Attaches each executable of a folder as a delegate, and follows changes.
 ///
-/// After each change that the kernel reports, the whole folder is read again. So changes are not missed when they
-/// arrive faster than they are read.
+/// After each change, the whole folder is read again, because changes may arrive faster than they are read.
 actor DelegateFolder {
   struct Terms: Sendable {
     var object: String
@@ -39,7 +38,7 @@ actor DelegateFolder {
   private var places = ChainPlaces<DelegateFile>()
   /// Replaced connections, until their queries have ended.
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
-  /// Problems that have been reported and persist.
+  /// Reported and persisting.
   private var problems: Set<String> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
 
@@ -56,7 +55,6 @@ actor DelegateFolder {
     watch = try FolderWatch()
   }
 
-  /// Attaches the present files, reports problems and then readiness, and follows changes until the connection ends.
   func run() async -> CommandError {
     follow(connection)
     report(await rescan(isFirst: true))
@@ -69,7 +67,6 @@ actor DelegateFolder {
     }
     defer { changes.cancel() }
     for await end in ends { return end }
-    // The task was cancelled, so the result is unused.
     return .ended(ExitStatus.success)
   }
 
@@ -87,7 +84,6 @@ actor DelegateFolder {
       switch interests[change.watch] {
       case .all: true
       case .names(let names): change.name.isEmpty || names.contains(change.name)
-      // The folder is no longer watched.
       case nil: false
       }
     }
@@ -111,7 +107,7 @@ actor DelegateFolder {
       // Folders below the root were not visited.
       interests.merge(before) { new, _ in new }
     }
-    // Files that cannot be read or examined may still veto.
+    // Files that cannot be examined may still veto.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     await retire(members.keys.filter { !files.contains($0) }.sorted())
     return contents.problems + (await attach(files, isFirst: isFirst))
@@ -122,8 +118,8 @@ actor DelegateFolder {
     problems = Set(wrong)
   }
 
-  /// Watches each folder on the path to the root for its next component, to notice when the root appears, disappears
-  /// or is replaced.
+  /// Watches each folder on the path to the root for its next component, because the root may appear, disappear or be
+  /// replaced.
   private func watchAncestors() {
     let slash = UInt8(ascii: "/")
     var folder: [UInt8] = root.first == slash ? [slash] : [UInt8(ascii: ".")]
@@ -224,10 +220,8 @@ actor DelegateFolder {
   }
 
   /// Gives all files new places when two neighbours leave no free value. On the same connection, the bus would take
-  /// the same delegate with another order for the existing one, so the new delegates use a new connection. The old
-  /// ones stay until the new ones are attached: every question must find a delegate.
-  ///
-  /// Returns the problems found.
+  /// the same delegate with another order for the existing one, so this needs a new connection. The old delegates
+  /// stay until the new ones are attached: every question must find one.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
@@ -257,7 +251,7 @@ actor DelegateFolder {
     return []
   }
 
-  /// Ends the queries that are open here, and waits until their endings are handled.
+  /// Ends the open queries, and waits until their endings are handled.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }

@@ -2,11 +2,11 @@
 
 import TribuneSystem
 
-/// The part of libsystemd that reads the journal, loaded on demand.
+/// The part of libsystemd that reads the journal, loaded on demand and never unloaded.
 ///
-/// Linking it, with its dependencies, would add 0.4 ms to each start of tribunectl, which is a quarter of the start
-/// time, and ExecCondition= runs `ask`. So this type declares its functions, as <systemd/sd-journal.h> does. The
-/// library's name ends in its ABI number, which has not changed since 2013.
+/// Linking it would add 0.4 ms to each start of tribunectl, which is a quarter of the start time, and ExecCondition=
+/// runs `ask`. The declarations are those of <systemd/sd-journal.h>. The library's name ends in its ABI number, which
+/// has not changed since 2013.
 @safe struct JournalLibrary: Sendable {
   typealias Handle = OpaquePointer
   typealias Enumeration =
@@ -29,8 +29,6 @@ import TribuneSystem
   let nextValue: Enumeration
   let wait: @convention(c) (Handle, UInt64) -> CInt
 
-  /// Loads the library, which stays loaded until the process ends.
-  ///
   /// - Throws: when the host has no libsystemd, or one that lacks a function.
   init() throws(CommandError) {
     do throws(DynamicLibrary.LoadError) {

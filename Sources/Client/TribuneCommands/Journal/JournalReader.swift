@@ -3,7 +3,7 @@
 import TribuneSystem
 
 @safe struct JournalReader: ~Copyable {
-  /// The folders of this host's journals, each with one subfolder per machine.
+  /// Each has one subfolder per machine.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
   /// SD_JOURNAL_LOCAL_ONLY: entries of other hosts are not about this bus.
   private static let localOnly: CInt = 1
@@ -18,11 +18,9 @@ import TribuneSystem
 
   private let library: JournalLibrary
   private let handle: JournalLibrary.Handle
-  /// Existing files that this process may not read.
   let forbidden: [String]
 
-  /// Opens this host's journal, or the files in a directory.
-  ///
+  /// - Parameter directory: nil for this host's journal.
   /// - Throws: when no journal is readable; the message says why.
   init(directory: String? = nil) throws(CommandError) {
     let library = try JournalLibrary()
@@ -65,17 +63,14 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Restricts reading to entries with this field. Several values of one field are alternatives; all fields must
-  /// match.
+  /// Several values of one field are alternatives; all fields must match.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))
   }
 
-  /// Moves before the first entry of that time or later.
   func seek(to time: UInt64) throws(CommandError) { try check(unsafe library.seekTime(handle, time)) }
 
-  /// Moves after the last entry of that time or earlier.
   func seek(before time: UInt64) throws(CommandError) {
     try check(unsafe time == .max ? library.seekTail(handle) : library.seekTime(handle, time))
   }
@@ -88,10 +83,9 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
-  /// Waits until the journal has changed. The first call returns at once, so `next` finds earlier entries.
+  /// The first call returns at once, so `next` finds earlier entries.
   func wait() throws(CommandError) { try check(unsafe library.wait(handle, .max)) }
 
-  /// Distinct values of a field in the whole journal, at most `count`.
   func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
     try check(unsafe library.queryValues(handle, field))
     var values: [String] = []
@@ -129,7 +123,6 @@ import TribuneSystem
     return result
   }
 
-  /// The paths of the visible files in a folder; empty if it cannot be listed.
   private static func contents(of folder: String) -> [String] {
     do throws(Errno) {
       return try Folder.names(in: Array(folder.utf8)).map { String(decoding: $0, as: UTF8.self) }

@@ -11,7 +11,6 @@ struct LoggedVerdict: Sendable {
 
   private let entry: JournalReader.Entry
 
-  /// Nil if the entry has no name or no verdict.
   init?(_ entry: JournalReader.Entry) {
     guard entry["TRIBUNE_NAME"] != nil, entry["TRIBUNE_VERDICT"] != nil else { return nil }
     self.entry = entry
@@ -22,7 +21,7 @@ struct LoggedVerdict: Sendable {
   var isAllowed: Bool { verdict == "allowed" }
   var isVetoed: Bool { verdict == "vetoed" }
   var isOverridden: Bool { entry["TRIBUNE_OVERRIDE"] != nil }
-  /// Microseconds from the question to the verdict.
+  /// Microseconds.
   var elapsed: UInt64? { entry["TRIBUNE_ELAPSED_USEC"].flatMap { UInt64($0) } }
 
   var vetoers: [LoggedVetoer] {
@@ -35,7 +34,6 @@ struct LoggedVerdict: Sendable {
     }
   }
 
-  /// The number of vetoes that the entry does not list.
   var unlistedVetoCount: Int {
     max(Self.vetoesListed, entry["TRIBUNE_VETOES"].flatMap { Int($0) } ?? 0) - Self.vetoesListed
   }
@@ -77,7 +75,6 @@ struct LoggedVerdict: Sendable {
     }
   }
 
-  /// The verdict on one line, which a terminal may cut, then a line for each veto.
   func text(in context: Context) -> String {
     let time = LocalTime(microsecondsSince1970: entry.time)
     var subject = ": " + name.terminalSafe
@@ -103,7 +100,7 @@ struct LoggedVerdict: Sendable {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// The entry's writer, unless it is the system's bus, root or the reader. Other users can write arbitrary entries.
+  /// Nil for the system's bus, root and the reader. Other users can write arbitrary entries.
   var otherWriter: String? {
     if entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }

@@ -4,18 +4,15 @@ import TribuneJSON
 import TribunePolicy
 import TribuneWire
 
-/// The author of a vetoing delegate or hold.
 enum LoggedVetoer: Hashable, Sendable {
-  /// The units for which systemd vouches, as `SYSTEM` or `SYSTEM/USER`.
+  /// `SYSTEM` or `SYSTEM/USER`, for which systemd vouches.
   case unit(String)
-  /// The label outside units, or the process. It is a claim.
+  /// A label outside units, or a process. It is a claim.
   case label(String)
 
   /// Bytes kept. Units and labels are shorter, but any process can write to the journal.
   private static let lengthMax = 600
 
-  /// Nil if the outcome is not a veto.
-  ///
   /// - Parameters:
   ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoes.
   ///   - vetoers: all of TRIBUNE_VETOED_BY=.
@@ -34,7 +31,7 @@ enum LoggedVetoer: Hashable, Sendable {
       ? .label(name.prefix(utf8Length: Self.lengthMax)) : .unit(units.prefix(utf8Length: Self.lengthMax))
   }
 
-  /// True if it is in a unit that the glob matches. For `SYSTEM/USER`, either unit may match.
+  /// For `SYSTEM/USER`, either unit may match.
   func isIn(unit glob: String) -> Bool {
     guard case .unit(let units) = self else { return false }
     return [units[...], units.prefix { $0 != "/" }].contains {

@@ -5,12 +5,10 @@ import TribuneWire
 
 /// A moment in the past, as typed on the command line. Times of day are local.
 enum PastTime {
-  /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today` or `yesterday` (the first moment of the day), a time of
-  /// today (`23:10`, `23:10:05`), a date (`2026-11-20`), or a date and a time with a space between.
+  /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today`, `yesterday`, a time of today (`23:10`, `23:10:05`), a
+  /// date (`2026-11-20`), or a date and a time.
   ///
-  /// - Parameters:
-  ///   - option: the option's spelling, for the message.
-  ///   - now: microseconds since 1970, like the result.
+  /// - Parameter now: microseconds since 1970, like the result.
   static func parse(_ text: String, of option: String, now: UInt64) throws(CommandError) -> UInt64 {
     let words = text.split(separator: " ")
     switch words.first {

@@ -4,14 +4,13 @@ import TribuneSystem
 import TribuneWire
 
 struct VerdictFilter: Sendable {
-  /// Nil for any.
   private let pattern: Pattern?
   /// Empty for any.
   private let object: String
   /// Microseconds since 1970.
   let times: ClosedRange<UInt64>
   private let wantsVetoed: Bool
-  /// A glob; nil for any.
+  /// A glob.
   let unit: String?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -37,11 +36,10 @@ struct VerdictFilter: Sendable {
     return (since ?? 0)...(until ?? .max)
   }
 
-  /// Makes the journal skip other entries, as far as its index can.
+  /// Restricts the journal as far as its index can.
   func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }
-    // The journal has the object in its escaped form.
     if !object.isEmpty { try journal.match("TRIBUNE_OBJECT", object.escaped) }
     if wantsVetoed { try journal.match("TRIBUNE_VERDICT", "vetoed") }
     if let unit, !unit.contains(where: { "*?/".contains($0) }) {
@@ -49,7 +47,7 @@ struct VerdictFilter: Sendable {
     }
   }
 
-  /// The verdict of an entry that passed `restrict`; nil if it does not match.
+  /// - Parameter entry: passed `restrict`.
   func verdict(in entry: JournalReader.Entry) -> LoggedVerdict? {
     guard times.contains(entry.time), let verdict = LoggedVerdict(entry),
       NameSyntax.isName(verdict.name.utf8Bytes), pattern?.matches(verdict.name.utf8Bytes) ?? true

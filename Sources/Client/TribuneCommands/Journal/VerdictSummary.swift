@@ -4,19 +4,17 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Verdicts, counted by name. Its memory is bounded: users choose the names that they ask under, and any process can
-/// write to the journal.
+/// Verdicts, counted by name. Memory is bounded, because any process can write to the journal under any name.
 struct VerdictSummary {
-  /// Names that are counted one by one, separately for the bus and for other writers. Later names share one row.
+  /// Counted separately for the bus and for other writers. Later names share one row.
   static let namesMax = 512
 
   private struct Key: Hashable {
-    /// Nil for all further names.
+    /// Nil for the shared row.
     var name: String?
-    /// See `LoggedVerdict.otherWriter`: entries of others do not spoil the bus's figures.
+    /// See `LoggedVerdict.otherWriter`: other writers must not distort the bus's figures.
     var writer: String?
 
-    /// Replaces a key over the limit.
     var ofOthers: Key { Key(writer: writer == nil ? nil : "other users") }
   }
 
@@ -54,7 +52,6 @@ struct VerdictSummary {
     counts.sorted { Self.rank(of: $0) < Self.rank(of: $1) }
   }
 
-  /// The most vetoed first, then the most asked, and the shared row last.
   private static func rank(of row: (key: Key, value: VerdictCounts)) -> (Int, Int, Int, String, String) {
     let (key, counts) = row
     return (key.name == nil ? 1 : 0, -counts.vetoed, -counts.asked, key.name ?? "", key.writer ?? "")
@@ -87,18 +84,15 @@ struct VerdictSummary {
   }
 }
 
-/// The counts, vetoers and waiting times of one name.
 struct VerdictCounts {
-  /// Vetoers that are counted one by one. Later ones share a count.
+  /// Later vetoers share a count.
   static let vetoersMax = 64
 
   private(set) var asked = 0
   private(set) var allowed = 0
   private(set) var vetoed = 0
-  /// Of the allowed ones.
   private var overridden = 0
   private var vetoers: [LoggedVetoer: Int] = [:]
-  /// Vetoes by vetoers over the limit.
   private(set) var otherVetoes = 0
   private var waits = Durations()
 

@@ -52,7 +52,6 @@ struct BashCompletion {
 
   private func entry(_ key: String, _ value: String) -> String { "    [\(key)]='\(value)'" }
 
-  /// An option that needs a value is followed by =.
   private func offers(of rows: [OptionSyntax]) -> String {
     rows.flatMap { row in
       row.spellings.map { row.takesWord && $0.hasPrefix("--") ? "\($0)=" : $0 }

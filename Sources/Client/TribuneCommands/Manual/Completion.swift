@@ -2,7 +2,6 @@
 
 import TribunePolicy
 
-/// The words that a shell can offer at a place on the command line.
 enum Completion: Equatable, Sendable {
   case nothing
   case words([String])
@@ -10,9 +9,7 @@ enum Completion: Equatable, Sendable {
   case verbs
   case files
   case folders
-  /// Words from the bus.
   case live(LiveWords)
-  /// A command with its own arguments.
   case command
 
   fileprivate init(placeholder: Substring) {
@@ -69,7 +66,6 @@ extension VerbSyntax {
 }
 
 extension CommandTable {
-  /// Every option once, even if several verbs have it.
   static var distinctOptions: [OptionSyntax] {
     (globals + verbs.flatMap(\.options)).reduce(into: []) { rows, row in
       if !rows.contains(where: { $0.option == row.option }) { rows.append(row) }

@@ -2,13 +2,10 @@
 
 /// Parts of tribunectl(1) and shell completions, generated from the option table at build time.
 package enum Manual {
-  /// Every verb with its operands and its options, as man(7) lines.
   package static var verbs: [String] { CommandTable.verbs.flatMap(text(of:)) }
 
-  /// The options of every verb, as man(7) lines.
   package static var options: [String] { CommandTable.globals.flatMap(item) }
 
-  /// Nil for an unknown shell.
   static func completion(for shell: String) -> String? {
     switch shell {
     case "bash": BashCompletion().text

@@ -2,7 +2,7 @@
 
 /// Formats text for the macros of man(7).
 package enum Roff {
-  /// Escapes requests and escapes of roff. Option names become bold.
+  /// Escapes text, and makes option names bold.
   package static func text(_ text: String) -> String {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     return protectingStart(words.map { word(String($0)) }.joined(separator: " "))
@@ -12,7 +12,6 @@ package enum Roff {
 
   package static func bold(_ text: String) -> String { "\\fB\(plain(text))\\fR" }
 
-  /// A list item: its terms and the paragraphs beside them.
   package static func item(_ terms: [String], _ paragraphs: [String]) -> [String] {
     guard let first = terms.first else { return [] }
     var lines = [".TP", first] + terms.dropFirst().flatMap { [".TQ", $0] }
@@ -22,7 +21,6 @@ package enum Roff {
     return lines
   }
 
-  /// A paragraph, or an example, which keeps its lines.
   static func paragraph(_ text: String) -> [String] {
     let lines = text.split(separator: "\n")
     return lines.count > 1 || text.hasPrefix("    ")

@@ -12,8 +12,6 @@ extension AwaitedReply {
   /// Every user can have many observers.
   private static let printedMax = 100
 
-  /// A headline with the number of missing acknowledgements, then a line for each of the first observers. Empty if
-  /// all acknowledged.
   func missingLines(of name: String, object: String) -> [String] {
     if missing.isEmpty { return [] }
     let all = acknowledged + missing.count
@@ -44,7 +42,7 @@ extension AwaitedReply.Missing {
 extension String {
   private static let printedReasonLength = 256
 
-  /// The beginning of a long reason, of which a user can have many.
+  /// Cut, because every user can have many long reasons.
   var printed: String {
     utf8.count > Self.printedReasonLength ? prefix(utf8Length: Self.printedReasonLength) + "…" : self
   }

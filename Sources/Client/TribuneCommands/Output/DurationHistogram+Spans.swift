@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 extension DurationHistogram {
-  /// The median, the 99th percentile and the longest; nil without times.
+  /// The median, the 99th percentile and the longest.
   var spans: [Duration?] { [quantile(0.5), quantile(0.99), quantile(1)] }
 
   var members: [(name: String, value: JSONValue)] {
@@ -13,6 +13,5 @@ extension DurationHistogram {
 }
 
 extension JSONValue {
-  /// Null if unknown.
   static func seconds(ifKnown span: Duration?) -> JSONValue { span.map { .seconds($0) } ?? .null }
 }

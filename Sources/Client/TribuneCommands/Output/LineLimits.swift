@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// Limits each user's printed lines in a second, or in a longer period.
+/// Limits each user's printed lines in a period.
 struct LineLimits {
   private static let linesMax = 20
 

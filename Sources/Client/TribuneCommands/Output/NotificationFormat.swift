@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `observe --format` and `get --format`: a text with placeholders for the parts of a notification.
+/// `observe --format` and `get --format`.
 struct NotificationFormat: Sendable {
   private enum Field: String, CaseIterable {
     case time, name, object, userInfo, sender, pid, uid, process, unit, systemUnit, userUnit
@@ -31,8 +31,6 @@ struct NotificationFormat: Sendable {
     readsMembers = parts.contains { if case .member = $0 { true } else { false } }
   }
 
-  /// Nil if --format was not given.
-  ///
   /// - Parameter others: options that exclude it, besides other output formats.
   static func given(
     in invocation: Invocation, beside others: [Option] = []
@@ -53,9 +51,9 @@ struct NotificationFormat: Sendable {
         + known.map { "{\($0)}" }.joined(separator: ", ") + " and, for a member of JSON, {userInfo.KEY}")
   }
 
-  /// The notification without a line feed. The poster's data is escaped.
+  /// Without a line feed. The poster's data is escaped.
   ///
-  /// - Parameter time: of its arrival, in microseconds since 1970.
+  /// - Parameter time: of arrival, in microseconds since 1970.
   func line(of notification: Notification, at time: UInt64) -> String {
     let root = readsMembers ? notification.userInfo.jsonRoot : nil
     return parts.reduce(into: "") { line, part in

@@ -12,7 +12,6 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicr
 }
 
 extension UserInfo {
-  /// On one line, for people.
   var line: String {
     guard let text else { return "(\(count.counted("byte")) of binary data)" }
     // JSON over several lines would be shown with `\n` in it.
@@ -22,15 +21,12 @@ extension UserInfo {
 
   static let delegateLength = 1024
 
-  /// The line, or the length if it has over `limit` bytes.
   func line(upTo limit: Int) -> String { count > limit ? "(\(count.counted("byte")) of userInfo)" : line }
 
-  /// The JSON member, or `userInfoLength` if it has over `limit` bytes.
   func jsonMember(upTo limit: Int) -> (name: String, value: JSONValue) {
     count > limit ? ("userInfoLength", .unsigned(UInt64(count))) : jsonMember
   }
 
-  /// Null if empty.
   var jsonMember: (name: String, value: JSONValue) { jsonMember(named: "userInfo") }
 
   /// If the userInfo is not JSON, the name gets the suffix `Base64`.
@@ -53,12 +49,12 @@ extension Poster {
       ] + units.members)
   }
 
-  /// `backup.sh[4242]`, as in a system log; empty if neither is known.
+  /// `backup.sh[4242]`, as in a system log.
   fileprivate var name: String { process.terminalSafe + (pid.map { "[\($0)]" } ?? "") }
 }
 
 extension Notification {
-  /// - Parameter time: of arrival, in microseconds since 1970; nil omits it.
+  /// - Parameter time: of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64? = nil) -> JSONValue {
     .object(
       [
@@ -68,8 +64,8 @@ extension Notification {
         + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// `time  :sender process[pid]  name  object  userInfo`. The time is the time of arrival. A retained notification
-  /// is older, and is marked.
+  /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is
+  /// older, and is marked.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
@@ -86,7 +82,6 @@ func lossLine(_ count: Int, of thing: String, in context: Context) -> String {
 }
 
 extension Delivery {
-  /// - Parameter limit: bytes of userInfo, beyond which its length is shown instead.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     switch self {
     case .notification(let notification): notification.line(in: context, userInfoUpTo: limit)

@@ -12,7 +12,6 @@ struct ObjectTree: Sendable {
     var info: ObjectInfo?
     var children: [Node] = []
 
-    /// - Parameter pieces: the rest of its name.
     mutating func insert(_ info: ObjectInfo, _ pieces: ArraySlice<Substring>) {
       guard let piece = pieces.first else {
         self.info = info

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One block of a pcapng file (draft-ietf-opsawg-pcapng), little endian: a type, the block's length, the body padded
-/// to four bytes, and the length again.
+/// One block of a pcapng file (draft-ietf-opsawg-pcapng), little endian: type, length, body padded to four bytes,
+/// length.
 struct PcapngBlock: Sendable {
   /// LINKTYPE_USER0: writer and reader agree privately on the content of a packet.
   static let linkType: UInt16 = 147
-  /// Bytes of a packet that Wireshark reads. It reports a file with a longer packet as broken.
+  /// Bytes. Wireshark reports a file with a longer packet as broken.
   static let capturedMax = 262_144
 
   private(set) var bytes: [UInt8] = []
@@ -19,7 +19,6 @@ struct PcapngBlock: Sendable {
     for (index, byte) in Self.littleEndian(length).enumerated() { bytes[4 + index] = byte }
   }
 
-  /// The first block of a file.
   static func sectionHeader(application: String) -> PcapngBlock {
     PcapngBlock(type: 0x0A0D_0D0A) { block in
       block.append(UInt32(0x1A2B_3C4D))
@@ -31,7 +30,7 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// The source of the following packets. Their times are in microseconds.
+  /// Times are in microseconds.
   static func interface(name: String) -> PcapngBlock {
     PcapngBlock(type: 1) { block in
       block.append(linkType)
@@ -42,11 +41,9 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// A packet, cut to the length that Wireshark reads.
-  ///
   /// - Parameters:
   ///   - time: microseconds since 1970.
-  ///   - dropCount: the number of packets missing before it.
+  ///   - dropCount: packets missing before this one.
   static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil) -> PcapngBlock {
     PcapngBlock(type: 6) { block in
       let captured = packet.prefix(capturedMax)
@@ -69,7 +66,6 @@ struct PcapngBlock: Sendable {
 
   private mutating func append(_ value: some FixedWidthInteger) { bytes += Self.littleEndian(value) }
 
-  /// Pads with zeros to a multiple of four.
   private mutating func append(padding content: some Collection<UInt8>) {
     bytes += content
     bytes += repeatElement(0, count: (4 - content.count % 4) % 4)

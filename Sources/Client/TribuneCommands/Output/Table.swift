@@ -8,7 +8,7 @@ struct Table: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
-    /// Columns with a rank are dropped when space is short, the highest first.
+    /// The highest ranks are dropped first when space is short.
     var rank = 0
 
     static func number(_ title: String, rank: Int = 0) -> Column {
@@ -22,7 +22,6 @@ struct Table: Sendable {
       isNumeric ? width : min(width, max(title.columnCount, Self.cutWidth))
     }
 
-    /// The columns that a cut cell keeps, unless its title is wider.
     private static let cutWidth = 12
   }
 
@@ -38,7 +37,7 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Adds a row with a text for each column. The texts are escaped; an empty one is shown as `-`.
+  /// Escapes the texts; an empty one is shown as `-`.
   ///
   /// - Parameter styles: by column title; override the styles of the columns.
   mutating func append(_ texts: [String], styles: [String: Style] = [:]) {
@@ -63,7 +62,6 @@ struct Table: Sendable {
     }
   }
 
-  /// - Throws: for an unknown column.
   func arranged(by arrangement: Arrangement) throws(CommandError) -> Table {
     var table = self
     if let order = arrangement.order {
@@ -117,8 +115,6 @@ struct Table: Sendable {
     }
   }
 
-  /// Each line has its line feed. Empty without rows.
-  ///
   /// - Parameter limit: the columns of the terminal. Longer texts are cut, and columns of a rank dropped.
   func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
@@ -154,7 +150,6 @@ struct Table: Sendable {
       let place = layout.indices.max(by: { columns[layout[$0].index].rank < columns[layout[$1].index].rank }),
       columns[layout[place].index].rank > 0
     { layout.remove(at: place) }
-    // Cuts the widest columns that can still be cut.
     for place in layout.indices {
       let (index, width) = layout[place]
       layout[place].width = min(width, max(limit, columns[index].leastWidth(of: width)))

@@ -7,13 +7,11 @@ import TribuneWire
 struct Template: Sendable {
   enum Part: Equatable, Sendable {
     case text(String)
-    /// The names between the dots of a placeholder.
     case path([String])
   }
 
   let parts: [Part]
 
-  /// - Throws: for an unpaired brace, and for an empty name in a placeholder.
   init(_ text: String, of option: Option) throws(CommandError) {
     var parts: [Part] = []
     var literal = ""
@@ -39,7 +37,7 @@ struct Template: Sendable {
     self.parts = parts + [.text(literal)]
   }
 
-  /// The filled-in template, without a line feed. A missing member is empty.
+  /// Without a line feed. A missing member is empty.
   func line(of value: JSONValue) -> String {
     parts.map { part in
       switch part {
@@ -51,7 +49,6 @@ struct Template: Sendable {
 }
 
 extension JSONValue {
-  /// A member of an object, or the element of an array with this index.
   fileprivate func member(_ name: String) -> JSONValue? {
     switch whole {
     case .object(let members): members.first { $0.name == name }?.value
@@ -60,7 +57,6 @@ extension JSONValue {
     }
   }
 
-  /// A text, escaped for the terminal; other values as JSON.
   fileprivate var shown: String {
     switch whole {
     case .null: ""
@@ -69,7 +65,7 @@ extension JSONValue {
     }
   }
 
-  /// The value with embedded JSON parsed; JSON beyond the reader's limits stays.
+  /// With embedded JSON parsed; JSON beyond the reader's limits stays.
   fileprivate var whole: JSONValue {
     guard case .text(let text) = self else { return self }
     do throws(JSONText.SyntaxError) {

@@ -7,7 +7,7 @@ import TribuneWire
 struct Terminal: Sendable {
   let isColoured: Bool
   let isTerminal: Bool
-  /// The width of standard output; nil if it is no terminal, or if its width is unknown.
+  /// Nil if standard output is no terminal, or if its width is unknown.
   let columns: Int?
   /// True if lines on standard error can be erased.
   let errorTakesControls: Bool
@@ -27,7 +27,7 @@ struct Terminal: Sendable {
     self.errorTakesControls = errorTakesControls
   }
 
-  /// The rule of no-color.org; also false for terminals without colours.
+  /// The rule of no-color.org.
   static func allowsColours(environment: (String) -> String?) -> Bool {
     if let refusal = environment("NO_COLOR"), !refusal.isEmpty { return false }
     return takesControls(environment: environment)
@@ -38,7 +38,7 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
-  /// Writes to standard error. A failure has no other place to be reported.
+  /// A failure has no other place to be reported.
   func report(_ message: String) { reportLine("tribunectl: \(message)") }
 
   func reportLine(_ line: String) { prompt(line + "\n") }
@@ -63,23 +63,19 @@ enum Style: String, Sendable {
 }
 
 extension String {
-  /// A peer's text on one line, safe for a terminal.
   var terminalSafe: String { escaped }
 
-  /// The text after a colon; empty if the text is.
   var afterColon: String { isEmpty ? "" : ": \(self)" }
 }
 
 extension String {
-  /// Upper bound of the columns: a character that may be wide counts twice. A slightly short line does no harm, but a
-  /// wrapped line could not be erased.
+  /// Upper bound: a character that may be wide counts twice. A slightly short line does no harm, but a wrapped line
+  /// could not be erased.
   var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 
-  /// The text, or the start of it that fits into `columns` with an ellipsis.
   func cut(toColumns columns: Int) -> String {
     if columnCount <= columns { return self }
     var kept = String.UnicodeScalarView()
-    // The last column is for the ellipsis.
     var left = columns - 1
     for scalar in unicodeScalars {
       left -= scalar.columnCount

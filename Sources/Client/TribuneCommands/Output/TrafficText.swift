@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 extension TrafficItem {
-  /// `time  :from → :to  kind  name  object  content  userInfo`, for people.
+  /// `time  :from → :to  kind  name  object  content  userInfo`.
   func line(in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(microsecondsSince1970: time), .faint),
@@ -14,7 +14,7 @@ extension TrafficItem {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// True for a reason or a status, which the content includes already.
+  /// A reason or a status is in the content already.
   private var payloadIsText: Bool {
     switch content {
     case .answer, .deferral, .progress, .refusal: true
@@ -111,7 +111,6 @@ extension Answer {
 }
 
 extension Progress.Stage {
-  /// The word for the stage, or for the outcome if one exists.
   var word: String {
     switch self {
     case .asked: "asked"

@@ -16,8 +16,6 @@ extension Verdict {
     ] + (similarName.isEmpty ? [] : [("similarName", .string(similarName))])
   }
 
-  /// The decision on one line, then a line for each outcome.
-  ///
   /// - Parameter fallback: the asker's decision if no delegate answers.
   func text(
     of name: String, object: String, default fallback: Decision = .allowed, in context: Context
@@ -37,14 +35,14 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// Names the default that vetoes if no delegate answers: the asker's, or else the bus's, which an override does not
-  /// go past.
+  /// The default that vetoes if no delegate answers: the asker's, or else the bus's, which an override does not go
+  /// past.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if only delegates and other hosts object. The end of a failure is not announced, a script cannot announce
-  /// that it would answer otherwise, and another host's change may not be announced here.
+  /// True if only delegates and other hosts object: the end of a failure, a script's change and another host's change
+  /// may all be unannounced.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
@@ -52,8 +50,8 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
   }
 
-  /// The failures, if at least one of them counts as a veto: the query is vetoed, and every other outcome is not a
-  /// veto. The bus does not say which one vetoes, so this is certain only for a single failure.
+  /// The failures, if one of them vetoes: the query is vetoed, and not by another outcome. The bus does not say which
+  /// one vetoes, so this is certain only for a single failure.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)
@@ -72,13 +70,12 @@ extension Outcome {
       + (value.map { [$0.jsonMember(named: "value")] } ?? [])
   }
 
-  /// True if the outcome can prevent an action. For failures, the failure policy decides.
+  /// For failures, the failure policy decides.
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
-  /// True if the delegate's failure policy decides. A missing required delegate, which has no id, is a veto.
+  /// A missing required delegate, which has no id, is a veto.
   fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
 
-  /// True if a gateway answers, for a host of the cluster.
   fileprivate var isOfOtherHost: Bool { process == "tribune-nats" }
 
   private var style: Style {
@@ -103,7 +100,7 @@ extension Outcome {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
-  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`. A long reason is cut.
+  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`, cut.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
     let seconds = age.components.seconds
     let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
@@ -111,7 +108,6 @@ extension Outcome {
     return "\(word) \(participant)\(span)\(consequence)\(reason.printed.terminalSafe.afterColon)"
   }
 
-  /// Padded to the width of the other kinds.
   private var word: String {
     kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
   }
@@ -123,8 +119,7 @@ extension Outcome {
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing required delegate has no id, process or user, so
-/// only its label is returned.
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing required delegate has only its label.
 func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {

@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option that takes one value may be
-/// given once, because no value may be silently ignored.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be given
+/// once, because no value may be silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
     case run(Invocation)
@@ -13,7 +13,7 @@ struct CommandLineParser {
     case version
   }
 
-  /// A mistake in a command line, and the verb whose help to suggest.
+  /// A mistake, and the verb whose help to suggest.
   struct UsageError: Error, Equatable, Sendable {
     var message: String
     var verb: VerbName?
@@ -24,7 +24,6 @@ struct CommandLineParser {
 
   private var given: [(row: OptionSyntax, value: Invocation.Value)] = []
   private var words: [String] = []
-  /// The verb, once it is known.
   private var syntax: VerbSyntax?
   private var command: [[UInt8]]?
 
@@ -63,7 +62,7 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// An option of the verb, or else of any verb: an option before the verb may belong to it.
+  /// An option before the verb may belong to it.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
@@ -130,8 +129,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Takes the word behind an option. A word that looks like an option is not a value: `--override --dry-run` would
-  /// override.
+  /// A word that looks like an option is not a value: `--override --dry-run` would override.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -157,7 +155,7 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    // The verb's choices are unknown until the verb is.
+    // The choices are unknown until the verb is.
     case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
@@ -185,8 +183,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Takes the rest of the line. A dash at its start is an option that came too late, because programs are not named
-  /// like that.
+  /// A dash at the start is an option that came too late, because programs are not named like that.
   private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count
@@ -285,7 +282,6 @@ struct Invocation: Equatable, Sendable {
 
   var verb: VerbName
   var operands: [String] = []
-  /// The command after `--` or `--exec`, as bytes.
   var command: [[UInt8]] = []
   var values: [Option: Value] = [:]
 
@@ -296,10 +292,9 @@ struct Invocation: Equatable, Sendable {
     return text
   }
 
-  /// True for an option with only white space, such as `--why="$REASON"` with an unset variable.
+  /// For example `--why="$REASON"` with an unset variable.
   func isBlank(_ option: Option) -> Bool { text(option)?.allSatisfy(\.isWhitespace) == true }
 
-  /// The given words, repetitions included.
   func words(_ option: Option) -> [String] {
     guard case .words(let words) = values[option] else { return [] }
     return words

@@ -2,8 +2,8 @@
 
 // The table of verbs and options. The parser, the help, tribunectl(1) and the completions read it.
 //
-// A text has a verb with its operands, its summary, examples, paragraphs, and options. Four spaces begin the lines of
-// examples, which are kept. Paragraphs may be wrapped anywhere. Two spaces end an option's argument: capitals are any
+// A text has a verb with its operands, its summary, examples (lines that begin with four spaces and are kept),
+// paragraphs, which may be wrapped anywhere, and options. Two spaces end an option's argument: capitals are any
 // value, `a|b` one of these words, `a,b` a list of them, SPAN a time span. `Option` has the ranges of numbers.
 
 extension CommandTable {

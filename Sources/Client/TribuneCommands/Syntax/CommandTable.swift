@@ -2,26 +2,22 @@
 
 /// The table of verbs and options, parsed from its text.
 ///
-/// An option that several verbs share takes the same kind of argument in each, because it may stand before the verb.
-/// Its summary may differ.
+/// An option of several verbs takes the same kind of argument in each, because it may stand before the verb.
 enum CommandTable {
   private static let parts = HelpParts(text)
 
-  /// The purpose of tribunectl.
   static var summary: String { parts.paragraphs.joined(separator: " ") }
   static var globals: [OptionSyntax] { parts.options }
   static let verbs = VerbName.allCases.map { VerbSyntax($0) }
 
-  /// The first match among the global options and those of all verbs.
   static func anyOption(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     globals.first(where: matches) ?? verbs.flatMap(\.options).first(where: matches)
   }
 }
 
-/// The parts of a text of the table. Each start of tribunectl reads two of them, so they are split by bytes.
+/// The parts of a text of the table. They are split by bytes, because each start of tribunectl reads two of them.
 struct HelpParts {
   private(set) var head: [Substring] = []
-  /// Lines that begin with four spaces; may be empty.
   private(set) var examples = ""
   private(set) var paragraphs: [String] = []
   private(set) var options: [OptionSyntax] = []

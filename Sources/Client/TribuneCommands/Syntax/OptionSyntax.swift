@@ -32,10 +32,9 @@ enum Option: String, Sendable, CaseIterable {
   /// Without dashes; nil if it has only a letter.
   var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }
 
-  /// Its name in messages: `--object`, `-N`.
+  /// `--object`, `-N`.
   var spelling: String { name.map { "--\($0)" } ?? "-\(rawValue)" }
 
-  /// The range of a number; nil for other arguments.
   fileprivate var range: ClosedRange<Int64>? {
     switch self {
     case .count, .delegateID: 1...Int64.max
@@ -51,33 +50,30 @@ enum Option: String, Sendable, CaseIterable {
 
 enum OptionArgument: Equatable, Sendable {
   case none
-  /// Any text. The string is its placeholder in the help.
+  /// The string is its placeholder in the help.
   case text(String)
-  /// A systemd.time(7) span.
+  /// systemd.time(7).
   case span
   /// A span, or `infinity`, which acts as a flag.
   case spanOrInfinity
-  /// An optional span; if given, it follows `=`.
+  /// A span follows `=`.
   case optionalSpan
   case number(ClosedRange<Int64>)
   case choice([String])
-  /// Any of these words, with commas between.
   case list([String])
-  /// A command, which takes the rest of the line.
   case command
 }
 
-/// One row of the option table: an option's spelling, argument and purpose.
 struct OptionSyntax: Sendable {
   let option: Option
   let letter: Character?
   let argument: OptionArgument
-  /// The argument after the spelling: `=parallel|all|order`.
+  /// `=parallel|all|order`.
   let usageOfArgument: String
-  /// For the help: no capital, no full stop.
+  /// No capital, no full stop.
   private(set) var summary: String
 
-  /// - Parameter line: of the table: `-d --delay=SPAN  how often to refresh`.
+  /// - Parameter line: `-d --delay=SPAN  how often to refresh`.
   init(_ line: Substring) {
     let end = line.firstRange(of: "  ") ?? line.endIndex..<line.endIndex
     summary = String(line[end.upperBound...].drop { $0 == " " })
@@ -119,7 +115,7 @@ struct OptionSyntax: Sendable {
     usageOfArgument.hasSuffix("…") && !usageOfArgument.contains(",") && argument != .command
   }
 
-  /// As the help shows it: `--mode=parallel|all|order`.
+  /// `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 }
 
@@ -134,7 +130,6 @@ enum VerbName: String, Sendable, CaseIterable {
   case list, status, get, holds, leases, explain, tree, introspect, log
   case accounts, policy, verify, completion, help, version
 
-  /// The heading above it in the help.
   var group: String {
     switch self {
     case .ask, .guard, .hold, .lease, .query, .delegate, .defer, .post, .declare: "Ask and act"
@@ -144,7 +139,6 @@ enum VerbName: String, Sendable, CaseIterable {
     }
   }
 
-  /// Other tools' words for a verb.
   private static let synonyms: [VerbName: [String]] = [
     .ask: ["check", "can", "may"], .guard: ["run", "exec", "do"],
     .hold: ["inhibit", "lock", "block", "veto"],
@@ -156,7 +150,7 @@ enum VerbName: String, Sendable, CaseIterable {
     .accounts: ["quota", "users"], .completion: ["completions"],
   ]
 
-  /// For the error about an unknown verb: ` (did you mean VERB?)`, or empty.
+  /// ` (did you mean VERB?)`, or empty.
   static func hint(for word: String) -> String {
     if let verb = synonyms.first(where: { $0.value.contains(word.lowercased()) })?.key {
       return " (did you mean \(verb.rawValue)?)"
@@ -167,14 +161,14 @@ enum VerbName: String, Sendable, CaseIterable {
 
 struct VerbSyntax: Sendable {
   let verb: VerbName
-  /// The arguments: `ACTION [JSON] -- CMD…`.
+  /// `ACTION [JSON] -- CMD…`.
   let usage: String
-  /// The operands as the help shows them: `NAME [JSON]`.
+  /// `NAME [JSON]`.
   let operands: String
   let operandCount: ClosedRange<Int>
   let takesCommand: Bool
   let needsCommand: Bool
-  /// One line for the list of verbs: a capital, no full stop.
+  /// A capital, no full stop.
   let summary: String
   /// Command lines, with four spaces before each.
   let examples: String
@@ -200,7 +194,6 @@ struct VerbSyntax: Sendable {
     operandCount = verb == .delegate ? 0...128 : operands.count { $0.first != "[" }...most
   }
 
-  /// Its options, and the global ones that it does not replace.
   var allOptions: [OptionSyntax] {
     options + CommandTable.globals.filter { global in !options.contains { $0.option == global.option } }
   }

@@ -49,7 +49,6 @@ struct DelegateRows {
     }
   }
 
-  /// The longest awaited first, departed ones last.
   private var sorted: [(key: Key, value: Entry)] {
     func rank(_ key: Key, _ entry: Entry) -> (Int, Duration, String, String, UInt32, String) {
       (

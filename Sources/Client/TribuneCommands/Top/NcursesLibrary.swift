@@ -2,10 +2,8 @@
 
 import TribuneSystem
 
-/// The part of ncurses that `top` draws with, loaded on demand.
-///
-/// Linking it would delay each start of tribunectl; see `JournalLibrary`. So this type declares its functions and
-/// constants, as <curses.h> does. The library's name ends in its ABI number, which has not changed since 2015.
+/// The part of ncurses that `top` draws with, loaded on demand and never unloaded; see `JournalLibrary`. The
+/// library's name ends in its ABI number, which has not changed since 2015.
 @safe struct NcursesLibrary: Sendable {
   typealias Window = OpaquePointer
 
@@ -36,8 +34,6 @@ import TribuneSystem
   let add: @convention(c) (Window, UnsafePointer<CInt>, CInt) -> CInt
   let refresh: @convention(c) (Window) -> CInt
 
-  /// Loads the library, which stays loaded until the process ends.
-  ///
   /// - Throws: when the host has no ncurses, or one that lacks a function.
   init() throws(CommandError) {
     do throws(DynamicLibrary.LoadError) {
@@ -72,7 +68,6 @@ import TribuneSystem
 }
 
 extension NcursesLibrary {
-  /// True if it knows the terminal on standard output, and can move its cursor.
   var canDraw: Bool {
     var reason: CInt = 0
     guard unsafe setUpTerminal(nil, StandardOutput.rawDescriptor, &reason) == Self.ok,
@@ -83,7 +78,7 @@ extension NcursesLibrary {
   }
 
   static let ok: CInt = 0
-  /// The result of `readKey` for a key without a character.
+  /// For a key without a character.
   static let isKeyCode: CInt = 0o400
 
   enum Attribute {
@@ -93,7 +88,6 @@ extension NcursesLibrary {
   }
 
   enum Colour {
-    /// The terminal's default colour.
     static let usual: CShort = -1
     static let black: CShort = 0
     static let red: CShort = 1

@@ -10,7 +10,7 @@ enum TopStyle: Int, CaseIterable, Sendable {
 /// Texts that are safe for a terminal and fit into its width.
 struct StyledLine: Equatable, Sendable {
   struct Span: Equatable, Sendable {
-    /// Its first column. The text before it may end sooner, because a character that may be wide counts twice.
+    /// The text before it may end sooner, because a character that may be wide counts twice.
     var column: Int
     var text: String
     var style: TopStyle
@@ -22,19 +22,16 @@ struct StyledLine: Equatable, Sendable {
 
   init(width: Int) { (self.width, room) = (width, width) }
 
-  /// Without styles and trailing spaces.
   var text: String {
     var text = spans.map(\.text).joined()
     while text.last == " " { text.removeLast() }
     return text
   }
 
-  /// Adds the text, cut to the room left.
   mutating func append(_ text: String, _ style: TopStyle = .plain) {
     append(safe: text.terminalSafe.cut(toColumns: room), style)
   }
 
-  /// Adds the text in a cell of this width.
   mutating func append(_ text: String, _ style: TopStyle, in cellWidth: Int, alignedRight: Bool = false) {
     let cellWidth = min(cellWidth, room)
     let cut = text.terminalSafe.cut(toColumns: cellWidth)

@@ -10,7 +10,6 @@ enum TopHeader {
     var style = TopStyle.bold
   }
 
-  /// Items that do not fit into the header's lines are left out.
   static func lines(of model: TopModel) -> [StyledLine] {
     let count = model.size.headerRows
     var lines = [StyledLine(width: model.size.columns)]

@@ -7,16 +7,14 @@ enum TopKey: Hashable, Sendable {
   case character(Character)
   case up, down, pageUp, pageDown, home, end
   case tab, backTab, enter, escape, backspace
-  /// F1 and so on.
   case function(Int)
 }
 
 /// The keys are those of htop where it has an equivalent.
 extension TopModel {
-  /// The action that a key requests.
   enum Effect: Equatable, Sendable {
     case none, quit
-    /// Draw everything: another program may have written on the terminal.
+    /// Another program may have written on the terminal.
     case redraw
     case refresh
   }
@@ -79,7 +77,6 @@ extension TopModel {
     return .refresh
   }
 
-  /// Shows the queries as a tree, or as a list if they are one already.
   private mutating func showTree() -> Effect {
     guard view == .queries else {
       isTree = true
@@ -122,7 +119,7 @@ extension TopModel {
   }
 
   private mutating func typed(_ prompt: Prompt, _ text: String) {
-    // A terminal's line is no longer, and a program's typing might never end.
+    // A line of a terminal is no longer, and a program may type for ever.
     guard text.count <= 128 else { return }
     mode = .typing(prompt, text: text)
     switch prompt {

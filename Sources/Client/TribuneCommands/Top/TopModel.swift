@@ -7,7 +7,6 @@ struct TopModel: Sendable {
   enum Mode: Equatable, Sendable {
     case browsing
     case help
-    /// The list of columns to sort by.
     case sorting(column: Int)
     case typing(Prompt, text: String)
   }
@@ -24,24 +23,21 @@ struct TopModel: Sendable {
   private(set) var view: TopView
   var size: TopSize { didSet { keepSelectionVisible() } }
   var mode = Mode.browsing
-  /// Why the sample is not the latest; nil while the bus answers.
+  /// Why the sample is not the latest.
   var problem: String?
   var isPaused = false
   var searched = ""
-  /// Shows only rows with this text; empty for all.
   var filter = "" { didSet { arrange() } }
-  /// Shows queries as a tree of waits.
   var isTree = true { didSet { takeGroups() } }
 
   private(set) var sample: TopSample?
-  /// The previous sample, if it is of the same view.
+  /// Nil if it was of another view.
   private(set) var earlier: TopSample?
   private(set) var rates: TopRates?
   private var groups: [TopGroup] = []
   private var orders: [TopView: Order] = [:]
 
   private(set) var rows: [TopRow] = []
-  /// The selected row; 0 without rows.
   private(set) var selected = 0
   private(set) var first = 0
 
@@ -55,7 +51,6 @@ struct TopModel: Sendable {
     }
   }
 
-  /// Text columns ascend, and numbers descend.
   static func usualOrder(of column: Int, in view: TopView) -> Order {
     Order(column: column, isAscending: view.columns[column].isText)
   }
@@ -73,7 +68,6 @@ struct TopModel: Sendable {
     takeGroups()
   }
 
-  /// Shows another view, which has no rows until its first sample.
   mutating func show(_ view: TopView) {
     guard view != self.view else { return }
     self.view = view
@@ -86,7 +80,7 @@ struct TopModel: Sendable {
     keepSelectionVisible()
   }
 
-  /// Selects the next row with the searched text, starting `distance` rows on; without one, stays.
+  /// Searches from `distance` rows on.
   mutating func search(from distance: Int) {
     guard !searched.isEmpty, !rows.isEmpty else { return }
     let places = rows.indices.map { (selected + distance + $0) % rows.count }
@@ -122,21 +116,17 @@ struct TopModel: Sendable {
   }
 }
 
-/// The size of a terminal, and its division.
 struct TopSize: Equatable, Sendable {
   var rows: Int
   var columns: Int
 
-  /// Small terminals have fewer.
   var headerRows: Int { max(0, min(3, rows - 7)) }
 
-  /// The rest after the lines of views, column titles and keys.
   var tableRows: Int { max(0, rows - headerRows - 3) }
 }
 
-/// A bus's activity per second, between two snapshots.
 struct TopRates: Equatable, Sendable {
-  /// All nil if the bus restarted between the snapshots, because its counters did also.
+  /// Nil if the bus restarted between the snapshots, which resets its counters.
   var posts: Double?
   var deliveries: Double?
   var asks: Double?

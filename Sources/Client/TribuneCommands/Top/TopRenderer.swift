@@ -33,7 +33,6 @@ struct TopRenderer {
     return line
   }
 
-  /// The names of the views, or the more important problem.
   private var views: StyledLine {
     line { line in
       if let problem = model.problem {
@@ -105,7 +104,6 @@ struct TopRenderer {
     return model.view == .queries ? "no query is under way: nobody waits for anybody" : "there are none"
   }
 
-  /// The columns to choose from, with the chosen one visible; empty in other modes.
   private var columnPanel: [(String, TopStyle)] {
     guard case .sorting(let chosen) = model.mode else { return [] }
     let entries = model.view.columns.enumerated().map { index, column -> (String, TopStyle) in
@@ -146,7 +144,6 @@ struct TopRenderer {
   }
 }
 
-/// The columns that fit into a width, and their widths.
 struct TopColumnWidths {
   private(set) var widths: [(column: Int, width: Int)]
 
@@ -170,7 +167,6 @@ struct TopColumnWidths {
   }
 }
 
-/// The texts about keys.
 enum TopHelp {
   static let bar = [
     ("F1", "Help"), ("F3", "Search"), ("F4", "Filter"), ("F5", "Tree"), ("F6", "SortBy"), ("F10", "Quit"),

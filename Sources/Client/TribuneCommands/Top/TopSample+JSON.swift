@@ -3,7 +3,6 @@
 import Tribune
 import TribuneJSON
 
-/// The bus's lists as JSON, for programs.
 extension TopSample {
   var json: [JSONValue] {
     let holds = snapshot.holds.countsByConnection

@@ -2,11 +2,8 @@
 
 import Tribune
 
-/// The bus's lists as rows, with the growth of their counters.
 extension TopSample {
-  /// - Parameters:
-  ///   - earlier: a sample of the same view, from which rates are computed.
-  ///   - isTree: put waiters above the participants that they wait for.
+  /// - Parameter earlier: a sample of the same view, from which rates are computed.
   func groups(since earlier: TopSample?, isTree: Bool) -> [TopGroup] {
     let (rates, holds) = (rates(since: earlier), snapshot.holds.countsByConnection)
     return switch view {
@@ -19,7 +16,6 @@ extension TopSample {
     }
   }
 
-  /// The counters whose growth the view shows, by identity.
   private var counters: [[String]: Int] {
     let counters: [([String], Int)] =
       switch view {

@@ -2,13 +2,13 @@
 
 import Tribune
 
-/// A bus's answers for one view at a moment.
+/// A bus's answers for one view.
 struct TopSample: Sendable {
   var view: TopView
   var snapshot: BusSnapshot
-  /// Why the bus cannot or may not list the view; nil if it did.
+  /// Why the bus cannot or may not list the view.
   var refusal: String?
-  /// Why the bus does not list everything for this user; nil if it does.
+  /// Why the bus does not list everything for this user.
   var restriction: String?
 
   static func take(of view: TopView, over connection: Connection) async throws(TribuneError) -> TopSample {

@@ -2,9 +2,8 @@
 
 import TribuneSystem
 
-/// The terminal, while ncurses draws on it, until `leave()` gives it back.
-///
-/// ncurses has global state, so only one screen exists at a time, and one task uses it.
+/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and one
+/// task uses it.
 @safe struct TopScreen: ~Copyable {
   /// How long ncurses waits after an ESC before it is a key by itself.
   private static let escapeMilliseconds: CInt = 25
@@ -13,7 +12,6 @@ import TribuneSystem
   private let window: NcursesLibrary.Window
   private let isColoured: Bool
 
-  /// The library must be able to draw on the terminal.
   init(_ library: NcursesLibrary, isColoured: Bool) throws(CommandError) {
     // Without UTF-8, ncurses takes each byte for a character.
     guard StandardOutput.useUTF8() else {
@@ -66,10 +64,10 @@ import TribuneSystem
   /// Gives the terminal back, until the next `show`.
   func leave() { _ = library.end() }
 
-  /// Makes the next `show` draw everything, because other programs may have written on the terminal.
+  /// Other programs may have written on the terminal.
   func forget() { _ = unsafe library.redrawAll(window, true) }
 
-  /// The next pressed key; nil if none is waiting.
+  /// Nil if no key is waiting.
   func nextKey() -> TopKey? {
     while true {
       var code: CUnsignedInt = 0

@@ -10,12 +10,11 @@ actor TopSession {
     case signal(Int32)
     case sample(Result<TopSample, TopSampler.Failure>)
     case tick
-    /// The bus has gone, or is back.
     case presence
   }
 
   static let ending = SignalWatch.interrupting + [Signals.quit]
-  /// How long a signal may take to end it: a stopped terminal takes no output.
+  /// A stopped terminal takes no output.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
 
@@ -28,13 +27,10 @@ actor TopSession {
   private var model: TopModel
   /// The time of the open request for a sample.
   private var requested: ContinuousClock.Instant?
-  /// True while the shell owns the terminal, until SIGCONT. This thread may run on for a moment after the request to
-  /// stop.
+  /// The shell owns the terminal until SIGCONT. This thread may run on for a moment after the request to stop.
   private var isStopped = false
-  /// Another sample is wanted after the requested one.
   private var isStale = false
 
-  /// Connects to the bus, and takes the terminal. Returns nil if a signal came first.
   static func begin(
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
@@ -77,7 +73,7 @@ actor TopSession {
     (self.sampler, self.events, self.emit, self.interruption) = (sampler, events, emit, interruption)
   }
 
-  /// Runs until a key or a signal ends it, or until the terminal is gone. May be called only once.
+  /// May be called only once.
   nonisolated func run(every delay: Duration) async {
     await first(
       of: { await self.follow(every: delay) },
@@ -165,7 +161,6 @@ actor TopSession {
     request()
   }
 
-  /// The bus is late or gone.
   private func noteDelay() {
     guard let requested else { return }
     let span = requested.duration(to: .now)
@@ -182,7 +177,7 @@ actor TopSession {
     Task { [sampler, emit, view = model.view] in emit.yield(.sample(await sampler.sample(of: view))) }
   }
 
-  /// Announces the next key. ncurses may not be used from another thread, so that thread only polls.
+  /// The waiting thread does not use ncurses.
   private func waitForInput() {
     Task { [emit] in
       do throws(Errno) {

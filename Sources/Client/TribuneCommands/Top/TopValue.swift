@@ -2,12 +2,10 @@
 
 import TribuneWire
 
-/// A cell of a table of `top`, to be shown and compared.
 enum TopValue: Equatable, Sendable {
   /// Unknown to the bus.
   case missing
   case text(String)
-  /// A number that identifies, such as a user.
   case id(UInt64)
   /// `:N`.
   case connection(String)
@@ -17,7 +15,7 @@ enum TopValue: Equatable, Sendable {
   case rate(Double)
   case duration(Duration)
 
-  /// As short as possible. Not safe for a terminal.
+  /// Not safe for a terminal.
   var shown: String {
     switch self {
     case .missing, .text(""): "-"
@@ -64,7 +62,7 @@ extension TopValue: Comparable {
 }
 
 extension Int {
-  /// At most five characters.
+  /// At most five characters, like all of these.
   var abbreviated: String {
     switch self {
     case ..<100_000: String(self)
@@ -74,7 +72,7 @@ extension Int {
     }
   }
 
-  /// At most five characters; K is 1,024 bytes.
+  /// K is 1,024 bytes.
   var abbreviatedBytes: String {
     switch self {
     case ..<10_000: String(self)
@@ -86,7 +84,6 @@ extension Int {
 }
 
 extension Double {
-  /// At most five characters, with one decimal for small values.
   var abbreviatedRate: String {
     guard self < 100 else { return Int(exactly: rounded())?.abbreviated ?? "-" }
     let tenths = Int((self * 10).rounded())
@@ -95,7 +92,6 @@ extension Double {
 }
 
 extension Duration {
-  /// At most five characters.
   var abbreviated: String {
     let microseconds = max(0, wholeMicroseconds)
     let seconds = microseconds / 1_000_000
@@ -111,21 +107,18 @@ extension Duration {
   }
 }
 
-/// A row of a table of `top`.
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
   /// A participant waits for it for long, or it loses messages.
   var isMarked = false
   var isPast = false
-  /// Its depth in the tree of waits.
+  /// In the tree of waits.
   var depth = 0
 
-  /// True if the wait is long enough to deserve attention.
   static func isLong(_ wait: Duration?) -> Bool { wait ?? .zero >= .seconds(1) }
 
   var branch: String { depth > 0 ? String(repeating: "  ", count: depth - 1) + "└─ " : "" }
 
-  /// Ignores case.
   func contains(_ text: String) -> Bool {
     let text = text.lowercased()
     return values.contains { $0.shown.lowercased().contains(text) }

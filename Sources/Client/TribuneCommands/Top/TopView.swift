@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A column of a table of `top`.
 struct TopColumn: Equatable, Sendable {
   var title: String
   /// The least width in characters.
@@ -67,7 +66,7 @@ enum TopView: String, CaseIterable, Sendable {
     }
   }
 
-  /// The default sort columns, highest values first. The second decides between equals.
+  /// The highest values first. The second column decides between equals.
   private var sortTitles: (first: String, then: String) {
     switch self {
     case .delegates: ("OLDEST", "P99")

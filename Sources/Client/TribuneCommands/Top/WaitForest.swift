@@ -8,7 +8,7 @@ struct WaitForest {
   private static let depthMax = 32
 
   private let queries: [QueryInfo]
-  /// The queries of each connection, as indices into `queries`.
+  /// Indices into `queries`, by connection.
   private let asked: [String: [Int]]
   private let awaitedConnections: Set<String>
 
@@ -99,7 +99,6 @@ extension QueryInfo {
 }
 
 extension QueryInfo.Participant {
-  /// The participant, described as awaited.
   fileprivate var waitedFor: String {
     let name =
       switch (label.isEmpty, process.isEmpty) {

@@ -29,7 +29,6 @@ struct AccountsCommand: Command {
 }
 
 extension AccountInfo {
-  /// The account's exceptional states.
   fileprivate var state: String {
     [
       (isPrivileged, "privileged"), (weight > 1, "counts as \(weight)"), (used > share, "over its share"),

@@ -72,7 +72,7 @@ struct VerdictWithoutBus: Sendable {
       }
   }
 
-  /// Reports and returns the verdict of --if-unreachable; nil if it does not apply to the error.
+  /// The verdict of --if-unreachable; nil if it does not apply to the error.
   func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
     guard let decision, error.meansNoBus else { return nil }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
@@ -82,7 +82,6 @@ struct VerdictWithoutBus: Sendable {
 
 struct Query: Sendable {
   var name: String
-  /// The addressee, if given.
   var scope: Scope?
   var object: String
   var userInfo = UserInfo.none
@@ -91,12 +90,12 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// The notifications of the action that follows. The permission to post them is checked before delegates are asked.
+  /// The following action's notifications. The permission to post them is checked before delegates are asked.
   var announcements: [String] = []
 
   var askedName: String { scope?.name(name) ?? name }
 
-  /// With --json, writes the verdict of --if-unreachable.
+  /// The verdict of --if-unreachable.
   func show(_ decision: Verdict.Decision, in context: Context) {
     context.show { () throws(CommandError) in
       guard context.writesValues else { return }
@@ -109,7 +108,6 @@ struct Query: Sendable {
     }
   }
 
-  /// - Parameter isFirst: false when it is asked again.
   func ask(
     over connection: Connection, isFirst: Bool = true, in context: Context
   ) async throws(TribuneError) -> Verdict {
@@ -166,9 +164,8 @@ struct Query: Sendable {
     }
   }
 
-  /// Runs `ask`, and waits a little longer than the bus may take.
-  ///
-  /// A terminal shows the awaited delegates; elsewhere, each deferral is printed on standard error.
+  /// Waits a little longer than the bus may take. A terminal shows the awaited delegates; elsewhere, each deferral is
+  /// printed on standard error.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply
@@ -208,7 +205,7 @@ extension Query {
 }
 
 extension BusInfo {
-  /// How long to wait for an answer that the bus gives at `deadline`; nil is the bus's default.
+  /// - Parameter deadline: nil is the bus's default.
   func replyTimeout(for deadline: Duration?) -> Duration {
     min(deadline ?? deadlineDefault, deadlineMax) + .seconds(5)
   }

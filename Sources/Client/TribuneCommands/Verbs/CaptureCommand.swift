@@ -46,7 +46,7 @@ struct CaptureCommand: Command {
   }
 }
 
-/// The open file. Each packet is written at once: the reader of a pipe gets it as it arrives.
+/// Unbuffered, for the reader of a pipe.
 private final class CaptureOutput: Sendable {
   private let file = Mutex(CaptureFile())
 
@@ -59,25 +59,20 @@ private final class CaptureOutput: Sendable {
   }
 }
 
-/// The bus's traffic as a pcapng file, block by block. Each item of traffic is a packet with the whole `traffic`
-/// frame. Each loss is a packet with a `lost` frame.
+/// The bus's traffic as a pcapng file. A packet is a whole `traffic` frame, or a `lost` frame.
 struct CaptureFile: Sendable {
-  /// Messages lost since the last traffic packet.
+  /// Since the last traffic packet.
   private var dropped = 0
-  /// True if the connection was interrupted since the last packet.
   private var isInterrupted = false
-
-  /// The comment of the first packet after an interruption.
   static let interruption =
     "The bus was unreachable before this packet; the number of missed messages is unknown"
 
-  /// The blocks at the start of the file.
   static var opening: [UInt8] {
     PcapngBlock.sectionHeader(application: "tribunectl \(Version.current)").bytes
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// The block for one element of traffic. Empty for a loss of unknown size: the next packet's comment reports it.
+  /// Empty for a loss of unknown size: the next packet's comment reports it.
   ///
   /// - Parameter now: microseconds since 1970; the time of a loss packet.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {

@@ -49,8 +49,7 @@ struct DeclareCommand: Command {
     return ExitStatus.success
   }
 
-  /// Adds the file's name, which the bus does not know, to errors in its definitions. Each has a line with its line
-  /// and column.
+  /// Adds the file's name, which the bus does not know, to each error's line and column.
   private func refusal(_ error: TribuneError) -> CommandError {
     guard let file, error.code == .invalidProtocol || error.code == .conflict,
       error.message.first?.isNumber == true

@@ -40,7 +40,7 @@ struct DeferCommand: Command {
     return ExitStatus.success
   }
 
-  /// The delegate with which this process answers the query; 0 if it does not.
+  /// 0 if this process does not answer the query.
   static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
     guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
     return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0

@@ -108,7 +108,7 @@ struct DelegateCommand: Command {
       await runner.stop()
       await folder.end()
     }
-    // The end of the connection fails all open questions, so the output may take its time.
+    // Closed first, because askers must not wait for the output.
     await connection.close()
     await runner.flush()
     log.flush()
@@ -140,14 +140,13 @@ struct DelegateCommand: Command {
         + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
   }
 
-  /// Names the patterns that are only for value queries, because an action's question would be meant otherwise.
+  /// Names the patterns that are only for value queries, because an action may have been meant.
   static func valuesText(_ patterns: some Sequence<String>) -> String {
     let values = patterns.filter(ActionNames.isValue)
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Waits for a signal, for the end of the log, or for another end. Keeps the delegate alive, because the connection
-  /// does not.
+  /// Keeps the delegate alive, because the connection does not.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError
@@ -169,7 +168,6 @@ extension TribuneError {
   }
 }
 
-/// A delegate with one fixed answer.
 final class AnsweringDelegate: Delegate {
   private let answer: Answer
   private let log: AnswerLog
@@ -182,7 +180,7 @@ final class AnsweringDelegate: Delegate {
   func answer(_ question: Question) async -> Answer {
     // An approval or a veto is not a value.
     let answer = question.wantsValue ? Answer.abstain : answer
-    // The task is cancelled when the question is withdrawn. The answer is discarded then.
+    // Withdrawing the question cancels the task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }

@@ -58,14 +58,13 @@ struct ExplainCommand: Command {
 }
 
 extension Explanation {
-  /// The missing delegate, for people.
   static func lack(_ name: String) -> String {
     name == "*"
       ? "No delegate responds, and the configuration vetoes what nobody approves."
       : "\(name.terminalSafe) is required, but not attached."
   }
 
-  /// One value for each hold, missing delegate and delegate, in this order. Their members differ.
+  /// Holds, missing delegates and delegates, in this order. Their members differ.
   var json: [JSONValue] {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
   }

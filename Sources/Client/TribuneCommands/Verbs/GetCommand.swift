@@ -7,7 +7,6 @@ import TribuneWire
 
 struct GetCommand: Command {
   private let name: String
-  /// Empty for none.
   private let object: String
   /// Nil to print the userInfo.
   private let format: NotificationFormat?
@@ -57,7 +56,7 @@ struct GetCommand: Command {
     return ExitStatus.success
   }
 
-  /// - Parameter others: the number of retained notifications of that name with an object.
+  /// - Parameter others: retained notifications of that name with an object.
   private func absence(others: Int) -> String {
     let subject = "nothing is retained under \(subjectText(name, object))"
     guard others > 0 else { return subject }
@@ -87,14 +86,13 @@ extension RetainedInfo {
   }
 }
 
-/// The retained notifications of a name at the moment of the request.
 struct RetainedSnapshot: Sendable {
   private(set) var notifications: [Notification] = []
   /// The number beyond the connection's buffer.
   private(set) var lost = 0
 
   /// - Parameter object: empty for any.
-  /// - Throws: as `Connection.observe`; `notPermitted` if this user may observe none of it.
+  /// - Throws: `notPermitted` if this user may observe none of it.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, limit: .max, retained: true)
     // The sequence ends after the buffered elements: the whole snapshot, perhaps with later notifications.

@@ -14,11 +14,10 @@ struct GuardCommand: Command {
   private let object: String
   private let userInfo: UserInfo
   private let withoutBus: VerdictWithoutBus
-  /// Nil if the command does not wait for the observers of will.
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Tracks the bus of the query's connection, which also carries the later messages.
+  /// Of the query's connection, which also carries the later messages.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -96,7 +95,7 @@ struct GuardCommand: Command {
     case allowed(Connection, Verdict)
     case vetoed(Verdict)
     case dryRun(Verdict)
-    /// The bus is unreachable, and --if-unreachable decides.
+    /// --if-unreachable decides.
     case unreachable(Verdict.Decision)
     case interrupted(Int32)
     case failed(CommandError)
@@ -133,8 +132,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Announces will, and waits until the bus has it, because the command must not run unannounced. If that remains
-  /// unknown, the action has failed, which is also announced.
+  /// Waits until the bus has it, because the command must not run unannounced. If that remains unknown, the action
+  /// has failed, which is also announced.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -186,7 +185,6 @@ struct GuardCommand: Command {
     context.reportMissing(in: try reply.get(), of: names.will, object: object)
   }
 
-  /// Prints the objections on standard error.
   private func report(_ verdict: Verdict, _ what: String, in context: Context) {
     context.terminal.report("\(subjectText(action, object)) \(what):")
     let against = verdict.outcomes.filter { $0.isObjection }
@@ -210,8 +208,7 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Announces the outcome. While the connection looks for the bus, it waits. If the connection had already ended, it
-  /// tries a new one, in case the bus is back.
+  /// Waits while the connection looks for the bus. If the connection had already ended, tries a new one.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -227,7 +224,6 @@ struct GuardCommand: Command {
         } else if isOver || !presence.isUnreachable {
           try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
         } else {
-          // The connection's search for the bus has just failed.
           throw error
         }
       }
@@ -249,7 +245,6 @@ struct GuardCommand: Command {
 }
 
 extension TribuneError {
-  /// The connection has ended, closed by either side.
   fileprivate var meansLostConnection: Bool {
     [.connectionLost, .shuttingDown, .tooSlow, .protocolViolation].contains(code)
   }

@@ -26,12 +26,10 @@ struct HelpCommand: Command {
   }
 }
 
-/// The help text, generated from the table.
 struct HelpText {
   private let table = CommandTable.self
 
   private static let width = 80
-  /// The column where the summaries start.
   private static let column = 34
 
   var overview: String {
@@ -55,7 +53,6 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A verb's examples and options; if `isFull`, all its text.
   func text(of syntax: VerbSyntax, isFull: Bool) -> String {
     let usage = [
       "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
@@ -82,7 +79,7 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A term with its summary beside it, or below it if the term is long.
+  /// A long term has its summary below it.
   private func row(_ term: String, _ summary: String) -> [String] {
     let indent = String(repeating: " ", count: Self.column)
     var lines = Self.wrapped(summary, to: Self.width - Self.column).map { indent + $0 }
@@ -109,7 +106,6 @@ struct HelpText {
 }
 
 extension OptionSyntax {
-  /// The usage, with the letter before the name if the option has both.
   fileprivate var usageInHelp: String {
     guard name != nil else { return usage }
     return letter.map { "-\($0) \(usage)" } ?? "   \(usage)"
@@ -117,7 +113,6 @@ extension OptionSyntax {
 }
 
 extension HelpText {
-  /// The text of `help names`.
   static let names = """
     The names of one action, here host.reboot, and the verbs that take each:
 

@@ -28,13 +28,12 @@ struct HoldCommand: Command {
   private let reason: HoldReason
   private let label: String
   private let span: Duration?
-  /// As typed; may be empty.
+  /// As typed.
   private let spanText: String
-  /// May be empty.
   private let command: [[UInt8]]
-  /// Holds for the life of this process; nil to hold until interrupted.
+  /// Holds for the life of this process.
   private let process: WatchedProcess?
-  /// Run the command even if the holds are not taken.
+  /// Even if the holds are not taken.
   private let runsAnyway: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -82,15 +81,13 @@ struct HoldCommand: Command {
     }
   }
 
-  /// The given label; else the name of the command, or of the parent process. A verdict that names tribunectl would
-  /// be useless.
+  /// Without --label, the name of the command, or of the parent process: tribunectl's would be useless in a verdict.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
     return invocation.commandName(
       orOf: invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent)
   }
 
-  /// The given names, each with its object, and the questions about the actions.
   private static func targets(_ invocation: Invocation) throws(CommandError) -> [Target] {
     var targets: [Target] = []
     for text in invocation.operands {
@@ -114,7 +111,7 @@ struct HoldCommand: Command {
     return targets
   }
 
-  /// If a command or a process relies on the holds, they are taken again after each loss.
+  /// Then the holds are taken again after each loss.
   private var isReliedOn: Bool { !command.isEmpty || process != nil }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -202,9 +199,8 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Waits until logind knows of the holds that are about the host.
-  ///
-  /// Returns warnings; on a terminal, also the effects. Nil if the holds came too late.
+  /// Waits until logind knows of the holds that are about the host. Returns warnings; on a terminal, also the
+  /// effects. Nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
     // An inherited connection cannot send.
@@ -249,12 +245,10 @@ struct HoldCommand: Command {
     return Held(holds: holds, connection: connection)
   }
 
-  /// Tries until the holds are taken.
-  ///
   /// - Parameters:
   ///   - reason: why they are not in force, as was reported.
   ///   - isFirst: true if they never were.
-  /// - Returns: nil if they have expired by then, or the task was cancelled.
+  /// - Returns: nil after expiry or cancellation.
   private func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
   ) async -> Held? {
@@ -283,10 +277,7 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Holds until expiry or cancellation, then closes the connection. Other losses make it take the holds again if
-  /// they are relied on.
-  ///
-  /// - Parameter start: the first attempt's result.
+  /// Holds until expiry or cancellation, then closes the connection. Takes lost holds again if they are relied on.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {
@@ -321,7 +312,6 @@ struct HoldCommand: Command {
     return .expired
   }
 
-  /// True once all have expired; false when one has ended otherwise.
   private func expired(_ holds: [Tribune.Hold]) async -> Bool {
     for hold in holds where await !hold.expired() { return false }
     return true

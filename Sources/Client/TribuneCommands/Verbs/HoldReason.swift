@@ -28,7 +28,7 @@ final class HoldReason: Sendable {
 
   var text: String { state.withLock { $0.text } }
 
-  /// Lets the holds follow the reason. `text` is the reason with which they were taken.
+  /// - Parameter text: the reason with which they were taken.
   func apply(to holds: [Tribune.Hold], takenFor text: String) async throws(TribuneError) {
     let now = state.withLock { state in
       state.holds = holds
@@ -41,7 +41,7 @@ final class HoldReason: Sendable {
     for hold in holds { try await hold.update(why: text) }
   }
 
-  /// Reads lines up to the end of the input. Each is the next reason; empty lines are ignored.
+  /// Each line is the next reason; empty lines are ignored.
   func follow(in context: Context) async {
     guard let source else { return }
     var buffer = LineBuffer(limit: WireLimits.reasonLength)

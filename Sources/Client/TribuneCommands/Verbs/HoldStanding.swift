@@ -24,7 +24,7 @@ final class HoldStanding: Sendable {
 
   var isOver: Bool { left.map { $0 <= .zero } ?? false }
 
-  /// - Parameter lost: notifications missed; nil if the bus did not know the connection, and so not the hold.
+  /// - Parameter lost: notifications; nil if the bus did not know the connection, and so not the hold.
   func consequence(losing lost: UInt64?) -> String {
     if case .notStarted = term.withLock({ $0 }) { return "" }
     if isOver { return "" }

@@ -27,8 +27,8 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// The name of the protocol with these members. An object that matches a configured pattern is not listed. Its
-  /// protocol is then the one that no other origin inherits from.
+  /// An object that matches a configured pattern is not listed. Its protocol is the one that no other origin inherits
+  /// from.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {
@@ -41,7 +41,7 @@ struct IntrospectCommand: Command {
 }
 
 extension Table {
-  /// The messages of a protocol. Inherited ones name their origin.
+  /// Inherited messages name their origin.
   init(members: [MemberInfo], of protocolName: String) {
     self.init(["KIND", Column(title: "NAME", style: .bold), "REQUIRED", "SIGNATURE", "FROM"])
     for member in members {

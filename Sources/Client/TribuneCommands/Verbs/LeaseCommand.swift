@@ -21,9 +21,8 @@ struct LeaseCommand: Command {
 
   private let lease: String
   private let action: Action
-  /// May be empty.
   private let command: [[UInt8]]
-  /// The host keeps the lease after the command succeeds.
+  /// After the command succeeds.
   private let keeps: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -84,7 +83,7 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Ends a wait. The bus withdraws the question, and the gateway releases a lease that it has got by then.
+  /// The bus withdraws the question, and the gateway releases a lease that it has got by then.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -98,7 +97,6 @@ struct LeaseCommand: Command {
     if case .acquired(again: false)?? = rest { try await release(turn.id, in: context) }
   }
 
-  /// Runs the command, if given, under the acquired lease.
   private func runCommand(
     _ turn: LeaseTurn, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Int32 {
@@ -122,8 +120,7 @@ struct LeaseCommand: Command {
 
   private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
 
-  /// Releases the acquisition with that id. Retries until the time is over, because all others wait while this host
-  /// has the lease.
+  /// Retries until the time is over, because all others wait while this host has the lease.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
     var isFirst = true

@@ -5,9 +5,7 @@ import TribuneJSON
 import TribuneWire
 
 struct ListCommand: Command {
-  /// List retained notifications instead of connections.
   private let listsRetained: Bool
-  /// List these words for completion instead.
   private let words: LiveWords?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -70,8 +68,7 @@ struct ListCommand: Command {
     init(_ name: String, _ object: String) { (self.name, self.object) = (name, object) }
   }
 
-  /// The listed notifications that this user may observe. A single observation of everything would be refused to
-  /// users who may observe only some names.
+  /// A single observation of everything would be refused to users who may observe only some names.
   private static func values(
     of entries: [RetainedInfo], over bus: Connection
   ) async throws(TribuneError) -> [Subject: Notification] {
@@ -119,19 +116,17 @@ struct ListCommand: Command {
 }
 
 extension [HoldInfo] {
-  /// The number of holds of each connection, by its id.
   var countsByConnection: [String: Int] { reduce(into: [:]) { $0[$1.connection, default: 0] += 1 } }
 }
 
 extension ConnectionInfo {
-  /// The connection's exceptional states; may be empty.
   var state: String {
     [
       (isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended"), (!isSurviving, "not surviving"),
     ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
-  /// - Parameter holds: the holds of the connection, which are in a separate list, or their number.
+  /// - Parameter holds: the connection's holds, from a separate list, or their number.
   func json(holds: JSONValue) -> JSONValue {
     .object(
       [

@@ -8,13 +8,13 @@ struct LogCommand: Command {
   var signals: [Int32] { follows ? SignalWatch.interrupting : [] }
 
   private let filter: VerdictFilter
-  /// The number of the latest verdicts; nil for all.
+  /// Nil for all.
   private let count: Int?
   private let directory: String?
   private let follows: Bool
   private let summarizes: Bool
 
-  /// --follow begins with this many verdicts, like journalctl(1).
+  /// Like journalctl(1).
   private static let followedCount = 10
   private static let namedUnitsMax = 20
 
@@ -68,7 +68,6 @@ struct LogCommand: Command {
       next = try journal.next()
     }
     if summarizes { try summary.show(in: context) }
-    // A summary reports by itself that it is empty.
     guard shown == 0, count != 0, !context.writesValues, context.showsLegend else { return }
     if !summarizes { try context.print("No verdicts.") }
     if filter.unit != nil { try showUnits(in: journal, context) }
@@ -78,7 +77,7 @@ struct LogCommand: Command {
     try context.write(verdict.text(in: context), or: verdict.json)
   }
 
-  /// The first entry to read: the last `count` verdicts begin with it.
+  /// The last `count` verdicts begin with this entry.
   private func firstEntry(in journal: borrowing JournalReader) throws(CommandError) -> JournalReader.Entry? {
     let times = filter.times
     if let count {
@@ -86,7 +85,6 @@ struct LogCommand: Command {
       try journal.seek(before: times.upperBound)
       var left = count
       while let entry = try journal.previous(), entry.time >= times.lowerBound {
-        // Only later entries.
         if count == 0 { return try journal.next() }
         guard filter.verdict(in: entry) != nil else { continue }
         left -= 1

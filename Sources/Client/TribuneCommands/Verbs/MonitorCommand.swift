@@ -4,9 +4,9 @@ import Tribune
 import TribuneSystem
 import struct TribuneWire.ConnectionID
 
-/// Connects, and monitors traffic under names that match any of the patterns; without patterns, everything.
-///
-/// - Parameter connect: makes a connection that survives restarts of the bus.
+/// - Parameters:
+///   - patterns: empty for all traffic.
+///   - connect: makes a connection that survives restarts of the bus.
 func monitor(
   _ patterns: [String], in context: Context, over connect: () async throws(TribuneError) -> Connection
 ) async throws(CommandError) -> Traffic {
@@ -18,7 +18,7 @@ func monitor(
   }
 }
 
-/// `--exclude`: the connections whose frames are not shown.
+/// `--exclude`.
 struct ExcludedConnections: Sendable {
   private let ids: Set<String>
 

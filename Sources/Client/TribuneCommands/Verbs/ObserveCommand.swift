@@ -8,15 +8,14 @@ struct ObserveCommand: Command {
   var signals: [Int32] { SignalWatch.interrupting + JobControl.signals }
 
   private let patterns: [String]
-  /// Empty for any.
   private let object: String
   private let count: Int64?
-  /// How long `count` notifications may take to come; nil for no limit.
+  /// How long `count` notifications may take to come.
   private let limit: Duration?
   private let suspension: Tribune.SuspensionBehavior
   private let wantsRetained: Bool
   private let isAwaited: Bool
-  /// The command for each notification; nil to print notifications.
+  /// Nil to print notifications.
   private let command: [[UInt8]]?
   /// Nil for the default line.
   private let format: NotificationFormat?
@@ -93,7 +92,6 @@ struct ObserveCommand: Command {
       show: { delivery throws(CommandError) in try await handler.handle(delivery) })
   }
 
-  /// Returns true for a notification.
   private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
     guard case .notification(let notification) = delivery else {
       try showGap(delivery, in: context)
@@ -113,7 +111,7 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Reports missed notifications: in the output, or on standard error if the format has no place for them.
+  /// Uses standard error if the format has no place for it.
   private func showGap(_ gap: Delivery, in context: Context) throws(CommandError) {
     guard format != nil else { return try context.print(gap) }
     // The connection has already reported an interruption.

@@ -67,12 +67,11 @@ struct PostCommand: Command {
   }
 }
 
-/// How long to wait for awaited observers.
 struct Waiting: Equatable, Sendable {
   /// Nil for the bus's default.
   var deadline: Duration?
 
-  /// Posts an awaited notification, and waits a little longer than the bus may take.
+  /// Waits a little longer than the bus may take.
   func whileWaited(
     over connection: Connection,
     _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply

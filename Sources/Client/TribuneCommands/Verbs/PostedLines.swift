@@ -7,8 +7,8 @@ import TribuneWire
 
 /// `post NAME --lines`: a notification for each line of standard input.
 ///
-/// Each piece of input is posted at once in one batch. The bus confirms the batch's last post before more is read: a
-/// refusal then ends the command, and a fast writer waits for the bus.
+/// Each piece of input is one batch. The bus confirms its last post before more is read: a refusal then ends the
+/// command, and a fast writer waits for the bus.
 struct PostedLines: Sendable {
   let name: String
   let object: String
@@ -41,9 +41,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// The lines as userInfo, up to the first invalid one, and its flaw.
+  /// The lines up to the first invalid one, and its flaw.
   ///
-  /// - Parameter count: the number of earlier lines.
+  /// - Parameter count: earlier lines.
   static func userInfos(
     of lines: [[UInt8]], asTexts areTexts: Bool = false, behind count: Int, upTo limit: Int
   ) -> ([UserInfo], flaw: CommandError?) {
@@ -87,8 +87,8 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// True if the bus may refuse this notification though it takes others: users have quotas of retained data and of
-  /// files, and an object can have a protocol.
+  /// The bus may refuse this notification though it takes others: users have quotas of retained data and of files,
+  /// and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }

@@ -59,7 +59,7 @@ struct QueryCommand: Command {
 }
 
 extension QueryReply {
-  /// Lists the delegates without a value, for people; empty if no value is missing.
+  /// Lists the delegates without a value; empty if no value is missing.
   ///
   /// - Parameter collects: every value is wanted. A delegate that abstains has none, which is not a lack.
   func lack(of subject: String, collects: Bool) -> [String] {

@@ -151,7 +151,7 @@ extension QueryInfo.Participant {
   fileprivate var identity: String { identityText(label, units.primary) ?? "\(process) \(pid)" }
 }
 
-/// The label, in quotation marks because any process can claim it, and the unit; nil without both.
+/// The label is in quotation marks because any process can claim it.
 private func identityText(_ label: String, _ unit: String) -> String? {
   let parts = [label.isEmpty ? "" : "\"\(label)\"", unit].filter { !$0.isEmpty }
   return parts.isEmpty ? nil : parts.joined(separator: " of ")

@@ -8,15 +8,15 @@ struct Patience: Sendable {
   /// Nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// The pause before the next question if only delegates and other hosts object: the end of these vetoes may not be
-  /// announced here.
+  /// Before the next question if only delegates and other hosts object: the end of such vetoes may not be announced
+  /// here.
   let pause: Duration
-  /// The shortest pause, because changes that the question itself causes must not make a loop.
+  /// Changes that the question itself causes must not make a loop.
   let pauseMin: Duration
-  /// The time after the end for answers to earlier questions.
+  /// After the end, for answers to earlier questions.
   let grace: Duration
 
-  /// - Parameter span: from now on; nil for ever.
+  /// - Parameter span: from now on.
   init(
     span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
     grace: Duration = .seconds(5)
@@ -26,10 +26,8 @@ struct Patience: Sendable {
     (self.pause, self.pauseMin, self.grace) = (pause, pauseMin, grace)
   }
 
-  /// Nil for ever.
   var left: Duration? { end.map { max(.zero, ContinuousClock.now.duration(to: $0)) } }
 
-  /// Bounds a wait of `limit` by the time left.
   func bound(_ limit: Duration) -> Duration { left.map { min(limit, $0 + grace) } ?? limit }
 
   /// Asks until the action is allowed, or until the time is over.
@@ -130,8 +128,7 @@ final class ChangeSignal: Sendable {
   /// Ends all waits: no more changes will come.
   func end() { continuation.finish() }
 
-  /// Returns at the next change, or at once with a pending one; also at the end, and when the task is cancelled.
-  /// After a cancellation, it may not be called again.
+  /// Returns at the next or pending change, at the end, and on cancellation, after which it may not be called again.
   func wait() async {
     for await _ in changes {
       isPending.store(false, ordering: .releasing)

@@ -4,16 +4,15 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A query that is asked again after each change that may end its vetoes.
-///
-/// The bus announces the ends of holds, changes of delegates, and reloads; delegates announce changes of mind. The
-/// observation of these starts before the first question, because changes between the two must not be missed.
+/// A query that is asked again after each change that may end its vetoes: ends of holds, changes of delegates,
+/// reloads, and delegates' announcements. Their observation starts before the first question, because changes between
+/// the two must not be missed.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
   let subject: String
   let presence: BusPresence
-  /// With JSON output, vetoes go to standard output instead of standard error.
+  /// To standard output, instead of texts to standard error.
   let writesJSON: Bool
 
   private let changes = ChangeSignal()
@@ -39,7 +38,6 @@ struct PatientQuery: Sendable {
       [self] () async throws(TribuneError) -> Notifications in
       try await connection.observe(anyOf: observedNames)
     }
-    // Ends with the observation or the task.
     let watching = Task { await watch(news) }
     defer { watching.cancel() }
     var vetoes = StandingVetoes(against: subject, default: query.fallback)
@@ -68,7 +66,7 @@ struct PatientQuery: Sendable {
         await presence.settled()
         var query = query
         // Not only the rest of the span: with less time than the caller gives them, required delegates would fail. If
-        // the answer comes too late, the previous verdict stands.
+        // that takes too long, the verdict is missing.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
@@ -95,7 +93,6 @@ struct PatientQuery: Sendable {
       where !changes.isNoted && mayEndVeto(delivery) { changes.note() }
       changes.end()
     } catch {
-      // The next ask throws the reason.
       changes.end()
     }
   }
@@ -105,7 +102,7 @@ struct PatientQuery: Sendable {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
 
-  /// Holds' ages by their ids; empty if this user may not list them.
+  /// By the holds' ids; empty if this user may not list them.
   private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
@@ -132,11 +129,9 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change. Missed notifications may change it also.
+  /// True if the verdict may change, even by missed notifications.
   ///
-  /// - Parameters:
-  ///   - name: valid.
-  ///   - object: empty if the question is about all objects.
+  /// - Parameter object: empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {
     guard case .notification(let news) = self else { return true }
     guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }
@@ -150,7 +145,7 @@ extension Delivery {
 }
 
 extension Tribune.Notification {
-  /// True if the name matches a pattern in a member of the userInfo: a pattern, or an array of them. An unreadable
+  /// True if the name matches a pattern, or one of an array of patterns, in a member of the userInfo. An unreadable
   /// member matches.
   fileprivate func isAbout(_ name: String, patternsIn member: String) -> Bool {
     guard let member = userInfo.jsonRoot?[member] else { return true }

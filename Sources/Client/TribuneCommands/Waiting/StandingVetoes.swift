@@ -6,8 +6,8 @@ import TribuneSystem
 
 /// The vetoes that a waiting question meets, and their ages.
 ///
-/// Holders of the name can change their vetoes constantly. So reasons are cut, and each user except root and the
-/// process's user has a few lines a minute.
+/// Holders can change their vetoes constantly. So reasons are cut, and each user except root and the process's user
+/// has a few lines a minute.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -27,21 +27,18 @@ struct StandingVetoes: Sendable {
 
   private let subject: String
   private let fallback: Verdict.Decision
-  /// The vetoes of the last verdict; nil before the first.
+  /// Nil before the first verdict.
   private var known: [Key: Veto]?
   private var remarks: [String] = []
   private var limits = LineLimits(perSeconds: 60)
-  /// Omitted changes that are not counted in a line yet.
+  /// Not counted in a line yet.
   private var omittedCount = 0
 
-  /// - Parameters:
-  ///   - subject: the vetoed subject, for people.
-  ///   - fallback: the asker's decision if no delegate answers.
   init(against subject: String, default fallback: Verdict.Decision) {
     (self.subject, self.fallback) = (subject, fallback)
   }
 
-  /// Takes the next verdict, which must be a veto. Returns lines about each new or changed veto.
+  /// Takes a verdict, which must be a veto. Returns lines about each new or changed veto.
   ///
   /// - Parameter holdAges: by the holds' ids. A hold without an age stands since it was first met, like a delegate's
   ///   veto.
@@ -75,7 +72,7 @@ struct StandingVetoes: Sendable {
     return lines
   }
 
-  /// The last taken verdict as JSON. Each objection has its age.
+  /// Each objection has its age.
   func json(of verdict: Verdict, at now: Instant) -> JSONValue {
     let outcomes = verdict.outcomes.map { outcome -> JSONValue in
       guard outcome.isObjection, let veto = known?[Key(outcome)] else { return outcome.json }

@@ -15,7 +15,7 @@ final class WaitingScreen: Sendable {
 
   init(on terminal: Terminal) { self.terminal = terminal }
 
-  /// Records an event, which the next refresh shows. Never waits.
+  /// The next refresh shows it. Never waits.
   func take(_ progress: Progress) {
     display.withLock { display in
       switch progress.stage {
@@ -28,7 +28,6 @@ final class WaitingScreen: Sendable {
     }
   }
 
-  /// Runs `work`, and refreshes the screen every second.
   func whileWaiting<Result: Sendable>(
     for work: () async throws(TribuneError) -> Result
   ) async throws(TribuneError) -> Result {
@@ -94,7 +93,6 @@ struct WaitingDisplay: Sendable {
     rows.removeAll { $0.delegate == delegate }
   }
 
-  /// Each line is cut to `columns` of the terminal.
   func lines(at now: Duration, columns: Int) -> [String] {
     var lines = rows.prefix(Self.delegatesMax).map { row in
       let waited = Duration.seconds(max(.zero, now - row.since).components.seconds)
@@ -110,8 +108,7 @@ struct WaitingDisplay: Sendable {
 struct ReplaceableLines: Sendable {
   private var shown = 0
 
-  /// The text that replaces the previous lines; empty without a change. The cursor is at the start of a line before
-  /// and after.
+  /// Empty without a change. The cursor is at the start of a line before and after.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
     // Moves up to the first line, and erases from there.
