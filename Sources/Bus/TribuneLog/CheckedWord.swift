@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A 32-bit number in the low half of a word, its complement in the high half. One store changes it, and a flipped bit
-/// is detected. A word of zeros was never written, and is invalid.
+/// A 32-bit number in the low half of a word, its complement in the high half, to detect flipped bits. A word
+/// of zeros was never written, and is invalid.
 struct CheckedWord {
   let bits: UInt64
 
@@ -9,14 +9,14 @@ struct CheckedWord {
 
   init(_ value: UInt32) { bits = UInt64(value) | UInt64(~value) << 32 }
 
-  /// Nil if it is damaged.
+  /// nil if damaged.
   var value: UInt32? {
     let low = UInt32(truncatingIfNeeded: bits)
     return low == ~UInt32(truncatingIfNeeded: bits >> 32) ? low : nil
   }
 }
 
-/// A 56-bit number below its 8-bit check, in one word. A word of zeros is invalid here, too.
+/// A 56-bit number below its 8-bit check. A word of zeros is invalid.
 struct CheckedNumber {
   let bits: UInt64
 
@@ -24,13 +24,13 @@ struct CheckedNumber {
 
   init(bits: UInt64) { self.bits = bits }
 
-  /// A number above `most` is written as `most`.
+  /// Clamps to `most`.
   init(_ number: UInt64) {
     let number = min(number, Self.most)
     bits = number | Self.check(of: number) << 56
   }
 
-  /// Nil if it is damaged.
+  /// nil if damaged.
   var number: UInt64? {
     let number = bits & Self.most
     return bits >> 56 == Self.check(of: number) ? number : nil

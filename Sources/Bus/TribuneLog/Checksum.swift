@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// A checksum of 64 bits over whole words. It detects broken memory and a writer's mistakes; it does not stop forgery.
+/// A 64-bit checksum over whole words. It detects broken memory and a writer's mistakes, not forgery.
 ///
-/// Each step takes in one word, by an exclusive or, a rotation and a multiplication by an odd number. All three are
-/// bijections of the word and of the sum so far: a change of one word always changes the result, and any other change
-/// goes unseen once in 2^64. Two sums alternate, because each step of a sum waits for its previous step.
+/// Each step takes in a word by an exclusive or, a rotation and a multiplication by an odd number, which are
+/// bijections: a change of one word always changes the result, and any other change goes unseen once in 2^64.
+/// Two alternating sums let steps overlap.
 enum Checksum {
   private static let first: UInt64 = 0x9E6C_63D0_876A_46D1
   private static let second: UInt64 = 0xC2B2_AE3D_27D4_EB4F

@@ -13,9 +13,7 @@ package struct EntryPosition: Equatable, Sendable {
   package var offset: Int { Int(rawValue) }
 }
 
-/// An entry of the log, in place.
-///
-/// A head of 32 bytes, then the body, padded with zeros to whole words of 8 bytes.
+/// An entry of the log, in place: a head of 32 bytes, then the body, padded with zeros to words of 8 bytes.
 ///
 ///     0  u32  length of the entry, a multiple of 8
 ///     4  u8   kind
@@ -25,13 +23,13 @@ package struct EntryPosition: Equatable, Sendable {
 ///    16  u64  owner
 ///    24  u64  time
 ///
-/// The writer defines kind, owner and time; the log only keeps them.
+/// The writer defines kind, owner and time.
 package struct LogEntry: ~Escapable {
   package let rawKind: UInt8
   package let owner: UInt64
   package let time: UInt64
   package let position: EntryPosition
-  /// The whole entry, head included.
+  /// Includes the head.
   let bytes: RawSpan
   private let bodyEnd: Int
 
@@ -40,7 +38,6 @@ package struct LogEntry: ~Escapable {
   static let ownerOffset = 16
   static let timeOffset = 24
 
-  /// The length of an entry with a body of that many bytes.
   package static func length(bodyLength: Int) -> Int { (headLength + bodyLength + 7) & ~7 }
 
   struct Opening {
@@ -78,7 +75,7 @@ package struct LogEntry: ~Escapable {
     get { bytes.extracting(Self.headLength..<bodyEnd) }
   }
 
-  /// The length of the entry at `offset`; nil if the entry is damaged.
+  /// nil if the entry at `offset` is damaged.
   static func checkedLength(in segment: RawSpan, at offset: Int) -> Int? {
     guard segment.byteCount - offset >= headLength else { return nil }
     let opening = Opening(word: segment.integer(at: offset, as: UInt64.self))

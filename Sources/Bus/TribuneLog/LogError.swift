@@ -5,11 +5,10 @@ package import TribuneSystem
 /// Why a file cannot be adopted as a log.
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case foreign
-  /// Another process could truncate it; touching the missing pages would end this process.
+  /// Another process could truncate the file; touching the missing pages would end this process.
   case notSealed
-  /// It is shorter than its header says.
+  /// The file is shorter than its header says.
   case truncated
-  /// A newer version wrote it.
   case newer(version: UInt32)
   case damaged
   /// That many recoveries in a row did not end.
@@ -29,9 +28,8 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The first damage in a log.
 package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
-  /// The position of the first damaged entry.
+  /// The first damaged entry.
   package let position: EntryPosition
   /// Bytes from there on, which are dropped.
   package let unreadLength: Int

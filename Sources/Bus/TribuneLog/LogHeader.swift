@@ -3,8 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// The layout of the file, and the header that describes it. All numbers are in the byte order of the machine, which
-/// the file never leaves.
+/// The layout of the file, and its header. All numbers are in the machine's byte order.
 ///
 ///      0  u64  magic number
 ///      8  u32  version
@@ -22,8 +21,8 @@ import TribuneWire
 ///   4096       counter slots, 64 bytes each
 ///              the segments, each at a multiple of 64 KiB
 ///
-/// Version 1 is the first; later versions must read it. A new kind of entry needs no new version, because readers skip
-/// kinds that they do not know, and compaction drops them.
+/// Later versions must read version 1. A new kind of entry needs no new version: readers skip unknown kinds,
+/// and compaction drops them.
 struct LogHeader {
   static let version: UInt32 = 1
   static let magic = UInt64(littleEndian: 0x4554_4154_4255_5254)
@@ -40,7 +39,7 @@ struct LogHeader {
   static let segmentCapacityMax = 1 << 32
 
   let slotCount: Int
-  /// In bytes, a multiple of 8.
+  /// Bytes, a multiple of 8.
   let segmentCapacity: Int
 
   /// - Parameter segmentCapacity: bytes, rounded down to whole words.
@@ -54,8 +53,6 @@ struct LogHeader {
     self.segmentCapacity = segmentCapacity & ~7
   }
 
-  /// Reads the start of a file.
-  ///
   /// - Throws: `foreign`, `truncated`, `damaged` or `newer`.
   init(_ bytes: RawSpan) throws(LogError) {
     guard bytes.byteCount >= 8, bytes.integer(at: 0, as: UInt64.self) == Self.magic else { throw .foreign }
@@ -90,7 +87,7 @@ struct LogHeader {
     Checksum.of(bytes.integer(at: 8, as: UInt64.self), bytes.extracting(droppingFirst: 24))
   }
 
-  /// The start of a segment. A segment shares no page with anything else, whatever the size of the machine's pages.
+  /// A segment shares no page with anything else, whatever the machine's page size.
   func start(ofSegment segment: Int) -> Int {
     Self.aligned(Self.slotsOffset + slotCount * Self.slotLength) + segment * Self.aligned(segmentCapacity)
   }

@@ -4,18 +4,16 @@ import TribuneSystem
 import TribuneWire
 
 extension WriteAheadLog {
-  /// Bytes of entries in the active segment, uncommitted ones included.
+  /// Bytes in the active segment, including uncommitted ones.
   package var usedLength: Int { entries.value.used }
-  /// Bytes of the active segment that are free.
   package var freeLength: Int { header.segmentCapacity - entries.value.used }
 
-  /// Appends an entry, which counts once it is committed.
+  /// Appends an entry, which takes effect at `commit`.
   ///
   /// - Parameters:
-  ///   - kind: the kind of the body, for the writer; the log does not use it.
-  ///   - time: any number that goes with the entry.
+  ///   - kind: kept for the writer, like `owner` and `time`.
   ///   - prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
-  /// - Returns: where the entry lies; nil if it does not fit in the segment, and nothing was written.
+  /// - Returns: the entry's position; nil if it does not fit in the segment.
   package func append(
     kind: UInt8, owner: UInt64, time: UInt64, prefix: (UInt64, UInt64)? = nil, _ head: RawSpan,
     _ tail: RawSpan
@@ -29,7 +27,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Commits all appended entries at once: after the death of the process, either all of them count or none.
+  /// Commits all appended entries at once: after the death of the process, all of them count or none.
   package func commit() {
     let used = entries.value.used
     if used == entries.value.committed { return }
@@ -46,10 +44,10 @@ extension WriteAheadLog {
     }
   }
 
-  /// Visits the committed entries in their order. `body` may append.
+  /// Visits the committed entries in order. `body` may append.
   ///
-  /// - Returns: the damage, if an entry is damaged. The log is cut there, because no reader would reach entries that
-  ///   are appended behind the damage.
+  /// - Returns: the first damage, if any. The log is cut there, because readers would not reach entries
+  ///   behind it.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)
@@ -74,9 +72,7 @@ extension WriteAheadLog {
     return damage
   }
 
-  /// Writes an entry without committing it.
-  ///
-  /// - Returns: the length of the entry; nil if it would reach past `end`.
+  /// Writes an entry without committing it. Returns its length; nil if it would reach past `end`.
   func write(
     _ kind: UInt8, _ owner: UInt64, _ time: UInt64, _ prefix: (UInt64, UInt64)?, _ head: RawSpan,
     _ tail: RawSpan,
@@ -91,7 +87,7 @@ extension WriteAheadLog {
     let length = opening.length
     let start = header.start(ofSegment: segment) + offset
     var entry = mutableBytes(in: start..<start + length)
-    // The padding comes first: the body overwrites its own part of that word.
+    // The padding first: the body then overwrites its part of that word.
     entry.store(0, at: length &- 8)
     entry.store(opening.word, at: 0)
     entry.store(owner, at: LogEntry.ownerOffset)

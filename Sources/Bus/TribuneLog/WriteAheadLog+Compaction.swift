@@ -3,24 +3,22 @@
 import TribuneSystem
 import TribuneWire
 
-// A compaction reads the active segment from its start, in steps, and copies live entries to the other segment, until
-// it has caught up with the end of the log. Entries that are appended meanwhile are read last. Its output is invisible
-// until the segments change roles. So it can be abandoned, and the process can be killed, at any time.
+// A compaction reads the active segment in steps, and copies live entries to the other segment. Entries that
+// are appended during it are read last. Its output is invisible until the segments change roles, so the
+// compaction can be abandoned, or the process killed, at any time.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// Whether enough of the log may be dead for a compaction to pay.
-  ///
-  /// The log must be longer than min(1 MiB, limit / 2), and than kept + min(kept, max((limit − kept) / 2, limit / 16)),
-  /// where `kept` is its length after the last compaction.
+  /// True if the log is longer than min(1 MiB, limit / 2), and than kept + min(kept, max((limit − kept) / 2,
+  /// limit / 16)). `kept` is its length after the last compaction.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: whether uncommitted entries take part, and are committed by `endCompaction`.
+  /// - Parameter commits: uncommitted entries take part, and `endCompaction` commits them.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()
@@ -28,14 +26,12 @@ extension WriteAheadLog {
     entries.value.isOtherSegmentStale = true
   }
 
-  /// Reads on, and copies live entries.
+  /// Copies live entries; returns true when everything has been read.
   ///
   /// - Parameters:
   ///   - lengthMax: bytes to read; the last entry may reach past them.
-  ///   - isLive: whether an entry is to be kept. `isTail`: it was appended after the compaction began.
-  ///   - relocated: called for each entry that is kept, with its new position, which holds once `endCompaction` has
-  ///     returned true.
-  /// - Returns: whether everything has been read.
+  ///   - isLive: keeps an entry. `isTail`: it was appended after the compaction began.
+  ///   - relocated: called for each kept entry, with its position after a successful `endCompaction`.
   package func compact(
     lengthMax: Int, isLive: (LogEntry, _ isTail: Bool) -> Bool, relocated: (LogEntry, EntryPosition) -> Void
   ) -> Bool {
@@ -49,7 +45,8 @@ extension WriteAheadLog {
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process wrote or checked the entry. The next process finds the damage, and reports the bytes lost.
+        // This process has written or checked the entry. The next process finds the damage, and reports the
+        // lost bytes.
         preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length
@@ -76,9 +73,8 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Writes an entry behind those that the compaction has kept so far.
-  ///
-  /// - Returns: where the entry will lie; nil if it does not fit, and nothing was written.
+  /// Writes an entry behind those that the compaction has kept. Returns its future position; nil if it does
+  /// not fit.
   package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
   {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
@@ -93,7 +89,8 @@ extension WriteAheadLog {
 
   /// Makes the other segment active, once everything has been read.
   ///
-  /// - Returns: false if the live entries did not fit. The compaction is abandoned then, and the log is as it was.
+  /// - Returns: false if the live entries did not fit. Then the compaction is abandoned, and the log is
+  ///   unchanged.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
     if compaction.isFull {
@@ -123,7 +120,7 @@ extension WriteAheadLog {
 
   private var otherSegment: Int { 1 - entries.value.activeSegment }
 
-  /// Returns the memory of the other segment to the system. If that fails, the next compaction overwrites it.
+  /// Returns the other segment's memory to the system. If that fails, the next compaction overwrites it.
   private func releaseOtherSegment() {
     guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment))
     else { return }

@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-// A slot is a row of eight words: six counters, the complement of the owner, and the owner. A slot whose owner is 0 is
-// empty, as are all slots of a new file.
+// A slot is a row of eight words: six counters, the complement of the owner, and the owner. Owner 0 marks an
+// empty slot.
 
 /// The counters of one owner.
 package struct CounterSlot {
@@ -17,7 +17,7 @@ package struct CounterSlot {
 
   fileprivate init(owner: UInt64, words: SIMD8<UInt64>) { (self.owner, self.words) = (owner, words) }
 
-  /// The value of a counter; nil if it is damaged.
+  /// nil if the counter is damaged.
   package subscript(counter: Int) -> UInt32? {
     precondition((0..<Self.counterCount).contains(counter))
     return CheckedWord(bits: words[counter]).value
@@ -25,9 +25,9 @@ package struct CounterSlot {
 }
 
 extension WriteAheadLog {
-  /// Assigns a slot to an owner, which must not be 0. All counters but the first become 0.
+  /// Sets all counters but the first to 0. `owner` must not be 0.
   ///
-  /// Call it before the entry that makes the owner known is committed, so that every known owner has a slot.
+  /// Must precede the commit of the entry that makes the owner known: every known owner has a slot.
   package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
     releaseSlot(slot)
     setCounter(0, of: slot, to: firstCounter)
@@ -38,12 +38,12 @@ extension WriteAheadLog {
 
   func releaseSlot(_ slot: Int) { slots.publish(0, row: slot, word: CounterSlot.ownerWord) }
 
-  /// Sets a counter, 0 to 5, of a slot that is assigned: one plain store.
+  /// One plain store. The slot must be assigned.
   package func setCounter(_ counter: Int, of slot: Int, to value: UInt32) {
     slots[slot, counter] = CheckedWord(value).bits
   }
 
-  /// The counters of a slot; nil if it is empty or its owner is damaged.
+  /// nil if the slot is empty or its owner is damaged.
   package func slot(_ slot: Int) -> CounterSlot? {
     let owner = slots[slot, CounterSlot.ownerWord]
     guard owner != 0, owner == ~slots[slot, CounterSlot.ownerCheckWord] else { return nil }
@@ -52,7 +52,7 @@ extension WriteAheadLog {
     return CounterSlot(owner: owner, words: words)
   }
 
-  /// Visits the assigned slots whose owner is not damaged. Pages that were never written stay without memory.
+  /// Visits the assigned slots with an undamaged owner. Pages that were never written stay without memory.
   package func forEachSlot(_ body: (_ slot: Int, CounterSlot) -> Void) {
     let end = LogHeader.slotsOffset + slotCount * LogHeader.slotLength
     var offset = LogHeader.slotsOffset

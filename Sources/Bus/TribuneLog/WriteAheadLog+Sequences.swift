@@ -2,7 +2,6 @@
 
 import TribuneSystem
 
-/// The last number of a sequence, as the log has it.
 package enum LastNumber: Equatable, Sendable {
   case given(UInt64)
   /// No number was stored.
@@ -10,13 +9,12 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// Entries may contain these numbers, too. Those in the header are right even if entries are lost.
+// Entries may have these numbers, too, but those in the header are right even if entries are lost.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3
 
-  /// Notes that the numbers of a sequence were given out up to `number`, at most 2^56 − 1. Call it before the number is
-  /// used anywhere else.
+  /// Stores the last number of a sequence, at most 2^56 − 1. Must be called before the number is used.
   package func setLast(_ number: UInt64, ofSequence sequence: Int) {
     mapping.store(CheckedNumber(number).bits, at: Self.offset(ofSequence: sequence))
   }

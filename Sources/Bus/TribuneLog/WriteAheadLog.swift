@@ -3,45 +3,44 @@
 package import TribuneSystem
 import TribuneWire
 
-/// A write-ahead log in a file in memory, which outlives the process that writes it for as long as another process
-/// holds a descriptor of the file.
+/// A write-ahead log in a file in memory. It outlives its writer while another process holds a descriptor of
+/// the file.
 ///
-/// The file has three parts. *Counter slots* hold a few often-changed numbers for each owner: setting one is a plain
-/// store. *Sequences* say which numbers of each sequence were given out. Two *segments* hold entries: one is active,
-/// and entries are appended to it. When much of it is dead, a *compaction* copies the live entries to the other
-/// segment, a few at a time, while the log is written to. At its end the segments change roles.
+/// *Counter slots* hold a few numbers for each owner; setting one is a plain store. *Sequences* hold the last
+/// number given of each sequence. Of two *segments*, the active one receives entries. When much of it is
+/// dead, a *compaction* copies the live entries to the other one, and the segments change roles.
 ///
-/// The process may be killed between any two stores. The log stays whole, because every change to it becomes visible by
-/// one store of one word: the committed length, or the number of the active segment. That store comes after the stores
-/// of all bytes that it makes valid. Bytes behind the committed length mean nothing. A slot that was being assigned is
-/// empty. This protects against the death of the process, not of the machine.
+/// The process may be killed between any two stores. Every change becomes visible by one store of one word,
+/// the committed length or the number of the active segment, after the stores of all bytes that it makes
+/// valid. Bytes behind the committed length are ignored. A slot that was being assigned is empty. The log
+/// does not survive the machine.
 ///
-/// Everything that is read is checked, whichever process wrote it: words against their complements, entries against
-/// their checksums, lengths against the bytes that exist.
+/// All reads are checked, whichever process wrote: words against their complements, entries against their
+/// checksums, lengths against the existing bytes.
 package final class WriteAheadLog {
   /// This process's state of the entries (see `Cell`).
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
-    /// Bytes of entries that were appended, and those of them that are committed.
+    /// Bytes of appended entries, and of committed ones.
     var used: Int
     var committed: Int
     /// Length of the entries after the last compaction.
     var kept = 0
     var compaction: Compaction?
-    /// The other segment holds pages that are not needed any more.
+    /// The other segment has pages that are not needed.
     var isOtherSegmentStale = false
   }
 
   struct Compaction {
-    /// Bytes of the active segment that were read, and bytes that were written to the other one.
+    /// Bytes read from the active segment, and written to the other one.
     var read = 0
     var written = 0
     /// Entries from here on were appended after the compaction began.
     var tailStart: Int
     /// The live entries did not fit.
     var isFull = false
-    /// Uncommitted entries take part, and are committed by the end of the compaction.
+    /// Uncommitted entries take part, and the end of the compaction commits them.
     var commits = false
   }
 
@@ -51,11 +50,11 @@ package final class WriteAheadLog {
   let slots: SharedMapping.Rows
   let entries: Cell<Entries>
 
-  /// Makes an empty log. It takes memory as it is written to.
+  /// The file takes memory as it is written to.
   ///
   /// - Parameters:
-  ///   - slotCount: the number of counter slots, up to 2^24; 0 for a log without any.
-  ///   - segmentCapacity: bytes of entries in a segment, from 8 B to 4 GiB.
+  ///   - slotCount: 0 to 2^24.
+  ///   - segmentCapacity: bytes of entries, from 8 B to 4 GiB.
   package init(slotCount: Int, segmentCapacity: Int) throws(Errno) {
     header = LogHeader(slotCount: slotCount, segmentCapacity: segmentCapacity)
     file = try SharedFile(length: header.fileLength)
@@ -70,9 +69,8 @@ package final class WriteAheadLog {
     mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
   }
 
-  /// Opens a log that another process has written, and no longer writes to. Changes nothing in it.
-  ///
-  /// - Throws: `LogError`; the descriptor is closed then.
+  /// Opens a log that another process has written, and no longer writes to. Changes nothing in it. If it
+  /// throws, the descriptor is closed.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
     guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)
@@ -108,9 +106,8 @@ package final class WriteAheadLog {
         isOtherSegmentStale: true))
   }
 
-  /// The largest segment that there can be, in bytes.
+  /// Bytes.
   package static let segmentCapacityMax = LogHeader.segmentCapacityMax
-  /// The version of the format that is written.
   package static let version = LogHeader.version
 
   package var rawDescriptor: CInt { file.rawDescriptor }
@@ -119,19 +116,18 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// Bytes of entries up to which new work is admitted, at most half of a segment. The log itself does not enforce this
-  /// limit: entries that follow from admitted work are appended beyond it.
+  /// Bytes up to which new work is admitted, at most half of a segment. `append` ignores this limit, because
+  /// entries that follow from admitted work must fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
   }
 
-  /// Whether an entry with a body of that many bytes fits below the admission limit.
   package func admits(bodyLength: Int) -> Bool {
     bodyLength <= admissionLimit - entries.value.used - LogEntry.headLength
   }
 
-  /// The longest body that an empty log admits, in bytes.
+  /// Bytes, in an empty log.
   package var admittedBodyLengthMax: Int { admissionLimit - LogEntry.headLength }
 
   // MARK: Bytes
@@ -143,7 +139,7 @@ package final class WriteAheadLog {
     unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
   }
 
-  /// The same for writing. The span must be the only access to these bytes.
+  /// The span must be the only access to these bytes.
   @_lifetime(borrow self)
   @inline(__always) func mutableBytes(in range: Range<Int>) -> MutableRawSpan {
     unsafe _overrideLifetime(mapping.unboundMutableBytes(in: range), borrowing: self)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that a policy can allow or deny.
+/// An action that a policy can allow or deny.
 package enum Action: UInt8, CaseIterable, Sendable {
   case post
   /// Post a notification that the bus retains.
@@ -23,7 +23,7 @@ package enum Action: UInt8, CaseIterable, Sendable {
 
   package var name: String { Self.names[Int(rawValue)] }
 
-  /// Another action that must be allowed as well.
+  /// Another action that must also be allowed.
   package var needed: Action? {
     switch self {
     case .retain: .post

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The primary group and the supplementary groups of a process when it connected.
+/// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups, and the bus remembers those of each connection. So of a process with more than
-/// `keptMax`, only the groups that the policy names are looked up and kept. If a later policy names others, it is unknown
-/// whether the process is in them.
+/// A process can have 65,536 groups, too many to keep for each connection. If it has more than `keptMax`,
+/// only the groups that the policy names are kept; membership in those that a later policy names is unknown.
 package struct Groups: Hashable, Sendable {
-  /// Supplementary groups of a process of which all are kept.
+  /// Supplementary groups up to which all are kept.
   package static let keptMax = 128
 
-  /// Those that are known, in ascending order.
+  /// The known groups, in ascending order.
   package let members: [UInt32]
   /// The groups that were looked up, in ascending order; nil for all.
   package let lookedUp: [UInt32]?
 
-  /// - Parameter lookedUp: nil if `members` are all groups of the process.
+  /// - Parameter lookedUp: nil if `members` has all groups of the process.
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {
     self.members = members.inOrder
     self.lookedUp = lookedUp?.inOrder
   }
 
   /// - Parameters:
-  ///   - supplementary: as the kernel has them; nil if they are unknown.
+  ///   - supplementary: from the kernel; nil if unknown.
   ///   - named: the groups that the policy names, in ascending order.
   package init(primary: UInt32, supplementary: [UInt32]?, named: [UInt32]) {
     guard let supplementary else {
@@ -32,12 +31,12 @@ package struct Groups: Hashable, Sendable {
       self.init(supplementary + [primary])
       return
     }
-    // The kernel has them in order, so that this takes little time.
+    // Already sorted by the kernel, so this is fast.
     let all = supplementary.sorted()
     self.init([primary] + named.filter(all.hasInOrder), lookedUp: named)
   }
 
-  /// - Returns: nil if it is unknown.
+  /// nil if unknown.
   package func contains(_ group: UInt32) -> Bool? {
     if members.hasInOrder(group) { return true }
     guard let lookedUp else { return false }
@@ -50,7 +49,7 @@ extension Groups: ExpressibleByArrayLiteral {
 }
 
 extension [UInt32] {
-  /// The numbers in ascending order, each of them once. The same array if it is so already.
+  /// In ascending order, each once. Does not copy an array that already is.
   var inOrder: [UInt32] {
     if zip(self, dropFirst()).allSatisfy({ $0 < $1 }) { return self }
     var result: [UInt32] = []
@@ -59,7 +58,7 @@ extension [UInt32] {
     return result
   }
 
-  /// Whether the numbers, which must be in ascending order, have one.
+  /// The numbers must be in ascending order.
   fileprivate func hasInOrder(_ number: UInt32) -> Bool {
     var (start, end) = (0, count)
     while start < end {

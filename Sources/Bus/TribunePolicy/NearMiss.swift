@@ -6,13 +6,13 @@ import TribuneWire
 package struct NearMiss: Equatable, Sendable {
   /// The line's place in the policy.
   package var index: Int
-  /// What is missing: `needs group:operators`.
+  /// `needs group:operators`.
   package var lacks: String
 }
 
 extension Policy {
-  /// The lines that would allow a request that is refused, if the subject were another one, or the request were for
-  /// another action or for less, in the order of the lines. At most `count`.
+  /// At most `count` lines that would allow the refused request for another subject or another action, or if
+  /// it were about less, in their order.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

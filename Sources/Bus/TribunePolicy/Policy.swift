@@ -2,11 +2,12 @@
 
 /// Who may do what on a bus.
 ///
-/// Nothing is allowed that no line allows, and a line that denies wins over all that allow, wherever they stand. A
-/// registration, which is about many messages, must lie inside of one line that allows it, and a line that denies any
-/// part of it refuses it. Two actions are for what is left: an observation is refused only if all of it is denied, and
-/// gets what is not; a list has the registrations of which a part is allowed, unless all of it is denied. What has no name
-/// is listed only by a line that allows to list everything.
+/// Only what a line allows is allowed, and a deny line wins over all allow lines, wherever it stands. A
+/// registration must lie inside one allow line, and a deny line for any part refuses it.
+///
+/// Observations and lists are filtered instead: an observation is refused only if all of it is denied, and
+/// receives the rest; a list has the registrations of which a part is allowed, unless all of it is denied.
+/// Data without a name is listed only with permission to list everything.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -20,7 +21,7 @@ package struct Policy: Equatable, Sendable {
     package var isAllowed: Bool { if case .allowed = self { true } else { false } }
   }
 
-  /// The groups of all conditions, in ascending order.
+  /// In ascending order.
   package var namedGroups: [UInt32] {
     let groups = lines.lazy.flatMap(\.who).compactMap {
       if case .group(let group) = $0 { group } else { nil }
@@ -28,7 +29,7 @@ package struct Policy: Equatable, Sendable {
     return Array(groups).inOrder
   }
 
-  /// The lines that are about a subject.
+  /// The lines that apply to a subject.
   package func bound(to subject: Subject) -> [BoundLine] {
     lines.enumerated().filter { $1.applies(to: subject) }.map { $1.bound(to: subject.user, as: $0) }
   }
@@ -37,8 +38,8 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// The decision on a request together with what its action needs: on the first of both that is refused, which is
-  /// returned as well.
+  /// Decides about the request, and first about the action that it needs. Returns the refused request, if one
+  /// is.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {
@@ -50,8 +51,8 @@ package struct Policy: Equatable, Sendable {
     return (decision(on: request, by: subject), request)
   }
 
-  /// Whether any process of a user could be allowed something: in a group or a unit that a line requires, and out of
-  /// those that a line denies it for.
+  /// True if some process of the user could be allowed: in any group or unit of an allow line, and outside of
+  /// those of deny lines.
   package func mayAllow(_ request: Request, user: UInt32) -> Bool {
     let subject = Subject(user: user)
     let possible = lines.enumerated().filter { _, line in
@@ -63,7 +64,7 @@ package struct Policy: Equatable, Sendable {
     return possible.map { $1.bound(to: user, as: $0) }.decision(on: request).isAllowed
   }
 
-  /// The line of a refusal, for people: `denied by 20.policy:4`.
+  /// For people: `denied by 20.policy:4`.
   package func reason(of decision: Decision) -> String {
     switch decision {
     case .allowed(let index): "allowed by \(lines[index].origin)"
@@ -82,7 +83,7 @@ package struct Policy: Equatable, Sendable {
 }
 
 extension Sequence<BoundLine> {
-  /// The decision on a request by the subject to whom the lines apply.
+  /// The lines must apply to the requesting subject.
   package func decision(on request: Request) -> Policy.Decision {
     var decision = Policy.Decision.notAllowed
     for line in self where line.decides(on: request) {
@@ -96,7 +97,7 @@ extension Sequence<BoundLine> {
 }
 
 extension BoundLine {
-  /// Whether the line allows the request, or denies it.
+  /// True if the line allows or denies the request.
   package func decides(on request: Request) -> Bool {
     actions.contains(request.action)
       && (request.isDecidedByPart(effect) ? overlaps(request) : contains(request))
@@ -104,7 +105,7 @@ extension BoundLine {
 }
 
 extension Request {
-  /// Whether a line that is about a part of the request decides, and not only one that is about all of it.
+  /// True if a line about a part of the request decides; false if a line must cover all of it.
   package func isDecidedByPart(_ effect: PolicyLine.Effect) -> Bool {
     switch effect {
     case .deny: !action.isFiltered && !isOfPart
@@ -114,6 +115,6 @@ extension Request {
 }
 
 extension Action {
-  /// Whether a denial of a part leaves the rest.
+  /// A denial of a part leaves the rest.
   fileprivate var isFiltered: Bool { self == .observe || self == .list }
 }

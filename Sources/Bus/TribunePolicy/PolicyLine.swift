@@ -21,18 +21,18 @@ package struct PolicyLine: Equatable, Sendable {
 
   package var effect: Effect
   package var actions: ActionSet
-  /// It is about names that match any of these.
+  /// A name must match any of these.
   package var names: [NameTemplate]
-  /// It is about objects that match this; about any object, or none, if nil.
+  /// nil if the line applies to any object, or none.
   package var object: ObjectTemplate?
-  /// It is about those who meet all of these.
+  /// A subject must meet all of these.
   package var who: [Condition]
   package var whoTexts: [String]
   package var origin: Origin
-  /// The line as it is written, without its comment.
+  /// As written, without its comment.
   package var text: String
 
-  /// The line with ids in place of the names of users and groups; nil if it matches nobody.
+  /// With ids in place of the names of users and groups; nil if the line matches no process.
   package var resolvedText: String? {
     let who = who.compactMap(\.text)
     guard who.count == self.who.count else { return nil }
@@ -44,7 +44,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
-  /// Whether it has `%U`, so that it differs from user to user.
+  /// True if the line has `%U`, and differs from user to user.
   package var isTemplate: Bool {
     names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
   }
@@ -56,16 +56,16 @@ package struct PolicyLine: Equatable, Sendable {
   }
 }
 
-/// A pattern of names in which `%U` stands for the id of the user.
+/// A pattern of names in which `%U` stands for the user's id.
 package struct NameTemplate: Equatable, Sendable {
   package let text: String
-  /// The pattern, if it is the same for every user.
+  /// nil if the pattern differs from user to user.
   let pattern: Pattern?
 
   /// - Throws: `invalidPattern`.
   package init(_ text: String) throws(WireError) {
     self.text = text
-    // Whether it is a pattern does not depend on the id.
+    // All ids are equally valid in a pattern.
     let example = try Pattern(text.with(user: .max))
     pattern = text.hasUser ? nil : example
   }
@@ -80,12 +80,12 @@ package struct NameTemplate: Equatable, Sendable {
   }
 }
 
-/// A pattern of objects in which `%U` stands for the id of the user.
+/// A pattern of objects in which `%U` stands for the user's id.
 package struct ObjectTemplate: Equatable, Sendable {
   package let text: String
   let pattern: ObjectPattern?
 
-  /// - Returns: nil if the text is not such a pattern.
+  /// nil if the text is not such a pattern.
   package init?(_ text: String) {
     guard let example = ObjectPattern(text.with(user: .max)) else { return nil }
     self.text = text
@@ -123,7 +123,7 @@ extension String {
   }
 }
 
-/// A line as it is for one user.
+/// A line for one user.
 package struct BoundLine: Sendable {
   /// The line's place in the policy.
   package let index: Int
@@ -132,14 +132,14 @@ package struct BoundLine: Sendable {
   package let names: [Pattern]
   package let object: ObjectPattern?
 
-  /// Whether everything that the request is about lies inside of the line.
+  /// True if the line covers the whole request.
   func contains(_ request: Request) -> Bool {
     guard names.contains(where: { $0.contains(request.pattern) }) else { return false }
     guard let object else { return true }
     return request.object.map { !$0.isEmpty && object.matches($0) } ?? false
   }
 
-  /// Whether the line would be right for the request if objects did not count.
+  /// Compares names and ignores objects.
   func hasNames(of request: Request) -> Bool {
     names.contains { request.isOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
   }

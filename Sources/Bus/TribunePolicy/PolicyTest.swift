@@ -5,11 +5,11 @@ package struct PolicyTest: Sendable {
   package var isAllowed: Bool
   package var request: Request
   package var subject: Subject
-  /// The subject as it is written.
+  /// As written.
   package var who: String
   package var origin: PolicyLine.Origin
 
-  /// What is wrong, if the policy decides otherwise.
+  /// nil if the policy decides as expected.
   package func failure(of policy: Policy) -> String? {
     let (decision, request) = policy.wholeDecision(on: request, by: subject)
     guard decision.isAllowed != isAllowed else { return nil }
@@ -21,7 +21,7 @@ package struct PolicyTest: Sendable {
 }
 
 extension Action {
-  /// Whether it is about one message rather than a registration.
+  /// True for actions on one message, false for registrations.
   package var isAboutMessages: Bool {
     switch self {
     case .post, .retain, .ask, .override: true

@@ -2,14 +2,14 @@
 
 package import TribuneWire
 
-/// What somebody wants to do: with one message, or with all messages that a registration is about.
+/// An action on one message, or on all messages of a registration.
 package struct Request: Sendable {
   package var action: Action
   /// The name of a message, or the pattern of a registration.
   package var pattern: Pattern
-  /// The object; empty for a message without one, nil for a registration that is about any.
+  /// Empty for a message without an object, nil for a registration for any object.
   package var object: String?
-  /// Whether a part that is allowed suffices, as for a list.
+  /// An allowed part suffices, as for a list.
   private(set) var isOfPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
@@ -17,15 +17,15 @@ package struct Request: Sendable {
     isOfPart = action == .list
   }
 
-  /// A request to do something with any of the messages that a registration is about.
+  /// For an action on any of the registration's messages.
   package init(partOf pattern: Pattern, _ action: Action, object: String?) {
     self.init(action, pattern, object: object)
     isOfPart = true
   }
 
-  /// A request that somebody asks about, without making it. To list `**` is to list everything.
+  /// A hypothetical request. To list `**` is to list everything.
   ///
-  /// - Throws: `invalidValue`, `reservedName` if nothing that clients do is such a request.
+  /// - Throws: `invalidValue`, `reservedName` if clients cannot make such a request.
   package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
     self.init(action, pattern, object: object)
     switch action {
@@ -39,7 +39,7 @@ package struct Request: Sendable {
     }
   }
 
-  /// To list what has no name: objects, protocols, and the connections of others.
+  /// To list data without names: objects, protocols, and the connections of others.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
     request.isOfPart = false

@@ -2,7 +2,8 @@
 
 import TribuneWire
 
-/// Whom a policy decides about: what the kernel says of the process at the other end of a connection.
+/// The subject of the policy's decisions: the kernel's facts about the process at the other end of a
+/// connection.
 package struct Subject: Hashable, Sendable {
   package var user: UInt32
   package var groups: Groups
@@ -11,14 +12,14 @@ package struct Subject: Hashable, Sendable {
   /// The unit of the system's service manager.
   package enum Unit: Hashable, Sendable {
     case none
-    /// The kernel vouches for the process that is in it.
+    /// The kernel vouches for the process in it.
     case known(String)
-    /// The kernel cannot vouch for the process. Lines that allow do not rely on it; lines that deny do.
+    /// The kernel cannot vouch for the process. Only deny lines rely on this unit.
     case claimed(String)
-    /// The process had ended, or is out of sight. It may have been in any that a line denies something.
+    /// The process had ended, or is out of sight. It may have been in any unit of a deny line.
     case unknown
 
-    /// Known, or none if there is no name.
+    /// `none` for nil.
     package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
 
     package var knownName: String? { if case .known(let name) = self { name } else { nil } }
@@ -49,12 +50,12 @@ package enum Condition: Hashable, Sendable {
   case anyUser
   case user(UInt32)
   case group(UInt32)
-  /// A glob of system units, with `*` for any text and `?` for one character.
+  /// A glob of system units: `*` for any text, `?` for one character.
   case unit(String)
-  /// A user or group that this host does not have: nobody meets it.
+  /// A user or group that the host does not have; never met.
   case unknown
 
-  /// The condition as it is written, with an id in place of a name; nil if nobody meets it.
+  /// With an id in place of a name; nil if the condition is never met.
   var text: String? {
     switch self {
     case .anyUser: "user:*"
@@ -65,7 +66,7 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  /// Whether processes of one user can differ in it.
+  /// True if it can differ between processes of one user.
   var isAboutProcesses: Bool {
     switch self {
     case .group, .unit: true
@@ -73,13 +74,12 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  /// - Parameter effect: that of the line that has the condition.
   func isMet(by subject: Subject, for effect: PolicyLine.Effect) -> Bool {
     switch self {
     case .anyUser: true
     case .user(let user): subject.user == user
     case .group(let group):
-      // Lines that allow do not rely on what is unknown; lines that deny do.
+      // Unknown memberships satisfy deny lines, but not allow lines.
       subject.groups.contains(group) ?? (effect == .deny)
     case .unit(let glob):
       switch subject.unit {
@@ -92,10 +92,10 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  /// The units of systemd in which processes can be.
+  /// systemd's units with processes.
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// Why nobody meets it together with the conditions before it; nil if somebody may.
+  /// The reason why this condition is never met after the ones before it; nil if it may be.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -117,7 +117,7 @@ package enum Condition: Hashable, Sendable {
 
   private static func isStar(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
-  /// Whether a text is the whole name of a unit with processes.
+  /// True for the full name of a unit with processes.
   package static func isUnit(_ name: String) -> Bool {
     let isAllowed = { (byte: UInt8) in
       switch byte {
@@ -130,20 +130,21 @@ package enum Condition: Hashable, Sendable {
     return name.utf8.allSatisfy(isAllowed) && unitSuffixes.contains { name != $0 && name.hasSuffix($0) }
   }
 
-  /// Whether the end of a glob fits a unit with processes.
+  /// True if the glob's end fits a unit with processes.
   private static func canMatchUnit(_ glob: String) -> Bool {
     let start = glob.utf8.lastIndex(where: isStar).map { glob.utf8.index(after: $0) }
     let end = String(glob[(start ?? glob.startIndex)...])
     return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
   }
 
-  /// Whether no unit matches both. Of two globs with stars, it is not certain.
+  /// True if a unit cannot match both. Undecided, and false, for two globs with stars.
   private static func exclude(_ one: String, _ other: String) -> Bool {
     if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
   }
 
-  /// Compares from left to right. After a mismatch, the last `*` takes one byte more, which suffices for any glob.
+  /// Compares from left to right. After a mismatch, the last `*` takes one byte more, which suffices for any
+  /// glob.
   package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?

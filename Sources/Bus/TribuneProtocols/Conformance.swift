@@ -2,12 +2,12 @@
 
 package import TribuneWire
 
-/// Everything that keeps a delegate from an object's chain. If it is empty, the delegate conforms.
+/// The reasons to keep a delegate out of an object's chain. Without any, the delegate conforms.
 package struct NonConformance: Error, Equatable, Sendable {
   package var protocolName: String
-  /// Protocols that the delegate names and the library does not have.
+  /// Protocols that the delegate names, but that do not exist.
   package var unknownProtocols: [String] = []
-  /// Whether it names neither the object's protocol nor one that inherits from it.
+  /// It names neither the object's protocol nor an heir.
   package var lacksProtocol = false
   /// Required methods that no pattern matches.
   package var missing: [String] = []
@@ -18,9 +18,7 @@ package struct NonConformance: Error, Equatable, Sendable {
     unknownProtocols.isEmpty && !lacksProtocol && missing.isEmpty && surplus.isEmpty
   }
 
-  /// The error for the `error` frame. The message is at most as long as a reason.
-  ///
-  /// - Parameter object: the object that has the protocol.
+  /// The message is at most as long as a reason.
   package func refusal(by object: String) -> WireError {
     var parts: [String] = []
     if lacksProtocol {
@@ -45,15 +43,12 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// Checks a delegate against the protocol of the object that it wants to attach to.
-  ///
-  /// It must name that protocol or one that inherits from it. It must respond to every method that those require, and
-  /// to no method that they lack.
+  /// Checks a delegate against its object's protocol. It must name that protocol or an heir, and respond to
+  /// every required method of both, and to no method that they lack.
   ///
   /// - Parameters:
-  ///   - names: the protocols that the delegate claims to conform to.
-  ///   - patterns: the names that it responds to.
-  ///   - allowsOthers: whether it may also respond to what its protocols lack.
+  ///   - names: the protocols that the delegate claims.
+  ///   - allowsOthers: it may also respond to methods that its protocols lack.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
     allowingOthers allowsOthers: Bool = false
@@ -86,7 +81,7 @@ extension ProtocolLibrary {
     if !findings.isNone { throw findings }
   }
 
-  /// Each method once; it is required if any of the protocols requires it.
+  /// Each once; required if any of the protocols requires it.
   private static func methods(of protocols: [DelegateProtocol]) -> [ProtocolMethod] {
     var methods: [ProtocolMethod] = []
     var places: [String: Int] = [:]

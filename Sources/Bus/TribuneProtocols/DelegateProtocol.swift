@@ -2,20 +2,19 @@
 
 package import TribuneWire
 
-/// The methods that an object's delegate may and must respond to, inherited ones included.
-///
-/// It is immutable. Code that holds one keeps it even if its name gets another meaning later.
+/// The methods that an object's delegate may and must respond to, inherited ones included. Immutable: a
+/// holder keeps it when its name gets another meaning.
 package final class DelegateProtocol: Sendable {
   package let name: String
-  /// The comment above the protocol; empty if there is none.
+  /// Empty without a comment.
   package let documentation: String
   package let location: SourceLocation
   package let parents: [DelegateProtocol]
-  /// Every protocol that it inherits from, once. Each stands before those that it inherits from in turn.
+  /// Each once, before its own ancestors.
   package let ancestors: [DelegateProtocol]
-  /// Its own methods in source order, then its ancestors'. Each name occurs once.
+  /// Own methods in source order, then the ancestors'. Names are unique.
   package let methods: [ProtocolMethod]
-  /// The named types, its own and inherited ones.
+  /// Own and inherited types.
   package let types: [String: ValueType]
   package let text: String
   /// The canonical text without the documentation.
@@ -40,12 +39,11 @@ package final class DelegateProtocol: Sendable {
 
   package func method(named name: String) -> ProtocolMethod? { methodsByName[name] }
 
-  /// Whether it has this name, or inherits from a protocol that has.
   package func isOrInherits(from name: String) -> Bool {
     self.name == name || ancestors.contains { $0.name == name }
   }
 
-  /// Whether both mean the same, including everything they inherit. Documentation is ignored.
+  /// True if both mean the same, including ancestors, apart from documentation.
   package func isSame(as other: DelegateProtocol) -> Bool {
     self === other
       || definition == other.definition && ancestors.count == other.ancestors.count
@@ -53,11 +51,11 @@ package final class DelegateProtocol: Sendable {
   }
 }
 
-/// A method of a protocol, its own or inherited.
+/// A method of a protocol, own or inherited.
 package final class ProtocolMethod: Sendable {
   package let declaration: MethodDeclaration
   package let origin: String
-  /// The definitions of the types that its parameters and result name.
+  /// The types that its parameters and result refer to.
   package let types: [String: ValueType]
 
   init(_ declaration: MethodDeclaration, origin: String, types: [String: ValueType]) {

@@ -5,11 +5,11 @@ import TribuneWire
 /// A message about a place in a source.
 package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// The text is wrong, and the protocol around it is left out.
+    /// The protocol with this error is omitted.
     case mistake
-    /// A different protocol with this name exists already, and stays.
+    /// A different protocol with this name exists, and stays.
     case conflict
-    /// This definition replaces one that a connection has made.
+    /// This definition replaces a connection's.
     case replacement
   }
 

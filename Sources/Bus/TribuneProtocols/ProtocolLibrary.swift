@@ -2,22 +2,22 @@
 
 /// All known protocols, by name.
 ///
-/// Protocols come from files, which are loaded together, or are added by owners and removed with them. A name has one
-/// meaning at a time: a file's definition never yields; an owner's definition yields only to a file's. Code that
-/// holds a protocol keeps its meaning, including that of its ancestors, when the name gets another one.
+/// Files are loaded together; owners add protocols, which are removed with them. A name has one meaning at a
+/// time: an owner's definition yields only to a file's, and a file's never. A holder of a protocol keeps its
+/// meaning, with that of its ancestors.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
-  /// Why nothing was added, with all errors.
+  /// All errors of a source, of which nothing was added.
   package struct Refusal: Error, Equatable, Sendable {
     package var diagnostics: [ProtocolDiagnostic]
 
-    /// Whether the only errors are names that are taken.
+    /// True if all errors are conflicts of names.
     package var isConflict: Bool { diagnostics.allSatisfy { $0.kind == .conflict } }
   }
 
   private struct Entry {
     var linked: DelegateProtocol
     var isFromFile: Bool
-    /// The owners that have added it, each once, in order of their first addition.
+    /// In order of their first addition, each once.
     var owners: [Owner]
   }
 
@@ -28,7 +28,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
 
   package subscript(name: String) -> DelegateProtocol? { entries[name]?.linked }
 
-  /// All protocols, sorted by name.
+  /// By name.
   package var protocols: [DelegateProtocol] {
     entries.values.map(\.linked).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
@@ -40,15 +40,15 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
 
-  /// The protocols that the owner has added, in their present meaning.
+  /// In their present meaning.
   package func protocols(of owner: Owner) -> [DelegateProtocol] {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// The protocols that the sources define by themselves, without adding them or regarding the library's names.
+  /// Links the sources alone, outside of any library.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  /// Loads all files again and forgets what earlier ones defined. Protocols with errors are left out.
+  /// Replaces the definitions of all files. Omits protocols with errors.
   ///
   /// - Returns: the diagnostics, in the order of the sources and their lines.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
@@ -74,13 +74,13 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds what a source defines, until the owner is removed. Identical existing definitions are shared.
+  /// Adds a source's protocols until the owner is removed. Identical existing definitions are shared.
   ///
   /// - Parameters:
-  ///   - parents: protocols that the source may inherit from by name, overriding the library's meaning of those names.
-  ///   - yields: if a file defines a name differently, that is no conflict. The name keeps the file's meaning.
-  /// - Returns: what the source defines.
-  /// - Throws: all errors in the source; nothing was added then.
+  ///   - parents: override the library's meaning of their names.
+  ///   - yields: a file's different definition of a name is no conflict, and stays in force.
+  /// - Returns: the source's protocols.
+  /// - Throws: all errors in the source; then nothing was added.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],
@@ -100,7 +100,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return linked
   }
 
-  /// Removes what the owner has added, unless other owners have added it too.
+  /// Keeps protocols that other owners have also added.
   package mutating func remove(_ owner: Owner) {
     for name in namesByOwner.removeValue(forKey: owner) ?? [] {
       guard var entry = entries[name] else { continue }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds on one definition, far beyond what handwritten protocols need. They bound the size of what a peer defines
-/// and the time to link it.
+/// Bounds on one definition, far beyond handwritten protocols, for its size and the time to link it.
 package enum ProtocolLimits {
-  /// Bytes in the name of a protocol, a type, a field or an enum's value.
+  /// Bytes, of the name of a protocol, a type, a field or an enum's value.
   package static let nameLength = 255
-  /// Bytes in the documentation of a protocol or a method.
+  /// Bytes, of a protocol or a method.
   package static let documentationLength = 4_096
   /// Bytes of a method's parameters or of its result, as text.
   package static let signatureLength = 8_192
   package static let typeDepth = 32
   /// Fields of a struct, values of an enum.
   package static let fieldsPerType = 128
-  /// Named types, and methods: own and inherited ones together.
+  /// Types and methods, including inherited ones.
   package static let typesPerProtocol = 128
   package static let methodsPerProtocol = 512
   package static let parentsPerProtocol = 16

@@ -2,9 +2,9 @@
 
 /// A text in the language of `.protocol` files.
 package struct ProtocolSource: Equatable, Sendable {
-  /// The file's name in diagnostics.
+  /// For diagnostics.
   package var file: String
-  /// Meant to be UTF-8, which is not checked yet. The caller bounds its length.
+  /// Not yet checked to be UTF-8. The caller bounds its length.
   package var text: [UInt8]
 
   package init(file: String, text: [UInt8]) {

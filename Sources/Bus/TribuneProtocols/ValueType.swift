@@ -12,14 +12,13 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case array(ValueType)
   /// A JSON object whose members all have this type.
   case map(ValueType)
-  /// The type or null. A field of this type may be left out.
+  /// The type or null. The field may be omitted.
   case nullable(ValueType)
   case structure([Field])
   case enumeration([String])
-  /// A type that the protocol, or one of its ancestors, names.
+  /// A named type of the protocol, or of an ancestor.
   case named(String)
 
-  /// One field of a struct, or one parameter of a method.
   package struct Field: Hashable, Sendable {
     package var name: String
     package var type: ValueType
@@ -29,7 +28,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The canonical text of the type. It parses to the same type.
+  /// The canonical text, which parses to the same type.
   package var description: String {
     switch self {
     case .bool: "bool"
@@ -48,6 +47,6 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [ValueType.Field] {
-  /// The text as a struct, or as a method's parameters.
+  /// As a struct, or as a method's parameters.
   package var text: String { "(\(map { "\($0.name): \($0.type)" }.joined(separator: ", ")))" }
 }

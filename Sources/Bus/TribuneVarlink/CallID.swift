@@ -2,31 +2,31 @@
 
 package import TribuneWire
 
-/// What a call asks for, as the serial of the frames that it becomes.
+/// The identity of a call, as the serial of its frames.
 ///
-/// Whatever the bus sends because of a frame carries its serial, also after a restart. So replies can be made from the
-/// frames alone, and nothing has to be remembered of a call. A connection has one call at a time.
+/// The bus's frames for a call carry its serial, also after a restart, so replies are made from them without
+/// any record of the call. A connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
-    /// The reply is made already, and is the payload of an `ok`.
+    /// The reply is already the payload of an `ok`.
     case madeReply = 1
     case tell
     case ask
     case observe
     case delegate
     case hold
-    /// The reply is not sent: the frame takes back what belongs to a refused call.
+    /// Not replied to: the frame withdraws the registrations of a refused call.
     case takeBack
   }
 
   package var method: Method
   package var isOneway: Bool
   package var takesMore: Bool
-  /// Which of the call's frames this is, and how many there are.
+  /// The index of this frame among the call's frames, and their number.
   package var index: UInt8
   package var count: UInt8
-  /// When the call was taken: the low bits of the microseconds. Tickets have the serial of a notification, so a late answer
-  /// to one does not count for the next one.
+  /// The low bits of the call's time in microseconds. Tickets have the serial of a notification, so a late
+  /// answer to one must not match the next one.
   package var moment: UInt32
 
   /// - Parameter now: in nanoseconds.
@@ -49,7 +49,7 @@ package struct CallID: Equatable, Sendable {
       | Serial(count) << 24 | Serial(moment) << 32
   }
 
-  /// Nil for a serial that no call has.
+  /// nil for a serial that is not a call's.
   package init?(serial: Serial) {
     guard let method = Method(rawValue: UInt8(truncatingIfNeeded: serial)) else { return nil }
     self.method = method

@@ -3,22 +3,20 @@
 import TribuneJSON
 package import TribuneWire
 
-/// What becomes of a call.
 package enum TranslatedCall {
-  /// Whole frames, each with the call's id as serial; their replies are those of the call.
+  /// Whole frames with the call's id as serial. The replies to them are the call's.
   case frames(ByteBuffer)
-  /// The reply, without its zero byte; nil if the client wants none.
+  /// Without its zero byte; nil if the client wants none.
   case reply(String?)
-  /// The answer to what another connection was asked: one frame, as that connection would send it.
+  /// The answer on behalf of the ticket's connection, as one frame.
   case answer(Ticket, ByteBuffer, isOneway: Bool)
 }
 
 extension VarlinkCall {
   package static let emptyReply = JSONValue.object([("parameters", .object([]))]).compact
 
-  /// What the call becomes.
-  ///
-  /// - Parameter now: in nanoseconds, on the clock of a hold's expiry, and other than at the connection's last call.
+  /// - Parameter now: in nanoseconds, on the clock of a hold's expiry. Must differ between a connection's
+  ///   calls.
   package func translated(at now: UInt64) -> TranslatedCall {
     do throws(VarlinkError) {
       guard !wantsUpgrade else { throw .methodNotImplemented(method) }
@@ -63,7 +61,7 @@ extension VarlinkCall {
     let userInfo = try parameters.userInfo("userInfo")
     var post = Post()
     if try parameters.flag("retain") { post.options.insert(.retain) }
-    // Nobody waits for a reply that is not wanted.
+    // Awaiting makes sense only with a reply.
     if let deadline = try parameters.milliseconds("awaitSec"), !isOneway {
       post.options.insert(.awaited)
       post.deadline = max(1, deadline)
@@ -101,7 +99,7 @@ extension VarlinkCall {
   /// Patterns of one Observe. A call's id counts its frames in 8 bits.
   private static let patternsMax = 128
 
-  /// What such a call registers would end with its one reply.
+  /// The call's registrations would end with its only reply.
   private func requireMore() throws(VarlinkError) { guard takesMore else { throw .expectedMore } }
 
   // MARK: Delegation
@@ -121,7 +119,7 @@ extension VarlinkCall {
     if takesMore { ask.flags.insert(.wantsProgress) }
     try parameters.requireNoOthers()
     guard ask.overrideReason.fits(WireLimits.reasonLength) else { throw .invalidParameter("override") }
-    // Its verdict would reach nobody.
+    // The verdict would not be delivered.
     guard !isOneway else { return .reply(nil) }
     let frame = ByteBuffer(capacity: 64 + userInfo.count)
     frame.appendFrame(
@@ -161,7 +159,7 @@ extension VarlinkCall {
     let expiry = try parameters.milliseconds("expirySec").map { now + UInt64($0) * 1_000_000 } ?? 0
     try parameters.requireNoOthers()
     guard label.fits(WireLimits.labelLength) else { throw .invalidParameter("label") }
-    // Whoever means every name says **. An empty one is a variable that is not set.
+    // An empty name is probably an unset variable. To hold every name, clients write `**`.
     guard !name.isEmpty else { throw .invalidParameter("name") }
     try requireMore()
     let frame = ByteBuffer(capacity: 64 + why.utf8.count)
@@ -215,7 +213,7 @@ extension VarlinkCall {
 private enum TicketAnswer: CaseIterable {
   case approve, veto, abstain, failed, value, done
 
-  /// Nil for what is no answer to a question.
+  /// nil for `done`, which does not answer questions.
   var kind: AnswerKind? {
     switch self {
     case .approve: .approve
@@ -229,7 +227,7 @@ private enum TicketAnswer: CaseIterable {
 }
 
 extension Parameters {
-  /// The bus checks a name; here it only has to fit into a frame.
+  /// The bus validates the name; here it only has to fit in a frame.
   fileprivate mutating func name() throws(VarlinkError) -> String {
     let name = try text("name")
     guard name.fits(WireLimits.nameLength) else { throw .invalidParameter("name") }

@@ -5,19 +5,17 @@ package import TribuneWire
 
 /// A reply, or nothing, made from a frame that the bus sends to a connection.
 package struct FrameReply {
-  /// The message, without its zero byte; nil if the client gets none.
+  /// Without its zero byte; nil if the client gets none.
   package let message: String?
   package let isLast: Bool
-  /// Whether the connection ends with the call, because frames of it may follow.
+  /// The connection ends with the call, because frames of it may follow.
   package var endsConnection = false
 
-  /// What a connection is, and who posts.
   package struct Context {
     package let connection: ConnectionID
     package let secret: UInt64
-    /// Whether a call is under way.
     package let isInCall: Bool
-    /// The peer of a connection; nil if it is not known any more.
+    /// nil if the peer is no longer known.
     package let peer: (ConnectionID) -> PeerIdentity?
 
     package init(
@@ -50,7 +48,7 @@ package struct FrameReply {
     isLast = true
   }
 
-  /// - Throws: if the frame is not as the bus makes it.
+  /// Throws if the frame is malformed.
   package init(_ frame: FrameView, in context: Context) throws(WireError) {
     let call = CallID(serial: frame.header.serial)
     self =
@@ -87,10 +85,10 @@ package struct FrameReply {
   private static func refusal(
     _ frame: FrameView, _ call: CallID?, in context: Context
   ) throws(WireError) -> FrameReply {
-    // The connection ends, and it has no call to reply to.
+    // The connection ends without a call to reply to.
     if frame.header.serial == 0, !context.isInCall { return .nothing }
     if case .takeBack = call?.method { return .nothing }
-    // Whatever call is under way by now is another one.
+    // Another call may be under way by now.
     if call?.isOneway == true { return .nothing }
     let refusal = try frame.decode(Refusal.self)
     let error = WireError(refusal.code ?? .invalidValue, String(repairing: frame.payload))
@@ -111,7 +109,7 @@ package struct FrameReply {
       ] + similar)
   }
 
-  /// - Parameter space: bytes that values may still have.
+  /// - Parameter space: bytes left for values.
   private static func outcome(_ outcome: Outcome, _ space: inout Int) -> Members {
     var members: Members = [
       ("label", .string(outcome.delegate.label)), ("outcome", .string("\(outcome.outcome)")),
@@ -126,7 +124,7 @@ package struct FrameReply {
   }
 
   private static func progress(_ frame: FrameView, _ call: CallID?) throws(WireError) -> FrameReply {
-    // The bus tells every asker of a delegate that takes more time.
+    // The bus sends progress to every asker when a delegate takes more time.
     guard call?.takesMore == true else { return .nothing }
     let progress = try frame.decode(Progress.self)
     let outcome = progress.stage == .settled ? "\(progress.outcome)" : "\(progress.stage)"
@@ -217,11 +215,11 @@ package struct FrameReply {
     return members + content(frame.payload, "userInfo")
   }
 
-  /// Bytes of userInfo or values in one reply, also with escapes.
+  /// Bytes of userInfo or values in one reply, including escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
-  /// A JSON object under `name`, and anything else as text: a client whose types are strict takes no other value there.
-  /// Of what is too long, the length.
+  /// A JSON object under `name`. Anything else is sent as text, because clients with strict types accept only
+  /// objects there. Of overlong content, only the length is sent.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
     guard bytes.escapedLength(isString: false, within: space) <= space,
@@ -252,9 +250,9 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// How long it is in a reply, as a string or as JSON, in which only what could act on a terminal is escaped. What is
-  /// no UTF-8 can take three times as much, and punctuation beyond ASCII is taken for what has to be escaped. Of what has
-  /// more than `space` bytes anyway, the number of these.
+  /// About the length in a reply, as a string or as JSON that only escapes characters that could act on a
+  /// terminal. Invalid UTF-8 can take three times as much, and punctuation beyond ASCII counts as escaped. If
+  /// there are more than `space` bytes, their number.
   fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
     guard byteCount <= space else { return byteCount }
     var length = byteCount
@@ -274,7 +272,7 @@ extension RawSpan {
     return length
   }
 
-  /// The first byte that is no white space of JSON.
+  /// The first byte that is not JSON white space.
   fileprivate var firstVisible: UInt8? {
     for index in 0..<byteCount {
       let byte = integer(at: index, as: UInt8.self)

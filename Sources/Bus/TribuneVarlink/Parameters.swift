@@ -3,15 +3,15 @@
 import TribuneJSON
 import TribuneWire
 
-/// The parameters of a call, read by name and type. What a method does not take is an error, because it may be a
-/// misspelt name.
+/// The parameters of a call, read by name and type. Unknown parameters are errors, because they may be
+/// misspelt.
 struct Parameters {
   private let object: JSONNode?
   private var known: Set<String> = []
 
   init(_ call: VarlinkCall) { object = call.parameters }
 
-  /// Nil if it is absent or null.
+  /// nil if absent or null.
   private mutating func member(_ name: String) -> JSONNode? {
     known.insert(name)
     guard let value = object?[name], value.kind != .null else { return nil }
@@ -50,14 +50,14 @@ struct Parameters {
     return try required(value.integer, name)
   }
 
-  /// A JSON object as text; empty if there is none.
+  /// A JSON object as text; empty if absent.
   mutating func userInfo(_ name: String) throws(VarlinkError) -> [UInt8] {
     guard let value = member(name) else { return [] }
     guard value.kind == .object else { throw .invalidParameter(name) }
     return value.copy.compactBytes
   }
 
-  /// Seconds as milliseconds, rounded up; nil if there are none.
+  /// Seconds as milliseconds, rounded up; nil if absent.
   mutating func milliseconds(_ name: String) throws(VarlinkError) -> UInt32? {
     guard let value = member(name) else { return nil }
     let milliseconds = (try required(value.number, name) * 1000).rounded(.up)
@@ -65,13 +65,12 @@ struct Parameters {
     return UInt32(milliseconds)
   }
 
-  /// One of an enumeration's words.
   mutating func word<Word: CaseIterable>(_ name: String, _ type: Word.Type) throws(VarlinkError) -> Word? {
     guard let text = try optionalText(name) else { return nil }
     return try required(Word.allCases.first { "\($0)" == text }, name)
   }
 
-  /// - Throws: `invalidParameter` if there are others than those that were read.
+  /// Throws `invalidParameter` if parameters were not read.
   func requireNoOthers() throws(VarlinkError) {
     guard let object else { return }
     for (name, _) in object.members where !known.contains(name) { throw .invalidParameter(name) }

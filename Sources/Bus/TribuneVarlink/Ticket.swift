@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// What a connection was asked: a question of its delegate, or an awaited notification.
+/// Identifies a question to a connection's delegate, or a notification that it was sent and that is awaited.
 ///
-/// Any connection of the same user may answer that knows the ticket. Its secret is that of the connection that was
-/// asked, and cannot be guessed.
+/// Any connection of the same user that knows the ticket may answer. The secret belongs to the addressed
+/// connection, and cannot be guessed.
 package struct Ticket: Equatable, Sendable {
   package enum Request: Equatable, Sendable {
     case question(QueryID, DelegateID)

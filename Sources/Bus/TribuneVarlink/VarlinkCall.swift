@@ -3,24 +3,25 @@
 package import TribuneJSON
 import TribuneWire
 
-/// A message that is no call, or one of the bus's own making. The connection ends: what follows cannot be trusted.
+/// A message that is not a call, or a forged internal one. The connection ends, because its input cannot be
+/// trusted.
 package struct VarlinkFlaw: Error, Equatable, Sendable {
   package let reason: String
 }
 
 /// One call of a client (https://varlink.org/Method-Call): a JSON object, ended by a zero byte.
 package struct VarlinkCall {
-  /// Bytes that a message may have, with the zero byte. One that is longer would keep the bus busy for too long.
+  /// Bytes of a message, with the zero byte. A longer one would occupy the bus for too long.
   package static let lengthMax = 128 << 10
 
   package let method: String
-  /// The members of the parameters; nil if there are none: absent, null and empty ones mean the same.
+  /// nil if absent, null or empty, which mean the same.
   package let parameters: JSONNode?
-  /// The client wants no reply at all, not even an error.
+  /// The client wants no reply, not even an error.
   package let isOneway: Bool
   /// The client takes several replies.
   package let takesMore: Bool
-  /// The client wants to speak another protocol afterwards.
+  /// The client wants to switch to another protocol.
   package let wantsUpgrade: Bool
 
   /// - Parameter message: without its zero byte.

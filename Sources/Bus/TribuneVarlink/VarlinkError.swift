@@ -7,12 +7,11 @@ package import TribuneWire
 package enum VarlinkError: Error, Equatable, Sendable {
   case interfaceNotFound(String)
   case methodNotFound(String)
-  /// The method is there, but not for a connection that changes its protocol.
+  /// The method exists, but not for a connection that changes its protocol.
   case methodNotImplemented(String)
   case invalidParameter(String)
-  /// The call must say that it takes several replies.
+  /// The call must accept several replies.
   case expectedMore
-  /// The bus refuses what the call asks.
   case refused(WireError)
 
   var name: String {

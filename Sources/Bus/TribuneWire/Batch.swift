@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Elements that are collected, and then taken out together, in order.
+/// Elements that are collected, then drained together in order.
 ///
-/// An array cannot move an element out at its front without a copy of the element's contents, or a replacement. For the
-/// effects of an event, that took a tenth of the daemon's work for a query.
+/// An array cannot move an element out of its front without a copy or a replacement. For effects, that was a
+/// tenth of the daemon's work for a query.
 @safe @usableFromInline package struct Batch<Element>: ~Copyable {
-  /// A batch that has grown larger frees its memory when it is drained.
+  /// A larger batch frees its memory when it is drained.
   @usableFromInline static var keptMax: Int { 1024 }
 
   /// Initialised up to `count`; nil if the capacity is 0.
@@ -30,7 +30,7 @@
     count += 1
   }
 
-  /// Calls `body` with each element, and leaves none. `body` must not use the batch.
+  /// `body` must not use the batch.
   @inlinable package mutating func drain(_ body: (consuming Element) -> Void) {
     guard let elements = unsafe elements else { return }
     let drained = count

@@ -2,19 +2,18 @@
 
 /// Bytes that several queues can share: input from a read, or encoded output.
 ///
-/// A buffer only grows at its end, and only its owner appends. All others hold a `ByteSlice`, which is an offset and
-/// a length and no pointer, so that the storage may move when it grows. While a slice exists, the bytes under it do
-/// not change, except for the sender field of a frame, which the bus stamps before it hands the slice out.
+/// Only the owner appends, and only at the end. All others hold a `ByteSlice`: an offset and a length, so the
+/// storage may move when it grows. The bytes under a slice do not change, except for the sender, which the
+/// bus stamps before it hands the slice out.
 ///
-/// The mutable state is behind a pointer and not in properties: each access to a class property is checked for
-/// exclusivity at run time, which took a third of the daemon's time for a query. The checks that matter here, of each
-/// offset against `count`, are explicit.
+/// The state is behind a pointer, because the run-time check of each class property's exclusivity took a
+/// third of the daemon's time for a query. Offsets are checked against `count` explicitly.
 ///
-/// This file is where the wire layer touches raw memory.
+/// The wire layer touches raw memory mainly here.
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
-    /// The first byte of the storage. Valid for `capacity` bytes, initialised up to `count`.
+    /// Valid for `capacity` bytes, initialised up to `count`.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var count = 0
@@ -28,7 +27,7 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// The attached file, if there is one. The buffer then holds only the file's frame, from its first byte on.
+  /// With an attachment, the buffer has only the file's frame, from its first byte on.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -39,15 +38,12 @@
         base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity, attachment: attachment))
   }
 
-  /// Creates a buffer that holds a copy of `source`.
   package convenience init(holding source: RawSpan, attachment: (any AttachedFile)? = nil) {
     self.init(capacity: source.byteCount, attachment: attachment)
     append(source)
   }
 
-  /// Creates a buffer that takes ownership of memory allocated elsewhere.
-  ///
-  /// - Parameter base: valid for `capacity` bytes, aligned to 16 bytes, and to be freed by `deallocate()`.
+  /// - Parameter base: valid for `capacity` bytes and aligned to 16. The buffer frees it by `deallocate()`.
   @unsafe package init(adopting base: UnsafeMutableRawPointer, capacity: Int) {
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: State(base: base, capacity: capacity))
@@ -59,26 +55,24 @@
     unsafe state.deallocate()
   }
 
-  /// Attaches the next frame's file. The buffer must have no attachment and no bytes.
+  /// The buffer must have no attachment and no bytes.
   package func attach(_ file: any AttachedFile) {
     precondition(attachment == nil && count == 0, "the buffer holds another frame")
     unsafe state.pointee.attachment = file
   }
 
-  /// Removes the attachment. The bytes that it belongs to must not be needed any more.
+  /// The bytes of its frame must not be used after this.
   package func removeAttachment() -> (any AttachedFile)? {
     var removed: (any AttachedFile)?
     unsafe swap(&removed, &state.pointee.attachment)
     return removed
   }
 
-  /// Bytes that fit before the storage must grow.
   @inlinable @inline(__always) package var capacity: Int { unsafe state.pointee.capacity }
 
-  /// Bytes that have been written.
   @inlinable @inline(__always) package var count: Int { unsafe state.pointee.count }
 
-  /// The bytes that have been written. Must not be held across an append, which may move the storage.
+  /// Must not be held across an append, which may move the storage.
   @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
     @inline(__always) get {
@@ -87,18 +81,14 @@
     }
   }
 
-  /// The written bytes in `range`, which must lie below `count`.
   @_lifetime(borrow self)
   @inlinable @inline(__always) package func bytes(in range: Range<Int>) -> RawSpan { bytes.extracting(range) }
 
-  /// Reserves capacity for `additional` bytes after those that have been written.
   @inlinable @inline(__always) package func reserve(_ additional: Int) {
     if capacity - count < additional { unsafe grow(by: additional).deallocate() }
   }
 
-  /// Moves to longer storage.
-  ///
-  /// - Returns: the old storage, which the caller must free.
+  /// Returns the old storage, which the caller must free.
   @usableFromInline
   func grow(by additional: Int) -> UnsafeMutableRawPointer {
     let grown = max(count + additional, capacity * 2)
@@ -116,7 +106,7 @@
     unsafe state.pointee.count += MemoryLayout<T>.size
   }
 
-  /// Appends `source`, which may be part of this buffer.
+  /// `source` may be part of this buffer.
   package func append(_ source: RawSpan) {
     guard source.byteCount > 0 else { return }
     let isFull = capacity - count < source.byteCount
@@ -129,9 +119,7 @@
     unsafe outgrown?.deallocate()
   }
 
-  /// Appends `source`, which must not be part of this buffer, if it fits.
-  ///
-  /// - Returns: whether it fitted.
+  /// `source` must not be part of this buffer. Returns false if it does not fit.
   @inlinable package func append(ifItFits source: RawSpan) -> Bool {
     guard capacity - count >= source.byteCount else { return false }
     unsafe source.withUnsafeBytes { bytes in
@@ -142,13 +130,13 @@
     return true
   }
 
-  /// Skips `count` bytes, which the caller must store before they are read.
+  /// The caller must store the bytes before they are read.
   func skip(_ count: Int) {
     reserve(count)
     unsafe state.pointee.count += count
   }
 
-  /// Overwrites the integer at `offset`, whose bytes must all have been written or skipped before.
+  /// The bytes must have been written or skipped.
   @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(
     _ value: T, at offset: Int
   ) {
@@ -156,15 +144,13 @@
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
-  /// Removes everything from `newCount` on. No slice may extend beyond it.
+  /// No slice may extend beyond `newCount`.
   package func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count)
     unsafe state.pointee.count = newCount
   }
 
-  /// Lets `fill` write into the free space at the end.
-  ///
-  /// - Parameter fill: gets the free space, and returns how many bytes it has written.
+  /// - Parameter fill: gets the free space at the end, and returns the number of bytes written.
   package func appendFilling<E: Error>(_ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E) {
     let free = unsafe UnsafeMutableRawBufferPointer(
       start: state.pointee.base + count, count: capacity - count)
@@ -173,7 +159,7 @@
     unsafe state.pointee.count += written
   }
 
-  /// The address of `range`, for a system call. Nothing may be appended meanwhile.
+  /// For a system call. `body` must not append.
   @inlinable @inline(__always) package func withAddress<R, E: Error>(
     of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -183,7 +169,7 @@
   }
 }
 
-/// A part of a buffer. It keeps the buffer alive.
+/// A part of a buffer, which it keeps alive.
 @usableFromInline package struct ByteSlice {
   @usableFromInline package let buffer: ByteBuffer
   @usableFromInline package var range: Range<Int>
@@ -196,7 +182,7 @@
 
   @inlinable package var count: Int { range.upperBound - range.lowerBound }
 
-  /// The memory that the slice accounts for: its own bytes and those of the attachment.
+  /// Includes the attachment's bytes.
   @inlinable package var weight: Int { count + (buffer.attachment?.length ?? 0) }
 
   @inlinable package var bytes: RawSpan {
@@ -204,20 +190,19 @@
     get { buffer.bytes(in: range) }
   }
 
-  /// A copy in a buffer of its own, with the same attachment, for bytes that are kept for long.
+  /// A copy in a separate buffer with the same attachment, for bytes that are kept for long.
   package func copied() -> ByteSlice {
     ByteSlice(ByteBuffer(holding: bytes, attachment: buffer.attachment), 0..<count)
   }
 }
 
 extension RawSpan {
-  /// The little-endian integer at `offset`. Traps if it is not entirely inside the span.
+  /// Little-endian. Traps if it is not entirely inside the span.
   @inlinable @inline(__always)
   package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
     T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
   }
 
-  /// Whether both hold the same bytes.
   package func isEqual(to other: RawSpan) -> Bool {
     let count = byteCount
     guard count == other.byteCount else { return false }
@@ -235,14 +220,14 @@ extension RawSpan {
 }
 
 extension String {
-  /// The text in `bytes`. Invalid UTF-8 is replaced.
+  /// Replaces invalid UTF-8.
   package init(repairing bytes: RawSpan) {
     self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
   }
 }
 
 extension String {
-  /// The text's UTF-8, in place.
+  /// In place.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe utf8Span.span.bytes }
@@ -250,8 +235,7 @@ extension String {
 }
 
 extension Array {
-  /// Removes all elements, and keeps the capacity. If there are one or two, this takes a fifth of the instructions of
-  /// `removeAll(keepingCapacity:)`, which are 150.
+  /// Keeps the capacity. For one or two elements, five times as fast as `removeAll(keepingCapacity:)`.
   @inlinable package mutating func removeOneByOne() {
     while popLast() != nil {}
   }
@@ -262,7 +246,7 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// The bytes, in place.
+  /// In place.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

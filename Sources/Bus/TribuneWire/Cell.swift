@@ -2,13 +2,11 @@
 
 /// A variable of a class without the run-time check for exclusive access.
 ///
-/// An access to a class property is checked at run time if the compiler cannot prove it exclusive. That takes about 80
-/// instructions, and took a third of the daemon's work for a post and a quarter for a query. A cell omits this check
-/// for data that every message uses. All other rules hold: the value is initialised as long as the cell exists, and
-/// only its owner's isolation accesses it.
+/// The check takes about 80 instructions where the compiler cannot prove exclusivity: a third of the daemon's
+/// work for a post, a quarter for a query.
 ///
-/// Instead, the owner must guarantee exclusivity: no code that a mutating method of the value calls may access the same
-/// cell. Therefore, few properties are cells.
+/// The owner must guarantee exclusivity instead: code that a mutating method of the value calls must not
+/// access the cell. Only the owner's isolation may access it.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
   @usableFromInline let address: UnsafeMutablePointer<Value>
 
@@ -29,8 +27,8 @@
 }
 
 extension Cell where Value: ~Copyable {
-  /// Access to the value without a reference to the cell's owner. Counting references would touch the owner, which
-  /// costs more than anything else in a loop over many cells.
+  /// Access without retaining the cell's owner, whose reference count is the main cost of a loop over many
+  /// cells.
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<Value>
 
@@ -44,6 +42,6 @@ extension Cell where Value: ~Copyable {
     }
   }
 
-  /// The reference must not be used after the cell is gone.
+  /// The reference must not outlive the cell.
   @unsafe package var reference: Reference { unsafe Reference(address) }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension BinaryInteger {
-  /// `1 connection`, `2 connections`; `1 entry`, `2 entries` if the plural is given.
+  /// `1 connection`, `2 connections`; `1 entry`, `2 entries` with a plural.
   package func counted(_ thing: String, _ things: String? = nil) -> String {
     self == 1 ? "1 \(thing)" : "\(self) \(things ?? "\(thing)s")"
   }
 }
 
 extension FixedWidthInteger {
-  /// The sum, or the largest number if it would exceed that. `other` must not be negative.
+  /// `other` must not be negative.
   @inlinable package func saturatingAdding(_ other: Self) -> Self {
     let (sum, isTooMuch) = addingReportingOverflow(other)
     return isTooMuch ? .max : sum

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The buckets of the histogram, as docs/LISTING.md describes them: one for each microsecond at first, and then 16 for each
-/// power of two. The middle of a bucket is at most 3.2 % from what is counted there.
+/// The buckets of docs/LISTING.md: one a microsecond at first, then 16 for each power of two. The middle of a
+/// bucket is at most 3.2 % from each of its values.
 extension Durations {
-  /// The number of buckets. The last one also has all that is longer.
+  /// The last bucket also has all longer durations.
   package static let bucketCount = 464
-  /// Microseconds that have a bucket each. A power of two.
+  /// Up to this, one bucket a microsecond. A power of two.
   private static let exactMax: UInt64 = 32
-  /// The binary logarithm of the number of buckets for each power of two.
+  /// The binary logarithm of the buckets for each power of two.
   private static let partBits = 4
   private static let longestCounted: UInt64 = 1 << 32 - 1
 
-  /// The bucket in which a number of microseconds is counted.
   @inline(__always) package static func bucket(of microseconds: UInt64) -> Int {
     guard microseconds >= exactMax else { return Int(truncatingIfNeeded: microseconds) }
     let counted = min(microseconds, longestCounted)
@@ -20,7 +19,7 @@ extension Durations {
     return Int(exactMax) &+ (exponent &- 5) &<< partBits &+ part
   }
 
-  /// The least number of microseconds that is counted in a bucket.
+  /// In microseconds.
   package static func start(ofBucket bucket: Int) -> UInt64 {
     guard bucket >= exactMax else { return UInt64(bucket) }
     let (power, part) = (bucket - Int(exactMax)).quotientAndRemainder(dividingBy: 1 << partBits)
@@ -38,7 +37,6 @@ extension Durations {
     if counts[index] < .max { counts[index] &+= 1 }
   }
 
-  /// Makes the counts reach to a bucket.
   private mutating func extend(to bucket: Int) {
     if counts.isEmpty { first = UInt16(bucket) }
     if bucket < first {
@@ -49,13 +47,12 @@ extension Durations {
     if missing > 0 { counts.append(contentsOf: [UInt32](repeating: 0, count: missing)) }
   }
 
-  /// Adds what another histogram has counted.
   package mutating func add(_ other: Durations) {
     sum &+= other.sum
     longest = max(longest, other.longest)
     for (index, count) in other.counts.enumerated() where count > 0 {
       let bucket = Int(other.first) + index
-      // What a peer has sent can name buckets that do not exist.
+      // A peer can send buckets that do not exist.
       guard bucket < Self.bucketCount else { return }
       if bucket < first || bucket >= Int(first) + counts.count { extend(to: bucket) }
       let (total, hasOverflown) = counts[bucket - Int(first)].addingReportingOverflow(count)

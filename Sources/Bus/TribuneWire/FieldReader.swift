@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads a frame's fields in order. Each field is checked against the remaining bytes.
+/// Reads a frame's fields in order, and checks each against the remaining bytes.
 package struct FieldReader: ~Escapable {
   private let bytes: RawSpan
   private var position = 0
@@ -21,7 +21,7 @@ package struct FieldReader: ~Escapable {
     return bytes.integer(at: position, as: type)
   }
 
-  /// A text with a 16-bit length before it. Invalid UTF-8 is replaced.
+  /// A text with a 16-bit length. Replaces invalid UTF-8.
   @_lifetime(self: copy self)
   package mutating func text() throws(WireError) -> String {
     let length = Int(try integer(UInt16.self))
@@ -36,16 +36,16 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func flag() throws(WireError) -> Bool { try integer(UInt8.self) != 0 }
 
-  /// Bytes with a 32-bit length before them.
+  /// Bytes with a 32-bit length.
   @_lifetime(self: copy self)
   package mutating func byteArray() throws(WireError) -> [UInt8] { [UInt8](try run("a run of")) }
 
-  /// Bytes with a 32-bit length before them, in place.
+  /// Like `byteArray`, in place.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func bytesField() throws(WireError) -> RawSpan { try run("a run of") }
 
-  /// Texts with a 16-bit count before them.
+  /// Texts with a 16-bit count.
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
@@ -55,7 +55,7 @@ package struct FieldReader: ~Escapable {
     return texts
   }
 
-  /// Integers with a 32-bit count before them.
+  /// Integers with a 32-bit count.
   @_lifetime(self: copy self)
   package mutating func integers(max: Int, _ what: String) throws(WireError) -> [UInt32] {
     let count = Int(try integer(UInt32.self))
@@ -65,7 +65,6 @@ package struct FieldReader: ~Escapable {
     return integers
   }
 
-  /// A value of an enumeration, as its number on the wire.
   @_lifetime(self: copy self)
   package mutating func value<T: RawRepresentable>(_ type: T.Type = T.self) throws(WireError) -> T
   where T.RawValue == UInt8 {
@@ -76,7 +75,6 @@ package struct FieldReader: ~Escapable {
     return value
   }
 
-  /// A byte of options, all of which must be in `known`.
   @_lifetime(self: copy self)
   package mutating func options<T: OptionSet>(_ known: T) throws(WireError) -> T where T.RawValue == UInt8 {
     let options = T(rawValue: try integer())
@@ -86,7 +84,7 @@ package struct FieldReader: ~Escapable {
     return options
   }
 
-  /// A record with a 32-bit length before it. Its reader ignores fields that this side does not know.
+  /// A record with a 32-bit length. Its reader ignores unknown fields.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader { FieldReader(try run("a record of")) }
@@ -104,8 +102,7 @@ package struct FieldReader: ~Escapable {
 }
 
 extension ByteBuffer {
-  /// Appends a text with a 16-bit length before it, as `FieldReader.text()` reads it. A longer text is cut at a
-  /// character's boundary.
+  /// Cuts a text of more than 65,535 bytes at a character's boundary.
   package func appendField(_ text: String) {
     if text.isEmpty { return append(UInt16(0)) }
     let bytes = text.utf8Bytes
@@ -116,13 +113,11 @@ extension ByteBuffer {
 
   package func append(_ flag: Bool) { append(UInt8(flag ? 1 : 0)) }
 
-  /// Appends texts, as `FieldReader.texts(max:_:)` reads them.
   package func appendFields(_ texts: [String]) {
     append(UInt16(texts.count))
     for text in texts { appendField(text) }
   }
 
-  /// Appends integers, as `FieldReader.integers(max:_:)` reads them.
   package func appendFields(_ integers: [UInt32]) {
     append(UInt32(integers.count))
     for integer in integers { append(integer) }
@@ -130,16 +125,13 @@ extension ByteBuffer {
 
   func append(_ bytes: [UInt8]) { append(bytes.rawBytes) }
 
-  /// Appends bytes, as `FieldReader.byteArray()` reads them.
   package func appendBytesField(_ bytes: [UInt8]) { appendBytesField(bytes.rawBytes) }
 
-  /// Appends bytes, as `FieldReader.bytesField()` reads them.
   package func appendBytesField(_ bytes: RawSpan) {
     append(UInt32(bytes.byteCount))
     append(bytes)
   }
 
-  /// Appends a record: a 32-bit length, and what `body` appends.
   package func appendRecord(_ body: (ByteBuffer) -> Void) {
     let start = count
     append(UInt32(0))
@@ -149,7 +141,7 @@ extension ByteBuffer {
 }
 
 extension String {
-  /// The longest prefix of the text that takes at most `length` bytes of UTF-8 and cuts no Unicode scalar.
+  /// At most `length` bytes of UTF-8. Does not cut a Unicode scalar.
   package func prefix(utf8Length length: Int) -> String {
     guard utf8.count > length else { return self }
     var end = utf8.index(startIndex, offsetBy: length)

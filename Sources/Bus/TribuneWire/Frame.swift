@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The most bytes of fields and of payload in one frame that a side accepts.
+/// The most bytes of fields and of payload in an accepted frame.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
   package var payload: Int
@@ -10,26 +10,25 @@ package struct FrameLimits: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// A client's limits for frames from the bus: lists and verdicts can be long, and a monitor receives whole frames as
-  /// payload.
+  /// A client's limits: lists and verdicts can be long, and a monitor receives whole frames as payload.
   package static let fromBus = FrameLimits(
     fields: 1 << 30, payload: WireLimits.payloadLengthCeiling + (1 << 20))
 }
 
-/// The 32 bytes that open every frame, with every length in them.
+/// The 32 bytes that open every frame, with all its lengths.
 ///
 ///     0   4   length of the whole frame, this header included
 ///     4   1   kind
 ///     5   1   flags
 ///     6   1   length of the name
 ///     7   1   length of the object
-///     8   8   sender: the connection's id, written by the bus alone
+///     8   8   sender: the connection's id, written only by the bus
 ///     16  8   serial
 ///     24  4   length of the fields
 ///     28  4   zero
 ///
-/// After the header come the fields, the name, the object, and the payload, which is the rest. The fields come first,
-/// so that name, object and payload are contiguous and can follow another header unchanged.
+/// Then follow fields, name, object and payload. The fields come first, to keep the rest contiguous for reuse
+/// under another header.
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
   static let kindOffset = 4
@@ -38,7 +37,7 @@ package struct FrameHeader: Equatable, Sendable {
   static let fieldsLengthOffset = 24
 
   package var frameLength: Int
-  /// As received: a peer may send kinds that this side does not know.
+  /// As received: a peer may send unknown kinds.
   package var rawKind: UInt8
   package var flags: FrameFlags
   package var nameLength: Int
@@ -49,12 +48,10 @@ package struct FrameHeader: Equatable, Sendable {
 
   package var kind: FrameKind? { FrameKind(rawValue: rawKind) }
 
-  /// Reads the header at `start`.
+  /// nil until all 32 bytes have arrived.
   ///
-  /// - Parameter limits: the limits that this side accepts.
-  /// - Returns: nil until all 32 bytes have arrived.
-  /// - Throws: `frameTooLong` if a length exceeds its limit; `malformedFrame` if the lengths contradict each other.
-  ///   Nothing has been allocated for the frame by then.
+  /// - Throws: before any allocation for the frame: `frameTooLong` if a length exceeds its limit,
+  ///   `malformedFrame` if the lengths contradict each other.
   package init?(_ bytes: RawSpan, at start: Int, limits: FrameLimits) throws(WireError) {
     guard bytes.byteCount - start >= Self.length else { return nil }
     frameLength = Int(bytes.integer(at: start, as: UInt32.self))
@@ -79,7 +76,7 @@ package struct FrameHeader: Equatable, Sendable {
     }
   }
 
-  /// The header at `start`; nil if it is incomplete or invalid.
+  /// nil if the header is incomplete or invalid.
   package static func peek(_ bytes: RawSpan, at start: Int, limits: FrameLimits) -> FrameHeader? {
     do throws(WireError) {
       return try FrameHeader(bytes, at: start, limits: limits)
@@ -103,7 +100,7 @@ package struct FrameHeader: Equatable, Sendable {
     frameLength = Self.length + fieldsLength + nameLength + objectLength + payloadLength
   }
 
-  /// The starts of the parts, relative to the frame's first byte.
+  /// Offsets from the frame's first byte.
   package var nameStart: Int { Self.length + fieldsLength }
   package var objectStart: Int { nameStart + nameLength }
   package var payloadStart: Int { objectStart + objectLength }
@@ -115,7 +112,7 @@ package struct FrameHeader: Equatable, Sendable {
     store(in: buffer, at: start)
   }
 
-  /// Overwrites the header at `start`, whose bytes must all have been written or skipped before.
+  /// The bytes must have been written or skipped.
   fileprivate func store(in buffer: ByteBuffer, at start: Int) {
     let kindFlagsLengths =
       UInt32(rawKind) | UInt32(flags.rawValue) << 8 | UInt32(nameLength) << 16 | UInt32(objectLength) << 24
@@ -129,7 +126,7 @@ package struct FrameHeader: Equatable, Sendable {
 /// A whole frame, in place.
 package struct FrameView: ~Escapable {
   package let header: FrameHeader
-  /// The frame's bytes, header included.
+  /// Includes the header.
   package let bytes: RawSpan
 
   /// - Parameter bytes: exactly the frame that `header` was read from.
@@ -160,29 +157,27 @@ package struct FrameView: ~Escapable {
     get { bytes.extracting(header.payloadStart..<header.frameLength) }
   }
 
-  /// Decodes the frame's fields as `F`.
+  /// Ignores fields after those that `F` knows, because newer peers may send more.
   ///
-  /// - Throws: `malformedFrame` if the fields end early. Fields after those that `F` knows are ignored, because newer
-  ///   peers may send more.
+  /// - Throws: `malformedFrame` if the fields end early.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
   }
 }
 
-/// The fields of one kind of frame.
 package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
-  /// The sender's own deadline in milliseconds; 0 if there is none.
+  /// Milliseconds; 0 without a deadline.
   var deadline: UInt32 { get set }
-  /// What a client sends to register the same over another connection.
+  /// The fields for the same registration over another connection.
   var renewal: Self { get }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
 }
 
 extension FrameFields {
-  /// The default for kinds of frames that have no deadline.
+  /// For kinds of frames without a deadline.
   package var deadline: UInt32 {
     get { 0 }
     set { preconditionFailure("a frame of kind \(Self.kind) has no deadline") }
@@ -192,7 +187,7 @@ extension FrameFields {
 }
 
 extension ByteBuffer {
-  /// Appends a frame's header and fields. The caller appends the tail, whose lengths are given.
+  /// Appends header and fields. The caller appends the tail, whose lengths are given.
   package func appendHead<F: FrameFields>(
     of fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
@@ -207,7 +202,6 @@ extension ByteBuffer {
     ).store(in: self, at: start)
   }
 
-  /// Appends a whole frame.
   package func appendFrame<F: FrameFields>(
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     name: String = "", object: String = "", payload: RawSpan
@@ -220,7 +214,6 @@ extension ByteBuffer {
     append(payload)
   }
 
-  /// Appends a whole frame with a text as payload, or without a payload.
   package func appendFrame<F: FrameFields>(
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     name: String = "", object: String = "", text: String = ""
@@ -233,7 +226,7 @@ extension ByteBuffer {
     append(text)
   }
 
-  /// Appends the text's UTF-8 without a length.
+  /// Without a length.
   package func append(_ text: String) {
     if text.isEmpty { return }
     append(text.utf8Bytes)
@@ -241,6 +234,6 @@ extension ByteBuffer {
 }
 
 extension Hold {
-  /// No other process has the next connection, and the client sends more over it.
+  /// Without `isLast`: no other process inherits the next connection, and the client sends more over it.
   package var renewal: Hold { Hold(expiry: expiry, label: label) }
 }

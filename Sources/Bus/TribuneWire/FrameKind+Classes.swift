@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FrameKind {
-  /// What the bus remembers of a frame over a restart.
+  /// What the bus logs of a frame, for a restart.
   package enum Effect: Sendable {
-    /// Nothing of the frame itself; what a post leaves, retained or awaited, has entries of its own.
+    /// Nothing. Retained and awaited posts have separate entries.
     case passes
-    /// A registration that receives something, until it ends. Without space in the log, it is let in unlogged.
+    /// A registration that receives, until it ends. Accepted unlogged if the log is full.
     case observes
-    /// A registration that takes part in decisions, until it ends. Without space, it is refused.
+    /// A registration that takes part in decisions, until it ends. Refused if the log is full.
     case decides
-    /// Whether the connection is suspended.
     case suspends
-    /// The end of a registration.
     case cancels
-    /// A request, until its result. Without space, it is refused.
+    /// A request, until its result. Refused if the log is full.
     case asks
     /// A part of a request.
     case answers
@@ -25,7 +23,6 @@ extension FrameKind {
       }
     }
 
-    /// Whether it can register something, end a registration, or suspend.
     package var isAboutRegistrations: Bool {
       switch self {
       case .observes, .decides, .suspends, .cancels: true
@@ -33,7 +30,7 @@ extension FrameKind {
       }
     }
 
-    /// Whether the client relies on what the frame changes, or waits for its result.
+    /// True if the client relies on the frame's effect, or waits for its result.
     package var isRequest: Bool {
       switch self {
       case .observes, .decides, .suspends, .asks: true
@@ -42,26 +39,22 @@ extension FrameKind {
     }
   }
 
-  /// When a frame alone can keep the bus busy for long: walking all that is retained, buffered or registered, asking
-  /// many delegates, registering many patterns, checking long userInfo, or reading a file.
+  /// When a single frame can occupy the bus for long: with walks over retained, buffered or registered data,
+  /// many delegates or patterns, long userInfo to check, or a file.
   package enum Workload: Sendable {
-    /// Always.
     case long
     /// With fields, or a long payload.
     case longFields
-    /// With a long payload.
     case longPayload
   }
 
-  /// The name under which monitors see a frame.
+  /// The name that monitors see for a frame.
   package enum ShownName: Sendable {
-    /// Its own.
     case named
-    /// That of the query with whose id its fields begin.
+    /// The name of the query whose id is the first field.
     case namedByQuery
-    /// That of the awaited post that its fields name.
+    /// The name of the awaited post in its fields.
     case namedByPost
-    /// None.
     case unnamed
   }
 }

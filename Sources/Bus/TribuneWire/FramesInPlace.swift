@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads and changes single fields of frames in place, without decoding all fields.
+// Reads and changes single fields of frames in place.
 
 extension RawSpan {
-  /// The length of the frame or hello at `offset`. A frame must be whole and checked.
+  /// The frame at `offset` must be whole and checked. Handles a hello, too.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
-    // No frame from the bus is that long.
+    // A frame from the bus is never that long.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
-  /// The kind of the frame at `offset`; nil for one that this version does not know.
+  /// nil for a kind that this version does not know.
   package func frameKind(at offset: Int) -> FrameKind? {
     FrameKind(rawValue: integer(at: offset + FrameHeader.kindOffset, as: UInt8.self))
   }
@@ -23,7 +23,7 @@ extension RawSpan {
     integer(at: offset + FrameHeader.serialOffset, as: Serial.self)
   }
 
-  /// The count in the `lost` frame at `offset`.
+  /// For a `lost` frame.
   package func lostCount(at offset: Int) -> UInt64 {
     integer(at: offset + FrameHeader.length, as: UInt64.self)
   }
@@ -36,7 +36,6 @@ extension RawSpan {
 extension ByteBuffer {
   package func frameLength(at offset: Int) -> Int { bytes.frameLength(at: offset) }
 
-  /// Writes the sender into the header of the frame at `offset`.
   package func stamp(_ sender: ConnectionID, frameAt offset: Int) {
     store(sender.rawValue, at: offset + FrameHeader.senderOffset)
   }
@@ -47,16 +46,14 @@ extension ByteBuffer {
     store(count, at: offset + FrameHeader.length)
   }
 
-  /// Sets the deadline of an `ask`, or of a `post` with fields.
+  /// For an `ask`, or a `post` with fields.
   package func setDeadline(_ deadline: UInt32, frameAt offset: Int) {
     let fields = bytes.frameKind(at: offset) == .ask ? Ask.deadlineOffset : Post.deadlineOffset
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
-  /// Appends a frame whose userInfo came in a file, changed into a frame with that userInfo as payload. The caller
-  /// appends the payload next.
+  /// Appends a frame whose userInfo came in a file as a frame with a payload, which the caller appends next.
   ///
-  /// - Parameter length: bytes of userInfo.
   /// - Precondition: the frame is a `post` or a `retained`, and has fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
     guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
@@ -78,49 +75,48 @@ extension ByteBuffer {
 }
 
 extension FrameView {
-  /// The options of an `observe`; nil if it has no fields.
+  /// nil for an `observe` without fields.
   package var observeOptions: ObserveOptions? {
     fields.byteCount < 1 ? nil : ObserveOptions(rawValue: fields.integer(at: 0, as: UInt8.self))
   }
 
-  /// The style of a `post` with fields, as it came; nil if they end too early.
+  /// Not validated; nil if the fields of the `post` end too early.
   package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
-  /// Whether the poster of a `post` waits. The fields are the poster's, and may have unknown options.
+  /// The fields come from the poster, and may have unknown options.
   package var isAwaitedPost: Bool {
     guard header.fieldsLength > 0 else { return false }
     return PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
   }
 
-  /// Whether the sender of a `post` or a `defer` waits for a reply.
   package var wantsReply: Bool {
     header.flags.contains(.acknowledge) || (header.kind == .post && isAwaitedPost)
   }
 
-  /// The deadline of a query or an awaited post in milliseconds; 0 if it has none of its own. The frame must be whole.
+  /// Milliseconds; 0 without a deadline. The frame must be whole.
   package var deadline: UInt32 {
     if header.kind == .ask { return fields.integer(at: Ask.deadlineOffset, as: UInt32.self) }
     guard header.kind == .post, header.fieldsLength > 0 else { return 0 }
     return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
   }
 
-  /// Bytes of userInfo, in the payload or in the file of a `post`. The frame must be whole.
+  /// Bytes, in the payload or in the file of a `post`. The frame must be whole.
   package var userInfoLength: Int {
     guard header.kind == .post, header.flags.contains(.descriptor) else { return header.payloadLength }
     return Int(fields.integer(at: Post.lengthOffset, as: UInt32.self))
   }
 
-  /// The serial that a `cancel` cancels; nil for other frames. The frame must be whole.
+  /// nil if the frame is not a `cancel`. The frame must be whole.
   package var cancelledSerial: Serial? {
     header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil
   }
 
-  /// The query that an `answer` or a `defer` is about; nil if its fields end too early.
+  /// For an `answer` or a `defer`; nil if its fields end too early.
   package var queryID: QueryID? {
     fields.byteCount < 8 ? nil : QueryID(rawValue: fields.integer(at: 0, as: UInt64.self))
   }
 
-  /// The post that a `done` is about; nil if its fields end too early.
+  /// For a `done`; nil if its fields end too early.
   package var donePost: (poster: ConnectionID, serial: Serial)? {
     guard fields.byteCount >= 16 else { return nil }
     return (

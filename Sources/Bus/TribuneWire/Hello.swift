@@ -17,7 +17,7 @@ package struct Hello: Equatable, Sendable {
   package var minimumVersion: UInt16
   package var capabilities: Capabilities
 
-  /// Features that the sender supports beyond a version. Readers ignore unknown bits.
+  /// Features beyond a version. Readers ignore unknown bits.
   package struct Capabilities: OptionSet, Sendable {
     package let rawValue: UInt32
 
@@ -25,7 +25,7 @@ package struct Hello: Equatable, Sendable {
 
     /// Accepts userInfo as a sealed memfd.
     package static let descriptors = Capabilities(rawValue: 1)
-    /// Wants to know who posts the notifications that it receives (`PosterFacts`).
+    /// Wants `PosterFacts` about the posters of its notifications.
     package static let posters = Capabilities(rawValue: 2)
   }
 
@@ -38,9 +38,8 @@ package struct Hello: Equatable, Sendable {
     self.capabilities = capabilities
   }
 
-  /// Reads a hello from the start of `bytes`.
+  /// nil while it is incomplete.
   ///
-  /// - Returns: nil while it is incomplete.
   /// - Throws: `badMagic` at the first byte that differs from the magic.
   package init?(_ bytes: RawSpan) throws(WireError) {
     for offset in 0..<min(bytes.byteCount, 8) {
@@ -57,7 +56,7 @@ package struct Hello: Equatable, Sendable {
 
   /// The version to speak with the peer that sent `self`.
   ///
-  /// - Throws: `unsupportedVersion` if there is no common version.
+  /// - Throws: `unsupportedVersion`.
   package func negotiated() throws(WireError) -> UInt16 {
     guard minimumVersion <= Self.currentVersion, version >= Self.currentVersion else {
       throw WireError(

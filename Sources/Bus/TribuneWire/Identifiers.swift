@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Identifies one connection: a counter whose values are never reused.
+/// A connection's id, never reused.
 package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let rawValue: UInt64
 
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The bus itself, as the sender of its own messages.
+  /// The bus, as the sender of its messages.
   package static let bus = ConnectionID(rawValue: 0)
 
   package static func < (one: ConnectionID, other: ConnectionID) -> Bool { one.rawValue < other.rawValue }
 
   package var description: String { ":" + String(rawValue) }
 
-  /// Reads `:N` or `N`.
+  /// Parses `:N` or `N`.
   package init?(_ text: String) {
     let digits = text.hasPrefix(":") ? text.dropFirst() : text[...]
     guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
@@ -23,7 +23,7 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
   }
 }
 
-/// Identifies one query; never reused.
+/// Never reused.
 package struct QueryID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 
@@ -32,7 +32,7 @@ package struct QueryID: Hashable, Comparable, Sendable {
   package static func < (one: QueryID, other: QueryID) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// Identifies one registration in a delegate chain; never reused.
+/// The id of a delegate or a hold, never reused.
 package struct DelegateID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 
@@ -41,5 +41,5 @@ package struct DelegateID: Hashable, Comparable, Sendable {
   package static func < (one: DelegateID, other: DelegateID) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// A sender's number for one of its frames. Replies carry it, and it identifies what the frame registered.
+/// A sender's number for one of its frames. Replies carry it, and it identifies the frame's registration.
 package typealias Serial = UInt64

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules for names and objects, which are checked once, when a frame arrives.
+/// The rules for names and objects, checked once, when a frame arrives.
 package enum NameSyntax {
-  /// The prefix of names under which only the bus posts.
   package static let reservedPrefix = "tribune."
 
-  /// Whether `bytes` are dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
+  /// Dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
   package static func isName(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.nameLength else { return false }
     var tokenLength = 0
@@ -22,8 +21,7 @@ package enum NameSyntax {
     return tokenLength > 0
   }
 
-  /// Whether `bytes` can be an object: UTF-8 without control characters, at most 255 bytes. An empty object means
-  /// that the message is about nothing in particular.
+  /// UTF-8 without control characters, at most 255 bytes. Empty if the message is not about an object.
   package static func isObject(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.objectLength else { return false }
     var isASCII = true
@@ -35,38 +33,36 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
-  /// The bytes of `reservedPrefix` as an integer. Every post is compared with it.
+  /// `reservedPrefix` as an integer, because every post is compared with it.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
-  /// Whether only the bus may use the name.
   package static func isReserved(_ name: RawSpan) -> Bool {
     name.byteCount > 8 && name.integer(at: 0, as: UInt64.self) == reservedPrefixBytes
   }
 
-  /// Whether the name, which must be valid, announces or reports an action: its last token is `will` or `did` and a
-  /// verb, as in `willClose`. Delegates receive such notifications, as AppKit registers a window's delegate for them.
-  /// The bus's own names are not actions on an object, and only observers receive them.
+  /// True if the last token of a valid name is `will` or `did` and a verb, as in `willClose`. Delegates
+  /// receive such notifications, as in AppKit. The bus's own names are excluded: they are not actions on an
+  /// object.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     let token = lastToken(of: name)
     return token.isVerb(behind: "will") || token.isVerb(behind: "did")
   }
 
-  /// Whether the last token of the name, which must be valid, is `word` and a verb: for `should`, `shouldClose` is,
-  /// and `shoulder` is not.
+  /// True if the last token of a valid name is `word` and a verb: for `should`, `shouldClose` but not
+  /// `shoulder`.
   package static func hasVerb(behind word: String, in name: RawSpan) -> Bool {
     lastToken(of: name).isVerb(behind: word)
   }
 
-  /// The name under which a delegate announces that it may answer a question otherwise now: `window.mayClose` for
-  /// `window.shouldClose`; nil for a name, which must be valid, that is not a question.
+  /// The name by which a delegate announces that its answer may change: `window.mayClose` for
+  /// `window.shouldClose`. nil if the valid name is not a question.
   package static func may(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
     let (space, last) = split(name)
     return "\(space)may\(last.dropFirst("should".utf8.count))"
   }
 
-  /// The last token, and what precedes it.
   package static func split(_ name: String) -> (space: Substring, last: Substring) {
     let start = name.lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
     return (name[..<start], name[start...])
@@ -94,11 +90,10 @@ package enum NameSyntax {
   }
 }
 
-/// A name pattern: `*` stands for one token; `**`, as the last token, stands for one or more.
+/// A name pattern: `*` stands for one token; `**`, as the last token, for one or more.
 package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
-  /// The pattern that every name matches.
   package static let any = Pattern(trusted: "**")
 
   /// - Throws: `invalidPattern`.
@@ -113,24 +108,21 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// Whether only one name matches.
   package var isLiteral: Bool { !text.utf8.contains(UInt8(ascii: "*")) }
 
-  /// Whether it can match names for which `NameSyntax.isWillOrDid` holds.
+  /// True if it can match names with `NameSyntax.isWillOrDid`.
   package var matchesWillOrDid: Bool {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
   }
 
-  /// Whether it matches only names that are reserved for the bus.
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// Whether an observer of the pattern receives posts under `name`, which must be valid. A leading star does not match
-  /// the bus's own names: a pattern must ask for those explicitly (as in MQTT for topics under `$`).
+  /// True if an observer of the pattern receives posts under the valid name. As in MQTT with `$`, a leading
+  /// star does not match the bus's own names.
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
 
-  /// One of the parts between the dots.
   package enum Token: ~Escapable {
     case text(RawSpan)
     /// `*`
@@ -155,7 +147,6 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether `isFine` holds for all tokens. Stops at the first token for which it does not.
   private static func allTokens(of text: RawSpan, _ isFine: (Token, _ isLast: Bool) -> Bool) -> Bool {
     var start = 0
     while start <= text.byteCount {
@@ -168,7 +159,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var tokenCount: Int { text.utf8Bytes.tokenCount }
 
-  /// Whether `name`, which must be valid, matches.
+  /// The name must be valid.
   package func matches(_ name: RawSpan) -> Bool {
     let pattern = text.utf8Bytes
     var position = 0
@@ -223,21 +214,20 @@ extension RawSpan {
     }
   }
 
-  /// Requires that the name is not reserved for the bus.
   package func requireUnreservedName() throws(WireError) {
     guard !NameSyntax.isReserved(self) else {
       throw WireError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
     }
   }
 
-  /// The number of tokens of a name or a pattern, which is not empty.
+  /// For a name or a pattern that is not empty.
   package var tokenCount: Int {
     var count = 1
     for offset in 0..<byteCount where integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") { count += 1 }
     return count
   }
 
-  /// Whether a verb follows `word`. A lower-case letter would continue the word instead.
+  /// A lower-case letter would continue the word instead of starting a verb.
   fileprivate func isVerb(behind word: String) -> Bool {
     let word = word.utf8Bytes
     guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word)
@@ -259,7 +249,7 @@ extension RawSpan {
 }
 
 extension String {
-  /// The text, with an escape for every character that could act on a terminal, break a line, or not be seen.
+  /// Escapes characters that could act on a terminal, break a line, or be invisible.
   package var escaped: String {
     var result = ""
     for scalar in unicodeScalars {
@@ -275,8 +265,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is a control character or a line separator, or is invisible: overrides of the writing direction, what has
-  /// no width, tags. Variation selectors only choose how the character before looks.
+  /// Control characters, line separators, and invisible ones: overrides of the writing direction, zero width,
+  /// tags. Variation selectors only change the previous character's look.
   package var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object in which a part between slashes can be `*`, which stands for one part, and the last part can be `**`,
-/// which stands for one or more. The text that they stand for is not empty.
+/// An object in which `*` stands for one part between slashes, and a last `**` for one or more. Parts that
+/// they match are not empty.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   private enum Part: Hashable {
     case literal(ExactText)
     case one
     case rest
 
-    /// Lower for the more specific.
+    /// Lower is more specific.
     var rank: Int {
       switch self {
       case .literal: 0
@@ -21,7 +21,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
   private let parts: [Part]
 
-  /// - Returns: nil if the text is not such a pattern.
+  /// nil if the text is not a valid pattern.
   package init?(_ text: String) {
     guard !text.isEmpty, NameSyntax.isObject(text.utf8Bytes) else { return nil }
     let texts = Self.parts(of: text)
@@ -43,7 +43,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// Whether the pattern matches a valid object.
+  /// The object must be valid.
   package func matches(_ object: String) -> Bool {
     let texts = Self.parts(of: object)
     guard texts.count == parts.count || texts.count > parts.count && parts.last == .rest else { return false }
@@ -57,7 +57,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// Whether it wins over `other` for an object that both match. In the first part that differs in kind, text wins
+  /// True if this pattern wins for an object that both match. In the first part of different kinds, text wins
   /// over `*`, and `*` over `**`.
   package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }

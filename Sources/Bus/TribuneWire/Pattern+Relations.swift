@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Pattern {
-  /// What a token stands for.
   fileprivate enum Breadth {
     case text
     /// `*`
@@ -10,25 +9,25 @@ extension Pattern {
     case oneOrMore
   }
 
-  /// Whether every name that `other` matches also matches this pattern.
+  /// True if this pattern matches every name that `other` matches.
   package func contains(_ other: Pattern) -> Bool {
     relates(to: other) { outer, inner in
       switch outer {
       case .oneOrMore: true
       case .one: inner == .oneOrMore ? false : nil
-      // Two texts are compared by `relates`.
+      // `relates` compares two texts.
       case .text: false
       }
     }
   }
 
-  /// Whether there is a name that matches both patterns.
+  /// True if some name matches both patterns.
   package func overlaps(_ other: Pattern) -> Bool {
     relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
   }
 
-  /// Compares the tokens of two patterns pair by pair, until two texts differ or `compare` decides about two tokens of
-  /// which one is a star. If neither ever does, both must have the same number of tokens.
+  /// Compares the tokens pair by pair, until two texts differ or `compare` decides about a pair with a star.
+  /// Otherwise, both must have the same number of tokens.
   private func relates(to other: Pattern, _ compare: (Breadth, Breadth) -> Bool?) -> Bool {
     let (one, two) = (text.utf8Bytes, other.text.utf8Bytes)
     var (start, otherStart) = (0, 0)

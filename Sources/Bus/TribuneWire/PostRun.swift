@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Consecutive plain posts of one name and object, as a busy poster sends them. They are routed and queued as one.
+/// Consecutive plain posts of one name and object, routed and queued as one.
 ///
-/// All have the same kind, flags, and lengths of name and object, so one comparison of four bytes checks these for
-/// the next post. Its length, its fields, its name and its object are checked separately.
+/// Kind, flags, and the lengths of name and object are equal, and adjacent: one comparison of four bytes
+/// checks them.
 package struct PostRun {
   package let range: Range<Int>
-  /// The number of posts.
   package let count: Int
 
   /// Stamps the post at `start` and the similar posts after it.
   ///
   /// - Parameters:
   ///   - first: the header at `start`. Its frame must be whole.
-  ///   - sender: the posts' sender.
-  ///   - limits: the limits of each post. One beyond them ends the run; its error is found when it starts the next.
+  ///   - limits: a post beyond them ends the run; its error is found when it starts the next one.
   ///   - isAlone: the run has only the first post.
   package init(
     in buffer: ByteBuffer, at start: Int, first: FrameHeader, from sender: ConnectionID, limits: FrameLimits,
@@ -44,7 +42,6 @@ package struct PostRun {
 }
 
 extension RawSpan {
-  /// Whether `count` bytes at both offsets are equal.
   fileprivate func isEqual(at offset: Int, to other: Int, count: Int) -> Bool {
     guard count >= 8 else {
       for index in 0..<count
@@ -53,7 +50,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes may overlap those that were compared before.
+    // The last eight bytes may overlap bytes that were compared already.
     var index = 0
     while index < count - 8 {
       if integer(at: offset + index, as: UInt64.self) != integer(at: other + index, as: UInt64.self) {

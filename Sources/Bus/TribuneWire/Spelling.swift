@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the word that a misspelt one was meant to be.
 package enum Spelling {
-  /// ` (did you mean WORD?)`, with the known word that is most like the unknown one; empty if none is like it.
-  ///
-  /// - Parameter form: shows the known word as it is written.
+  /// ` (did you mean WORD?)` with the most similar known word, shown by `form`; empty if none is similar.
   package static func hint(for word: String, among known: [String], as form: (String) -> String) -> String {
     let nearest = known.map { (word: $0, distance: distance(from: word, to: $0)) }
       .filter { $0.distance <= max(1, $0.word.utf8.count / 3) }
@@ -12,7 +9,7 @@ package enum Spelling {
     return nearest.map { " (did you mean \(form($0.word))?)" } ?? ""
   }
 
-  /// How many bytes have to be inserted, removed, replaced or swapped with the next one, ignoring case.
+  /// The number of insertions, removals, replacements and swaps of neighbours, in bytes, ignoring case.
   package static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []
@@ -34,8 +31,8 @@ package enum Spelling {
 }
 
 extension Pattern {
-  /// The name that matches, and for which another name, which does not, may be meant: the capitals differ, a *should* is
-  /// missing, or there is one slip. A star stands for what the other name has in its place.
+  /// The matching name that another name probably means: with other capitals, with a *should*, or with one
+  /// slip. A star takes the other name's token. nil if `name` matches or is not similar.
   package func name(meantBy name: RawSpan) -> String? {
     guard isLike(name) else { return nil }
     let given = String(repairing: name).split(separator: ".")
@@ -65,9 +62,10 @@ extension Pattern {
 }
 
 extension RawSpan {
-  /// 0 for a token that differs in capitals, or in a *should* that the other one lacks; 1 for one with a slip besides:
-  /// a byte too many, too few or another, or two swapped. Digits number things, and words and verbs of less than four bytes
-  /// are too much alike, so neither counts as a slip. Nil for another word.
+  /// 0 if the tokens differ only in capitals, or in a *should* that `other` lacks; 1 with one slip more: a
+  /// byte inserted, removed or replaced, or two swapped. nil for another word. Differing digits are not
+  /// slips, because they number things, nor are slips in words or verbs under four bytes, which are too
+  /// similar.
   fileprivate func slips(to other: RawSpan) -> Int? {
     if byteCount > other.byteCount + 1 {
       guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in seconds.
+/// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in
+/// seconds. A month has 30.44 days and a year 365.25 days.
 ///
-/// As there, a month has 30.44 days and a year 365.25 days. `infinity` is rejected: every span here must be bounded.
+/// `infinity` is rejected: every span here must be bounded.
 package struct TimeSpan: Hashable, Comparable, Sendable {
   /// From 0 to `Int64.max`.
   package let microseconds: Int64
-  /// As it was typed; nil if it was not.
+  /// nil if the span was not parsed.
   private var typed: String?
 
   package init(microseconds: Int64) {
@@ -19,7 +20,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
   package var duration: Duration { .microseconds(microseconds) }
 
-  /// Rounded up, so that only zero becomes zero.
+  /// Rounded up: only zero becomes zero.
   package var milliseconds: Int64 { microseconds / 1000 + (microseconds % 1000 == 0 ? 0 : 1) }
 
   package var text: String { typed ?? description }
@@ -30,14 +31,12 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
   package static func < (one: TimeSpan, other: TimeSpan) -> Bool { one.microseconds < other.microseconds }
 
-  /// - Throws: a description of the mistake in the text, for people.
   package init(_ text: String) throws(SyntaxError) {
     var scanner = Scanner(text: text)
     microseconds = try scanner.span()
     typed = text
   }
 
-  /// The reason why a text is not a time span.
   package struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
   }
@@ -56,7 +55,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// The span in the syntax of `init(_:)`, in at most two units: `1h 30min`, `1.500s`, `350ms`.
+  /// In at most two units: `1h 30min`, `1.500s`, `350ms`.
   package var description: String {
     if microseconds == 0 { return "0" }
     if microseconds < 1_000 { return "\(microseconds)us" }
@@ -87,7 +86,7 @@ extension TimeSpan: CustomStringConvertible {
 }
 
 extension Duration {
-  /// Whole microseconds, truncated and clamped to 64 bits.
+  /// Truncated, and clamped to 64 bits.
   package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -96,7 +95,6 @@ extension Duration {
   }
 }
 
-/// Scans numbers and units in turn.
 private struct Scanner {
   let text: String
   private var rest: Substring.UnicodeScalarView
@@ -117,7 +115,7 @@ private struct Scanner {
       skipSpaces()
       let (product, productOverflows) = whole.multipliedReportingOverflow(by: unit)
       let (sum, sumOverflows) = total.addingReportingOverflow(product)
-      // Each digit counts a tenth of the one before. Fractions of a microsecond are cut.
+      // Each digit has a tenth of the previous one's value. Fractions of a microsecond are cut.
       var part: Int64 = 0
       var scale = unit
       for digit in fraction {

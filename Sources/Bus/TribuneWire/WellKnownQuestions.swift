@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The questions before an action that docs/NAMES.md lists.
+/// The questions in docs/NAMES.md.
 package enum WellKnownQuestions {
   package static let names = [
     "host.shouldReboot", "host.shouldKexec", "host.shouldSoftReboot", "host.shouldPowerOff",
@@ -13,16 +13,16 @@ package enum WellKnownQuestions {
 
   private static let patterns = names.map { Pattern(trusted: $0) }
 
-  /// The query for a value by which tribune-logind says what a veto binds.
+  /// By this value query, tribune-logind reports which locks follow its vetoes.
   package static let enforcement = "host.enforcement"
 
-  /// The questions about the host that a name or pattern, which must be valid, matches.
+  /// - Parameter pattern: a valid name or pattern.
   package static func hostNames(matching pattern: String) -> [String] {
     names.filter { $0.hasPrefix("host.") && isMatch(pattern, $0) }
   }
 
-  /// The question that a name or pattern, which must be valid, means and is not: with other capitals, without its
-  /// *should*, or, of the host's, with one slip. Nil if it means none, or if it is one.
+  /// The question that a valid name or pattern probably means, if it is not one: with other capitals, without
+  /// its *should*, or for the host's questions with one slip.
   package static func meant(by pattern: String) -> String? {
     guard !pattern.hasSuffix("*"), !names.contains(where: { isMatch(pattern, $0) }) else { return nil }
     let lower = pattern.lowercased()
@@ -40,7 +40,7 @@ package enum WellKnownQuestions {
     return nil
   }
 
-  /// The question for which a name that is none of them may be meant.
+  /// nil if `name` is a well-known question, or similar to none.
   package static func similar(to name: RawSpan) -> String? {
     var similar: String?
     for pattern in patterns {

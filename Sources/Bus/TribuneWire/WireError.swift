@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ErrorCode {
-  /// Whether the bus closes the connection after this error: what follows cannot be parsed, or the bus cannot keep the
-  /// connection.
+  /// After these errors, the input cannot be parsed, or the bus cannot keep the connection.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
 }
 
-/// A refusal as in an `error` frame: a code for programs and a text for people.
+/// A refusal, as in an `error` frame.
 package struct WireError: Error, Equatable, Sendable {
   package let code: ErrorCode
   package let message: String

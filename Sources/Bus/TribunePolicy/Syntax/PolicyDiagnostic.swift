@@ -2,7 +2,7 @@
 
 /// A message about a place in a policy file.
 package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
-  /// Whether the line is used, and never matches.
+  /// True if the line is valid but never matches.
   package var isWarning: Bool
   package var file: String
   /// Counted from 1.

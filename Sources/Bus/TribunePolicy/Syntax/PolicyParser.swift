@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// Finds the ids of users and groups. Each returns nil if the host has none of that name.
+/// Finds the ids of users and groups. Each returns nil for a name that the host does not have.
 package struct NameLookup: Sendable {
-  /// Knows no names, only ids.
+  /// Accepts only ids.
   package static let none = NameLookup(user: { _ in nil }, group: { _ in nil })
 
   package typealias Find = @Sendable (String) throws -> UInt32?
@@ -17,15 +17,15 @@ package struct NameLookup: Sendable {
   }
 }
 
-/// Reads policy files, and files of expectations about them. Continues after a mistake, so that all are reported.
+/// Reads policy files, and files of expectations. Continues after a mistake, to report all.
 package struct PolicyParser {
   private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
-  /// The most lines of all files together.
+  /// Of all files together.
   private static let linesMax = 100_000
 
   private let lookup: NameLookup
-  /// What was looked up already: files of a thousand lines name few users.
+  /// Cached lookups: files of a thousand lines name few users.
   private var known: [ExactText: Condition] = [:]
   package private(set) var lines: [PolicyLine] = []
   package private(set) var tests: [PolicyTest] = []
@@ -74,7 +74,7 @@ package struct PolicyParser {
     _ body: (inout PolicyParser, [Word], LineReader) throws(Mistake) -> Void
   ) {
     var bytes = bytes[...]
-    // The byte order mark that some editors put before UTF-8.
+    // Some editors write a byte order mark before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (number, line) in zip(first..., lines) {
@@ -93,7 +93,7 @@ package struct PolicyParser {
     }
   }
 
-  /// The words before a comment, which begins with a `#` at the beginning of a word.
+  /// The words before a comment, which starts with `#` at the start of a word.
   private static func words(in line: String) -> [Word] {
     var words: [Word] = []
     for word in line.utf8.split(whereSeparator: { [0x20, 0x09, 0x0D].contains($0) }) {
@@ -172,7 +172,7 @@ package struct PolicyParser {
     conditionPrefixes.contains { text.value(after: $0) != nil }
   }
 
-  /// The parts between commas, and where each begins.
+  /// The parts between commas, and their columns.
   private static func parts(of word: Word) -> [(text: String, column: Int)] {
     word.text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
       (
@@ -182,9 +182,9 @@ package struct PolicyParser {
     }
   }
 
-  /// A line that denies must match somebody, or what it should prevent would be allowed.
+  /// A deny line must match some process, or it would allow what it should prevent.
   ///
-  /// - Parameter effect: that of the line; nil for an expectation, which is about one process that can exist.
+  /// - Parameter effect: nil for an expectation, which is about one possible process.
   private mutating func who(
     _ word: Word, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) -> (conditions: [Condition], texts: [String]) {
@@ -237,7 +237,7 @@ package struct PolicyParser {
   ) throws(Mistake) -> UInt32? {
     guard !name.isEmpty else { throw Mistake(column, "the name of the \(what) is missing") }
     if name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      // -1 is no user: chown(2) and the like take it for "no change".
+      // -1 is not a user: chown(2) and the like take it as "no change".
       guard let id = UInt32(name), id != .max else {
         throw Mistake(column, "\"\(name)\" is not the id of a \(what)")
       }
@@ -306,7 +306,7 @@ package struct PolicyParser {
 }
 
 extension String {
-  /// The rest of the text after a prefix; nil if it has another beginning.
+  /// nil if the text does not have the prefix.
   fileprivate func value(after prefix: String) -> String? {
     utf8.starts(with: prefix.utf8) ? String(Substring(utf8.dropFirst(prefix.utf8.count))) : nil
   }

@@ -15,10 +15,10 @@ struct Inheritance {
     self.parents = parents
   }
 
-  /// - Returns: nil if there are errors, which `diagnostics` then lists.
+  /// nil if `diagnostics` has errors.
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
-    // The last parent is collected first, and ancestors before descendants. The result is then reversed.
+    // Collects the last parent first, ancestors before descendants; reversed below.
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {
@@ -78,7 +78,7 @@ struct Inheritance {
     for definition in declaration.types { findCycle(from: definition, &done) }
   }
 
-  /// Reports a type that always contains a value of itself: no finite value of it exists.
+  /// Reports a type that always contains itself, and so has no finite value.
   private mutating func findCycle(
     from definition: ProtocolDeclaration.TypeDefinition, _ done: inout Set<String>
   ) {
@@ -112,7 +112,7 @@ struct Inheritance {
     var methods = declaration.methods.map { ProtocolMethod($0, origin: declaration.name, types: types) }
     var places = Dictionary(uniqueKeysWithValues: methods.enumerated().map { ($1.name, $0) })
     let ownCount = methods.count
-    // Own methods for which an error has been reported.
+    // Own methods with a reported error.
     var wrong: Set<String> = []
     for ancestor in ancestors {
       for method in ancestor.methods where method.origin == ancestor.name {
@@ -158,7 +158,7 @@ struct Inheritance {
     return nil
   }
 
-  /// Whether a parent requires the method, even if a more distant ancestor has it as optional.
+  /// True if a parent requires the method, even if a more distant ancestor has it as optional.
   private func isRequiredAlready(_ inherited: ProtocolMethod) -> Bool {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }

@@ -2,8 +2,8 @@
 
 /// Links declarations to their parents.
 ///
-/// A protocol is linked once all its parents are linked, so when no more can be linked, the rest contains a cycle. A
-/// protocol is left out if it, or one of its parents, has an error; all others are linked.
+/// A protocol is linked once all its parents are; declarations that remain then contain a cycle. Omits a
+/// protocol with an error in it or in one of its parents.
 struct Linker {
   private enum State {
     case waiting
@@ -11,20 +11,20 @@ struct Linker {
     case broken
   }
 
-  /// Protocols that existed before. They stay unchanged.
+  /// Existing protocols, which stay unchanged.
   private let known: [String: DelegateProtocol]
   private var declarations: [ProtocolDeclaration] = []
   private var indexes: [String: Int] = [:]
   private var states: [State] = []
-  /// For each declaration, how many parents among the declarations are not settled yet.
+  /// For each declaration, its parents among the declarations that are not settled.
   private var waitingFor: [Int] = []
-  /// For each declaration, the indexes of those that inherit from it.
+  /// For each declaration, the indexes of its heirs.
   private var children: [[Int]] = []
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
 
-  /// - Returns: the valid protocols in the order of their declarations, and the errors of the others. Errors within a
-  ///   declaration have been reported by the parser and are not repeated.
+  /// The valid protocols in the order of their declarations, and the errors of the others. Errors within a
+  /// declaration are not repeated after the parser.
   static func link(
     _ declarations: [ProtocolDeclaration], known: [String: DelegateProtocol]
   ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {
@@ -106,7 +106,7 @@ struct Linker {
       index = parent
     }
     var cycle = Array(path[(places[index] ?? 0)...])
-    // The error is reported for the declaration that came first.
+    // Report for the first declaration of the cycle.
     guard let first = cycle.min(), let place = cycle.firstIndex(of: first) else { return }
     cycle = Array(cycle[place...] + cycle[..<place])
     let declaration = declarations[first]
@@ -123,7 +123,7 @@ struct Linker {
     release(childrenOf: first)
   }
 
-  /// - Returns: nil if the protocol is left out.
+  /// nil if the protocol is omitted.
   private mutating func link(_ declaration: ProtocolDeclaration) -> DelegateProtocol? {
     guard let parents = parents(of: declaration), !declaration.isBroken else { return nil }
     var inheritance = Inheritance(declaration, parents)
@@ -137,7 +137,7 @@ struct Linker {
     return nil
   }
 
-  /// - Returns: nil if a parent is missing or left out.
+  /// nil if a parent is missing or omitted.
   private mutating func parents(of declaration: ProtocolDeclaration) -> [DelegateProtocol]? {
     var parents: [DelegateProtocol] = []
     var broken: ProtocolDeclaration.Reference?
@@ -158,7 +158,7 @@ struct Linker {
     }
     guard areAllKnown else { return nil }
     if let broken {
-      // A declaration with errors of its own has been reported already.
+      // The error of a broken declaration has been reported.
       if !declaration.isBroken {
         report(broken.location, "\"\(declaration.name)\" is left out, as its parent \"\(broken.name)\" is")
       }

@@ -27,12 +27,12 @@ struct Lexer {
   private var line = 1
   private var column = 1
   private var lastTokenLine = 0
-  /// The position of the first comment that is not UTF-8.
+  /// The first comment that is not UTF-8.
   private(set) var malformedComment: (line: Int, column: Int)?
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    // The byte order mark that some editors put before UTF-8.
+    // Some editors write a byte order mark before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
   }
 
@@ -94,7 +94,7 @@ struct Lexer {
     }
   }
 
-  /// Non-ASCII bytes belong to a word, so that a diagnostic shows the whole invalid name.
+  /// Non-ASCII bytes belong to a word, for diagnostics that show the whole invalid name.
   private func isWord(at offset: Int) -> Bool {
     guard offset < bytes.count else { return false }
     return switch bytes[offset] {

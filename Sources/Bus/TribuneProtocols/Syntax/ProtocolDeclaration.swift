@@ -2,9 +2,8 @@
 
 package import TribuneWire
 
-/// A protocol as parsed from a source, before it is linked to its parents.
+/// A parsed protocol, before it is linked to its parents.
 struct ProtocolDeclaration: Sendable {
-  /// A name that stands for something defined elsewhere.
   struct Reference: Sendable {
     var name: String
     var location: SourceLocation
@@ -25,10 +24,10 @@ struct ProtocolDeclaration: Sendable {
   var methods: [MethodDeclaration] = []
   /// The named types that its types and methods refer to.
   var references: [Reference] = []
-  /// Whether it has an error, which has been reported.
+  /// True if it has a reported error.
   var isBroken = false
 
-  /// The canonical text of the protocol. It parses to the same protocol.
+  /// The canonical text, which parses to the same protocol.
   func text(withDocumentation: Bool) -> String {
     func comment(_ documentation: String, indent: String) -> String {
       guard withDocumentation, !documentation.isEmpty else { return "" }
@@ -51,18 +50,18 @@ package struct MethodDeclaration: Sendable, CustomStringConvertible {
   package var kind: MethodKind
   package var isRequired: Bool
   package var parameters: [ValueType.Field]
-  /// Nil unless it is a value method.
+  /// nil unless it is a value method.
   package var result: [ValueType.Field]?
-  /// The comment above the method; empty if there is none.
+  /// Empty without a comment.
   package var documentation: String
   package var location: SourceLocation
 
-  /// Whether both methods can receive the same messages.
+  /// True if both methods can receive the same messages.
   package func hasSignature(of other: MethodDeclaration) -> Bool {
     kind == other.kind && parameters == other.parameters && result == other.result
   }
 
-  /// `optional value list.row (index: int) -> (title: string)`. It parses to the same method.
+  /// `optional value list.row (index: int) -> (title: string)`, which parses to the same method.
   package var description: String {
     let text = "\(isRequired ? "required" : "optional") \(kind) \(name) \(parameters.text)"
     return result.map { "\(text) -> \($0.text)" } ?? text

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ProtocolParser {
-  /// - Parameter depth: how many types enclose this one.
+  /// - Parameter depth: the number of enclosing types.
   mutating func parseType(depth: Int = 1) throws(Misread) -> ValueType {
     if depth > ProtocolLimits.typeDepth {
       report("types are nested more than \(ProtocolLimits.typeDepth) deep")
@@ -64,7 +64,7 @@ extension ProtocolParser {
     return .structure(try parseFields(depth: depth, isOpen: true))
   }
 
-  /// - Parameter isOpen: whether the opening parenthesis has been consumed.
+  /// - Parameter isOpen: the opening parenthesis has been consumed.
   mutating func parseFields(depth: Int, isOpen: Bool = false) throws(Misread) -> [ValueType.Field] {
     if !isOpen { try take(.leftParenthesis, expected: "\"(\"") }
     if token.kind == .rightParenthesis {
@@ -77,11 +77,11 @@ extension ProtocolParser {
     }
   }
 
-  /// Parses items with commas between and different names, up to the closing parenthesis.
+  /// Parses items with unique names, separated by commas, up to the closing parenthesis.
   ///
   /// - Parameters:
-  ///   - thing: what an item is, as a singular noun.
-  ///   - parseRest: parses the rest of an item, after its name.
+  ///   - thing: a singular noun for an item.
+  ///   - parseRest: parses an item after its name.
   private mutating func parseList<Item>(
     of thing: String, _ word: Word, _ parseRest: (inout ProtocolParser, String) throws(Misread) -> Item
   ) throws(Misread) -> [Item] {

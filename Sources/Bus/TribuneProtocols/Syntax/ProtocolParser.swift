@@ -13,10 +13,10 @@ import TribuneWire
 ///     value    = "bool" | "int" | "float" | "string" | "object" | NAME | struct | enum
 ///              | "[" "]" value | "[" "string" "]" value | "?" value
 ///
-/// An error is reported, and the parser continues with the next member or protocol, so that one run reports all
-/// errors of a source. Words are keywords only where a keyword can stand: a field may be called `type`.
+/// After an error, it continues with the next member or protocol, to report all errors of a source. Keywords
+/// depend on context: a field may be called `type`.
 struct ProtocolParser {
-  /// An error that has been reported. The code that catches it looks for a place to continue.
+  /// An error that has been reported. Its catcher looks for a place to continue.
   struct Misread: Error {}
 
   let file: String
@@ -69,7 +69,7 @@ struct ProtocolParser {
     current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
     if parseHead() { parseBody() }
     current.isBroken = list.count > mistakes
-    // A protocol without a name cannot be inherited from.
+    // Heirs cannot refer to a protocol without a name.
     if !current.name.isEmpty { declarations.append(current) }
   }
 
@@ -201,7 +201,8 @@ struct ProtocolParser {
     return fields
   }
 
-  /// Delegates receive will- and did-notifications by their names, so the names must have the form of the kind.
+  /// Delegates receive will- and did-notifications by their names, so the names must have the form of the
+  /// kind.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
       report("\"\(name)\" is under \"\(NameSyntax.reservedPrefix)\", which is reserved for the bus", location)
@@ -220,7 +221,7 @@ struct ProtocolParser {
 
   var location: SourceLocation { SourceLocation(file: file, line: token.line, column: token.column) }
 
-  /// The token's text if it is a word; else empty.
+  /// Empty if the token is not a word.
   var text: String { token.kind == .word ? lexer.text(of: token) : "" }
 
   private var startsProtocol: Bool { text == "protocol" && following.kind == .word }
@@ -238,7 +239,6 @@ struct ProtocolParser {
     if token.kind != .end { following = lexer.next() }
   }
 
-  /// Skips tokens while `isSkipped` holds, at most to the end.
   private mutating func skip(while isSkipped: (borrowing ProtocolParser) -> Bool) {
     while token.kind != .end, isSkipped(self) { advance() }
   }

@@ -25,7 +25,7 @@ enum Word {
     }
   }
 
-  /// The kind and the syntax, for diagnostics.
+  /// For diagnostics.
   var expected: String {
     switch self {
     case .protocolName: "a protocol's name (a letter, then letters, digits and _)"

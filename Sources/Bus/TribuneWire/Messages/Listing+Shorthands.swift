@@ -18,7 +18,7 @@ extension ConnectionEntry {
 }
 
 extension DepartedEntry {
-  /// - Parameter reason: nil if the client has gone by itself.
+  /// - Parameter reason: nil if the client disconnected.
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, elapsed: UInt64, reason: ErrorCode?, lost: UInt64,
     posted: UInt64
@@ -30,6 +30,6 @@ extension DepartedEntry {
 }
 
 extension MissingEntry {
-  /// For a name that is vetoed if no delegate answers, when there is none.
+  /// Stands for any delegate, in a query that is vetoed by default.
   package static let anyDelegate = "*"
 }

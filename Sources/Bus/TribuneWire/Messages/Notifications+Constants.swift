@@ -9,10 +9,9 @@ extension Lost {
   package static let frameLength = FrameHeader.length + 8
 }
 
-/// A connection gets `poster` before the first notification of each poster, and remembers one poster for each slot: the
-/// slot's next poster takes its place. So neither side needs more memory than there are connections at a time, however
-/// many come and go.
+/// A connection gets `poster` before the first notification of each poster, and remembers one poster a slot.
+/// So both sides need memory for at most the posters connected at a time.
 extension PosterFacts {
-  /// The slot that all posters share that have gone.
+  /// The slot shared by all posters that have disconnected.
   package static let departedSlot: UInt32 = 0
 }

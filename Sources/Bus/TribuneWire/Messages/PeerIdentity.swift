@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The systemd units of a process.
-///
-/// Two facts, as in systemd's journal: the service manager of the system vouches for the first one; the second one has
-/// whatever name its user has chosen.
+/// The systemd units of a process. Only the system's unit is trustworthy: users choose the names of theirs.
 package struct PeerUnits: Equatable, Sendable {
-  /// The unit of the system's service manager; empty if none. For a process of a user's service manager, it is that
-  /// manager's, `user@UID.service`.
+  /// Empty if none. For a process of a user's service manager, that manager's unit, `user@UID.service`.
   package let system: String
   /// The unit of a user's service manager; empty if none.
   package let user: String
 
   package init(system: String = "", user: String = "") { (self.system, self.user) = (system, user) }
 
-  /// Parses the text that frames have.
+  /// Parses `text`.
   package init(text: String) {
     let slash = text.utf8.firstIndex(of: UInt8(ascii: "/"))
     self.init(
@@ -21,10 +17,10 @@ package struct PeerUnits: Equatable, Sendable {
       user: slash.map { String(text[text.utf8.index(after: $0)...]) } ?? "")
   }
 
-  /// The system's unit, or the user's if there is none; empty if there is neither.
+  /// The system's unit, or else the user's; empty without either.
   package var primary: String { system.isEmpty ? user : system }
 
-  /// `SYSTEM`, or `SYSTEM/USER`. The name of a unit has no slash.
+  /// `SYSTEM`, or `SYSTEM/USER`. Names of units have no slash.
   package var text: String { user.isEmpty ? system : "\(system)/\(user)" }
 }
 
@@ -37,7 +33,6 @@ package struct PeerIdentity: Equatable, Sendable {
     let gid: UInt32
     let process: String
     let units: PeerUnits
-    /// The identity as it is in frames.
     let encoded: [UInt8]
 
     init(_ pid: UInt32, _ uid: UInt32, _ gid: UInt32, _ process: String, _ units: PeerUnits) {
@@ -54,13 +49,12 @@ package struct PeerIdentity: Equatable, Sendable {
 
   private let storage: Storage
 
-  /// In place of a peer that is not connected.
   package static let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", units: PeerUnits())
 
   package var pid: UInt32 { storage.pid }
   package var uid: UInt32 { storage.uid }
   package var gid: UInt32 { storage.gid }
-  /// The process's name (comm), at most 15 bytes; empty if the process had gone before its name was read.
+  /// comm, at most 15 bytes; empty if the process ended before its name was read.
   package var process: String { storage.process }
   package var units: PeerUnits { storage.units }
 
@@ -84,10 +78,10 @@ package struct PeerIdentity: Equatable, Sendable {
 }
 
 extension PeerIdentity {
-  /// In place of a user that is not known: the id that no user has.
+  /// The id that no user has.
   package static let unknownUser = UInt32.max
 
-  /// A process of which only the user is known, or not even that.
+  /// A process of which only the user is known, if anything.
   package static func gone(of user: UInt32 = unknownUser) -> PeerIdentity {
     PeerIdentity(pid: 0, uid: user, gid: unknownUser, process: "", units: PeerUnits())
   }

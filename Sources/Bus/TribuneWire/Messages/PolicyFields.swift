@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A policy as the payload of a `list`, with ids in place of the names of users and groups.
+/// A policy as the payload of a `list`, with ids instead of names of users and groups.
 package struct PolicyFields: Equatable, Sendable {
-  /// nil for no policy at all.
+  /// nil without a policy.
   package var lines: [AccessLine]?
 
   package init(_ lines: [AccessLine]?) { self.lines = lines }

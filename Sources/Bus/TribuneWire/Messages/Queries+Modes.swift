@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryMode {
-  /// Whether the query is for values, not for permission.
   package var isForValues: Bool {
     switch self {
     case .first, .collect: true
     case .parallel, .all, .order: false
     }
   }
-  /// Whether one delegate is asked at a time.
+  /// One delegate is asked at a time.
   package var isSequential: Bool {
     switch self {
     case .order, .first: true
@@ -18,7 +17,7 @@ extension QueryMode {
 }
 
 extension Ask {
-  /// Whether all answers are awaited. Otherwise a veto, or a value in a mode for values, ends the query.
+  /// If false, a veto, or a value in a value query, ends the query.
   package var waitsForAll: Bool {
     switch mode {
     case .all, .collect: true
