@@ -4,14 +4,12 @@ package import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// A secret that a request presents as `Bearer` token (RFC 6750), or as the password of any user by `Basic`
-/// (RFC 7617), which browsers repeat with each request of the page.
+/// A secret sent as `Bearer` token (RFC 6750), or as the password of any user by `Basic` (RFC 7617).
 nonisolated package struct AccessToken: Equatable, Sendable {
   private static let lengthRange = 16...1024
 
   private let bytes: [UInt8]
 
-  /// - Parameter text: one trailing line feed is removed.
   package init(_ text: [UInt8]) throws(SettingError) {
     let bytes = text.last == UInt8(ascii: "\n") ? Array(text.dropLast()) : text
     guard Self.lengthRange.contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {

@@ -2,7 +2,7 @@
 
 import CMicrohttpd
 
-/// Server-sent events for an open page. It queues only the event that is being written.
+/// Server-sent events for an open page. It queues one event at most.
 @safe final class EventStream {
   private let connection: OpaquePointer
   private let next: () -> [UInt8]?
@@ -17,8 +17,7 @@ import CMicrohttpd
     self.next = next
   }
 
-  /// Fills the buffer of libmicrohttpd and returns the byte count. Without an event, suspends the connection
-  /// until `wake()`.
+  /// Without an event, suspends the connection until `wake()`.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var count = 0
     while count < buffer.count {

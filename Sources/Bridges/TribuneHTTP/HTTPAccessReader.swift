@@ -2,16 +2,13 @@
 
 package import TribuneService
 
-/// Reads the access settings that all HTTP programs share.
 nonisolated package struct HTTPAccessReader: Sendable {
   private var access = HTTPAccess()
   private var token: (path: String, place: SettingPlace)?
-  /// The place of `AllowNetwork=`.
   private var network: SettingPlace?
 
   package init() {}
 
-  /// A value that cannot be read denies access to everybody.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -33,10 +30,9 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// The unreadable line may be `TokenFile=`, so access is denied to everybody.
+  /// The unreadable line may be `TokenFile=`.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
-  /// - Returns: the settings without invalid values, and the errors that only a complete reading shows.
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {
     var diagnostics: [Diagnostic] = []
     if let token {
@@ -77,15 +73,13 @@ nonisolated package struct HTTPAccessReader: Sendable {
   }
 }
 
-/// The clients that a program serves, by its configuration.
 nonisolated package struct HTTPAccess: Equatable, Sendable {
-  /// `Hosts=`: additional host names, in lower case.
+  /// `Hosts=`, in lower case.
   package var hosts: Set<String> = []
-  /// `TokenFile=`; nil if no token is required.
+  /// `TokenFile=`
   package var token: AccessToken?
-  /// `AllowNetwork=`: serve sockets that other hosts can reach.
+  /// `AllowNetwork=`
   package var allowsNetwork = false
-  /// The reason to refuse all requests.
   package var lack: String?
 
   package init() {}

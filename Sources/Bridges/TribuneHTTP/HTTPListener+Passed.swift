@@ -10,7 +10,6 @@ extension HTTPListener {
     package init(description: String) { self.description = description }
   }
 
-  /// Serves a socket that systemd has passed, unless other hosts can reach it and `AllowNetwork=` is off.
   /// Takes over `descriptor`.
   package static func serving(
     _ descriptor: CInt, named name: String, _ access: HTTPAccess, from file: String, _ limits: Limits,

@@ -5,7 +5,7 @@ import Dispatch
 package import TribuneSystem
 
 /// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one
-/// request and a deadline; only an event stream may stay.
+/// request; only an event stream outlives the deadline.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -21,18 +21,16 @@ package import TribuneSystem
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// Limit of all unwritten responses together. A single larger response is allowed.
+  /// Of all responses together. A single larger one is allowed.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
     /// Nil for an event stream, which has no deadline.
     var begin: UInt64?
-    /// Size of the response.
     var byteCount = 0
     var reading: Reading?
   }
 
-  /// A request whose response is computed asynchronously from its body.
   private final class Reading {
     let respond: ([UInt8]) async -> HTTPResponse
     var body: [UInt8] = []
@@ -47,7 +45,7 @@ package import TribuneSystem
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
   private var isScheduled = false
-  /// By the connections' addresses in libmicrohttpd.
+  /// By address in libmicrohttpd.
   private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
@@ -92,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // Runs again by way of the queue, to let other work run in between.
+    // Lets other work of the queue run in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -109,7 +107,6 @@ package import TribuneSystem
       guard let begin = exchange.begin, now - begin > Self.deadlineNanoseconds,
         let connection = unsafe OpaquePointer(bitPattern: key)
       else { continue }
-      // libmicrohttpd reads the end of the stream and closes the socket.
       FileDescriptor.lending(unsafe tribune_http_socket(connection)) { UnixSocket.shutdown($0) }
     }
   }
@@ -134,7 +131,6 @@ package import TribuneSystem
     else { return .NO }
     let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
     let line = unsafe (method: String(cString: method), path: String(cString: path))
-    // A part of the body, which is consumed completely.
     let part = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count.pointee))
     unsafe count.pointee = 0
     let key = UInt(bitPattern: connection)
@@ -183,8 +179,8 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// libmicrohttpd calls this with each part of the body, with an empty part at its end, and again after the
-  /// response is known.
+  /// libmicrohttpd calls this per part of the body, then with an empty part, and again when the response is
+  /// known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
@@ -199,7 +195,7 @@ package import TribuneSystem
       return .YES
     }
     let key = UInt(bitPattern: connection)
-    // A suspended connection stays in libmicrohttpd even if the client closes it.
+    // A suspended connection exists until it is resumed.
     unsafe MHD_suspend_connection(connection)
     Task {
       reading.response = await reading.respond(reading.body)

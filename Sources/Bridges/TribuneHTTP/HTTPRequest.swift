@@ -5,14 +5,14 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
   package var method: String
   /// Without the query.
   package var path: String
-  /// By lower-case field name.
+  /// By lower-case name.
   package var fields: [String: [String]]
 
   package init(_ method: String, _ path: String, fields: [String: [String]] = [:]) {
     (self.method, self.path, self.fields) = (method, path, fields)
   }
 
-  /// The value of a field that occurs exactly once.
+  /// Nil if the field is missing or repeated.
   package func only(_ name: String) -> String? {
     guard let values = fields[name], values.count == 1 else { return nil }
     return values[0]
@@ -22,7 +22,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
   }
 
-  /// The announced length; nil if it is unknown or invalid.
+  /// Nil if unknown.
   package var bodyLength: Int? {
     guard fields["transfer-encoding"] == nil else { return nil }
     guard fields["content-length"] != nil else { return 0 }
@@ -32,7 +32,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// True if a page of another site made a browser send this, except by a followed link.
+  /// A page of another site made a browser send this, not by a followed link.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A complete response.
 nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
   package var status: UInt32
   package var type: String
   package var body: [UInt8]
-  /// In addition to `type` and `commonFields`.
   package var fields: [String: String]
 
   package init(
@@ -19,8 +17,8 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
     self.init(status, Array("\(text)\n".utf8), fields: fields)
   }
 
-  /// These forbid caching, framing and reading by other sites. The page runs only its own script, which
-  /// cannot turn text into markup.
+  /// Forbids caching, framing and reading by other sites. The page runs only its own script, which cannot
+  /// turn text into markup.
   static let commonFields = [
     "Cache-Control": "no-store",
     "Connection": "close",
@@ -37,9 +35,9 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
 
 package enum HTTPAnswer {
   case response(HTTPResponse)
-  /// Server-sent events. `next` returns nil if no event is ready.
+  /// `next` returns nil if no event is ready.
   case events(next: () -> [UInt8]?)
-  /// Computes the response from the body, of at most `HTTPListener.bodyMax` bytes, within the connection's
+  /// For a body of at most `HTTPListener.bodyMax` bytes. The response must arrive within the connection's
   /// deadline.
   case body(response: ([UInt8]) async -> HTTPResponse)
 }

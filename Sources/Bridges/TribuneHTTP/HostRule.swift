@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The host names that a program accepts. This stops DNS rebinding: another site's page that resolves its
-/// name to this host sends that name in `Host`.
+/// Accepts only known host names, against DNS rebinding: a page of another site that resolves its name to
+/// this host sends that name in `Host`.
 nonisolated package struct HostRule: Sendable {
   private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
   private let names: Set<String>
 
-  /// - Parameter names: in lower case, in addition to localhost.
+  /// - Parameter names: in lower case.
   package init(_ names: Set<String>) { self.names = names.union(Self.own) }
 
-  /// - Parameter host: the header field. Its port is ignored, because a tunnel uses another port.
+  /// The port is ignored, because a tunnel uses another one.
   package func accepts(_ host: String) -> Bool {
     let host = host.lowercased()
     guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return names.contains(host) }
@@ -21,7 +21,6 @@ nonisolated package struct HostRule: Sendable {
     return names.contains(String(host[..<colon]))
   }
 
-  /// True for a lower-case name or address as in `Host`, without a port.
   package static func isName(_ text: String) -> Bool {
     let isAddress = text.hasPrefix("[") && text.hasSuffix("]")
     let inner = isAddress ? text.dropFirst().dropLast() : text[...]

@@ -18,13 +18,11 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// Delegates post this when their answer may have changed.
+  /// The answer may have changed.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
-  /// Posted after an allowed action failed.
   package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
 
-  /// logind has one lock for reboot and power-off.
   package var lock: Lock {
     switch self {
     case .reboot, .kexec, .softReboot, .powerOff, .halt: .shutdown
@@ -32,8 +30,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that systemd may start for this action. A halted host is as unreachable as a powered-off
-  /// one, so power-off includes halt.
+  /// The targets that systemd may start. A halted host is as unreachable as a powered-off one.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -48,7 +45,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The questions before an action in `ScheduledShutdown`; empty for a dry run.
+  /// Empty for a dry run.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]
@@ -60,7 +57,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// A kind of logind lock (`systemd-inhibit --what=`).
+  /// As in `systemd-inhibit --what=`.
   package enum Lock: String, CaseIterable, Sendable {
     case shutdown, sleep
 

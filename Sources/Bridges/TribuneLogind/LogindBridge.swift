@@ -6,14 +6,11 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects the bus with logind in both directions: vetoes become locks, locks become holds, and imminent
-/// transitions are posted and, if scheduled, asked about.
-///
-/// Either side may restart. Each event only triggers a refresh of the whole state.
+/// Turns vetoes into logind locks and locks into holds; posts imminent transitions and asks about scheduled
+/// ones. Either side may restart, so each event only triggers a refresh of the whole state.
 @MainActor final class LogindBridge: Delegate {
-  /// As long as the client library tries to reconnect.
+  /// As long as the client library reconnects.
   private static let patience = Duration.seconds(10)
-  /// Time to answer `host.enforcement`.
   private static let answerTime = Duration.seconds(10)
   private static let hangInterval = Duration.seconds(5)
 
@@ -32,26 +29,23 @@ import TribuneWire
   private var bus: Connection?
   private var dbus: DBusConnection?
   private var logindSignals: DBusSignals?
-  /// Nil while logind does not run.
   private var logind: LogindProxy?
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
-  /// The ids of the delegates that a query would ask.
+  /// Those that a query would ask.
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// The vetoes of the last dry run, by delegate id.
+  /// From the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
-  /// The objections that the current locks enforce.
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
-  /// The objections that have no lock because logind is unreachable.
+  /// Without a lock, because logind is unreachable.
   private var unlocked: Set<Objection> = []
-  /// The transitions that logind has announced.
   private var preparing: Set<HostQuestion.Lock> = []
-  /// Number of announcements, to detect stale replies.
+  /// Detects stale replies.
   private var preparationNews = 0
-  /// The latest announcement per lock. Each one waits for the previous one.
+  /// Each one waits for the previous one.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// Until this is true, the masks of an earlier process stay.
+  /// Until this is true, an earlier process's masks stay.
   private var knowsVetoes = false
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
@@ -59,7 +53,6 @@ import TribuneWire
   private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
   private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
 
-  /// - Parameter status: receives one line after each change.
   init(
     _ settings: LogindSettings, store: DescriptorStore, mask: TargetMask, status: @escaping (String) -> Void
   ) {
@@ -84,7 +77,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// An earlier process's locks stay until this process has its own, or may assume that the bus is gone.
+  /// They stay until this process has its own, or may assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     guard bus == nil else { return }
@@ -119,7 +112,7 @@ import TribuneWire
         objectionRefresh.request()
         logindRefresh.request()
         attempted()
-        // Any event, even a loss, triggers a refresh.
+        // Even a loss.
         for try await change in changes {
           if case .notification(let news) = change { overrides.note(news) }
           schedule.reconsider(Self.questions(announcedBy: change))
@@ -135,13 +128,12 @@ import TribuneWire
     }
   }
 
-  /// The questions whose answers may have changed; all after a lost announcement.
+  /// All after a lost announcement.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })
   }
 
-  /// The bus is gone, including its holds and delegates.
   private func loseBus() {
     guard bus != nil else { return }
     bus = nil
@@ -177,7 +169,6 @@ import TribuneWire
     return isLocked && !hasFailed
   }
 
-  /// - Returns: the objections to each question, and the delegates that a query would ask.
   private func foundObjections(
     on bus: Connection
   ) async throws(TribuneError) -> ([HostQuestion: [Objection]], [HostQuestion: Set<UInt64>]) {
@@ -203,8 +194,8 @@ import TribuneWire
     Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
   }
 
-  /// Takes locks for the vetoed questions and releases the others. Skips transitions in progress. Returns
-  /// false after a failure; a stopped logind is not a failure, because its start triggers a refresh.
+  /// Skips transitions in progress. Returns false after a failure; a stopped logind is none, because its
+  /// start triggers a refresh.
   private func applyObjections() async -> Bool {
     var wanted: [(HostQuestion.Lock, [Objection])] = []
     let blocks = enforcement.blocks
@@ -245,7 +236,6 @@ import TribuneWire
     }
     do throws(DBusError) {
       guard try await mask.update(targets) else { return true }
-      // Masked targets may need no lock.
       objectionRefresh.request()
       let masked = mask.recorded.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
@@ -257,7 +247,6 @@ import TribuneWire
     }
   }
 
-  /// Asks delegates periodically, in dry runs, if `Probe=` is set.
   private func probe() {
     probing?.cancel()
     probed = [:]
@@ -323,7 +312,7 @@ import TribuneWire
     watchSignals()
   }
 
-  /// Starts logind by D-Bus activation, and waits until its state is applied.
+  /// By D-Bus activation.
   private func wakeLogind(on dbus: DBusConnection) async {
     let manager = LogindProxy(dbus)
     do throws(DBusError) {
@@ -358,13 +347,12 @@ import TribuneWire
     guard logind != nil else { return }
     logind = nil
     logindState.isAnswering = false
-    // The next logind may not know the old locks.
     locks.expire()
     maskRefresh.request()
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
 
-  /// Detects a hung logind: if logind does not answer, systemctl starts the target itself.
+  /// If logind does not answer, systemctl starts the target itself.
   private func followHangs() async {
     while true {
       await rest(for: Self.hangInterval)
@@ -378,7 +366,6 @@ import TribuneWire
     }
   }
 
-  /// Reads logind's announced transitions, other programs' locks and the schedule.
   private func refreshLogind() async -> Bool {
     guard let logind else { return true }
     for one in unlocked { ServiceLog.warning("logind did not know of a veto until now: \(one.line)") }
@@ -395,7 +382,7 @@ import TribuneWire
         await Self.attempt("prepare for a \(lock)") {
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
-          // A signal that arrived before this reply is newer.
+          // A signal that arrived before the reply is newer.
           if news == self.preparationNews { self.note(lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
@@ -456,8 +443,8 @@ import TribuneWire
     }
   }
 
-  /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once this
-  /// program's locks and masks are out of its way.
+  /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once its locks
+  /// and masks are gone.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -474,7 +461,6 @@ import TribuneWire
     return .value(UserInfo(JSONValue.object(reply).compactBytes))
   }
 
-  /// Waits until all changes known so far are applied.
   private func settle() async {
     objectionRefresh.request()
     await objectionRefresh.finish()
@@ -543,7 +529,6 @@ import TribuneWire
 }
 
 extension Array where Element: Hashable {
-  /// Each element once, in order of first occurrence.
   fileprivate var uniqued: [Element] {
     var seen: Set<Element> = []
     return filter { seen.insert($0).inserted }

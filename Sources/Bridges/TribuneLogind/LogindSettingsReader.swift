@@ -6,7 +6,6 @@ import TribuneWire
 nonisolated package struct LogindSettingsReader {
   private struct Draft: Sendable {
     var settings = LogindSettings()
-    /// The place of each signal's section.
     var origins: [SettingPlace] = []
 
     mutating func change(_ body: (inout SignalRule) throws(SettingError) -> Void) throws(SettingError) {
@@ -19,12 +18,12 @@ nonisolated package struct LogindSettingsReader {
       "Logind",
       [
         Setting("Probe", \.settings.probe, probe),
-        // An invalid value means the stricter `mask`: a mistake must not permit a vetoed action.
+        // A mistake must not permit a vetoed action.
         Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool? in
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },
       ],
-      // The unreadable line may be Enforce=.
+      // It may be Enforce=.
       doubt: { draft, _ in draft.settings.masksTargets = true }, consequence: "Enforce=mask applies"),
     SettingsSection(
       "Signal", hasSubject: true,

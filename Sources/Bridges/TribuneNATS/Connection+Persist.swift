@@ -3,7 +3,6 @@
 import Tribune
 import TribuneService
 
-/// Work that a gateway starts on each connection to the bus.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }
@@ -11,8 +10,7 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Retries work that the bus's policy may not allow yet, until it succeeds or the connection ends. Logs
-  /// `lack` once.
+  /// Retries work that the policy may not allow yet, until the connection ends. Logs `lack` once.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

@@ -5,10 +5,8 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects this host's bus with the other hosts of its cluster.
-///
-/// Either side may restart. While NATS is away, the delegates of other hosts veto; while the bus is away,
-/// other hosts get the reply that this one cannot answer.
+/// Connects this host's bus with the other hosts of its cluster. Either side may restart: without NATS, the
+/// delegates of other hosts veto; without the bus, other hosts learn that this one cannot answer.
 final class Gateway {
   private enum Side: CaseIterable {
     case bus, nats
@@ -17,7 +15,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Marks this gateway's questions for FleetLock clients. Only this host's bus sees it.
+  /// Marks questions for FleetLock clients; only this host's bus sees it.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -70,7 +68,6 @@ final class Gateway {
     self?.answeringBus
   }
 
-  /// - Parameter status: receives one line after each change.
   init(_ settings: NATSSettings, status: @escaping (String) -> Void) {
     self.settings = settings
     self.status = status
@@ -105,7 +102,7 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.note(event) }
         }
-        // First, because the later steps may fail.
+        // First, because later steps may fail.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retries.reset()
@@ -150,7 +147,6 @@ final class Gateway {
     reportStatus()
   }
 
-  /// Exports notifications until the connection ends.
   private func takeOut(from bus: Connection, _ tries: BusTries) async {
     defer { tries.finish(.exports) }
     let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
@@ -162,8 +158,7 @@ final class Gateway {
     }
   }
 
-  /// Exports durable notifications until the connection ends. An awaited poster waits for JetStream.
-  /// `earlier` stores the rest of the previous connection.
+  /// `earlier` stores the rest of the previous connection. An awaited poster waits for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -171,8 +166,7 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Only one observation at a time, as each may retain 64 MiB. Posts until this one starts are lost, and
-      // their number is unknown.
+      // Each observation may retain 64 MiB. Posts until the next one starts are lost.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
@@ -184,7 +178,6 @@ final class Gateway {
     }
   }
 
-  /// Shares retained notifications until the connection ends.
   private func share(with bus: Connection, _ tries: BusTries) async {
     defer { tries.finish(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
@@ -208,7 +201,7 @@ final class Gateway {
       double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
-      // Posts from before this connection are lost, and their number is unknown.
+      // Earlier posts of other hosts are lost.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
       Task { await findOutWhoMaySpeak() }
@@ -239,7 +232,7 @@ final class Gateway {
     guard !settings.questions.isEmpty, let other = settings.others.first,
       publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
     else { return }
-    // A refusal arrives before the reply, but on another thread.
+    // A refusal arrives on another thread.
     await rest(for: .seconds(1))
     guard speaksForOthers == nil else { return }
     speaksForOthers = true
@@ -248,7 +241,6 @@ final class Gateway {
     )
   }
 
-  /// Announces that both sides are connected, and a loss of unknown size.
   private func announceLink() {
     announce("cluster.link.didConnect")
     announceReturn()
@@ -259,7 +251,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Triggers a new question from askers that got a veto because a host was unreachable.
+  /// Askers whose question was vetoed ask again.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()
@@ -292,7 +284,7 @@ final class Gateway {
     }
   }
 
-  /// Handles questions and replies on any thread. Returns false for everything else.
+  /// Runs on any thread. Returns false for other messages.
   private lazy var receiveQuestion: @Sendable (ClusterMessage) throws(EnvelopeError) -> Bool = {
     [subjects, remotes, inquiries] message throws(EnvelopeError) in
     switch subjects.parse(message.subject) {
@@ -304,7 +296,7 @@ final class Gateway {
     return true
   }
 
-  /// The same for libnats's thread. Leaves invalid messages to the main actor, which logs them.
+  /// The main actor logs invalid messages.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -329,7 +321,6 @@ final class Gateway {
         if try !durable.outgoing.acknowledge(message, token: token) {
           try retained.acknowledge(message, token: token)
         }
-      // An invalid question or reply.
       case .ask, .cancel, .reply: _ = try receiveQuestion(message)
       case .post, .durable, nil: return
       }
@@ -338,21 +329,20 @@ final class Gateway {
     }
   }
 
-  /// NATS does not echo this gateway's own messages, so another gateway uses this host's name.
+  /// NATS does not echo this gateway's own messages.
   private func noteDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.note(other) { _ = publisher.publish(presence) }
     reportStatus()
   }
 
-  /// A new host, or a restarted gateway, does not know this one yet.
   private func welcome() {
     _ = publisher.publish(presence)
     announceReturn()
     reportStatus()
   }
 
-  /// Other hosts can send anything, so the log gets the first invalid message and then exponentially fewer.
+  /// Other hosts can send anything, so the log gets exponentially fewer of these.
   private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
     malformed += 1
     guard malformed.nonzeroBitCount == 1 else { return }

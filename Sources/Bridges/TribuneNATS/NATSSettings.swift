@@ -4,35 +4,33 @@ package import TribuneService
 import TribuneSystem
 package import TribuneWire
 
-/// The settings in nats.conf.
 nonisolated package struct NATSSettings: Equatable, Sendable {
   package struct Export: Equatable, Sendable {
     package var pattern: Pattern
-    /// Uses only JetStream.
     package var isDurable = false
   }
 
   package struct Import: Equatable, Sendable {
     package var pattern: Pattern
     package var isDurable = false
-    /// Source hosts; empty for all.
+    /// Empty for all.
     package var hosts: [String] = []
 
     package func takes(from host: String) -> Bool { hosts.isEmpty || hosts.contains(host) }
   }
 
-  /// A section `[Query "PATTERN"]`: names that other hosts may ask this one.
+  /// `[Query "PATTERN"]`: other hosts may ask this one.
   package struct Question: Equatable, Sendable {
     package var pattern: Pattern
-    /// True if each such question goes to the whole cluster, even without the asker's request.
+    /// Even without the asker's request.
     package var isClusterWide = false
   }
 
-  /// Credentials for NATS: words or paths, empty for none.
+  /// Words or paths; empty for none.
   package struct Login: Equatable, Sendable {
     package var user = ""
     package var passwordFile = ""
-    /// Contains a JWT and its seed.
+    /// A JWT and its seed.
     package var credentialsFile = ""
     package var publicKey = ""
     package var seedFile = ""
@@ -40,14 +38,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    /// True if NATS cannot identify this host, and so cannot keep it from publishing as another.
+    /// NATS cannot identify this host, and so cannot keep it from publishing as another.
     package var isNameless: Bool {
       [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
     }
 
     package var hasCertificates: Bool { !authorityFile.isEmpty || !certificateFile.isEmpty }
 
-    /// Errors that prevent a login.
     package var problems: [String] {
       let files = [
         ("PasswordFile", passwordFile), ("CredentialsFile", credentialsFile), ("SeedFile", seedFile),
@@ -65,42 +62,39 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// An unreadable line or file, which may concern a veto.
+  /// It may concern a veto.
   package var unreadable: String?
   package var cluster = ""
-  /// Empty if the host's name is not a valid token.
+  /// Empty if the host's name is not a token.
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// All hosts of the cluster, the same list on each.
+  /// The same list on each host.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
   package var exports: [Export] = []
   package var imports: [Import] = []
-  /// Names whose retained notifications all hosts share.
   package var retained: [Pattern] = []
-  /// Number of JetStream replicas.
+  /// Of JetStream.
   package var replicas = 1
-  /// Limits of the durable stream, if this program creates it.
+  /// For a stream that this program creates.
   package var durableBytesMax = 1 << 30
   package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []
   package var fleetLock = FleetLockSettings()
 
-  /// - Parameter hostName: cut at its first dot.
   package init(hostName: String) {
     let short = hostName.split(separator: ".").first.map(String.init) ?? ""
     host = Subjects.isToken(short) ? short : ""
   }
 
-  /// Refuses connections without TLS. libnats itself treats tls:// as optional.
+  /// libnats itself treats tls:// as optional.
   package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
 
-  /// The hosts to ask, except this one.
   package var others: [String] { roster.filter { $0 != host } }
 
-  /// A hash of the roster, independent of its order; empty without a roster.
+  /// A hash, independent of the order; empty without a roster.
   package var rosterMark: String {
     guard !roster.isEmpty else { return "" }
     let hosts = roster.sorted()
@@ -111,7 +105,6 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return "\(hosts.count)-\(String(hash, radix: 16))"
   }
 
-  /// The names of cluster-wide questions.
   package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
 
   package var hasDurableExports: Bool { exports.contains { $0.isDurable } }
@@ -130,7 +123,6 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// True if a name's notifications go through the bucket of retained ones.
   package func isShared(_ name: String) -> Bool { retained.contains { $0.matches(name.utf8Bytes) } }
 
   package var isUsed: Bool {
@@ -138,7 +130,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
       || !fleetLock.groups.isEmpty
   }
 
-  /// The first shared pattern that overlaps a durable one.
+  /// The first overlap.
   package var sharedAndDurable: (shared: String, durable: String)? {
     let durable = exports.filter(\.isDurable).map(\.pattern) + imports.filter(\.isDurable).map(\.pattern)
     for shared in retained {
@@ -147,7 +139,6 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return nil
   }
 
-  /// The reason that the cluster is unreachable with these settings.
   package var lack: String? {
     if let unreadable { return "\(unreadable) cannot be read" }
     if cluster.isEmpty { return "Name= is missing in [Cluster]" }
@@ -156,12 +147,11 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return clusterPatterns.isEmpty ? nil : rosterLack
   }
 
-  /// The reason that cluster-wide questions are impossible.
   package var scopeLack: String? { lack ?? rosterLack }
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
-  /// Valid settings that are probably mistakes.
+  /// Probable mistakes.
   package var warnings: [String] {
     var found: [String] = []
     if !questions.isEmpty, !roster.isEmpty, !roster.contains(host) {
@@ -182,8 +172,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Reads nats.conf and nats.conf.d/*.conf. Later lines win. Only the default directory may be missing.
-  /// Returns the valid settings and all errors.
+  /// Later lines win. Only the default directory may be missing.
   package static func load(from directory: String, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

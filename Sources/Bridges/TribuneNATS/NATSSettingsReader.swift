@@ -5,7 +5,6 @@ package import TribuneService
 import TribuneWire
 
 nonisolated package struct NATSSettingsReader {
-  /// Limit of patterns for one delegate or observation.
   private static let patternsMax = WireLimits.patternsPerDelegate
   private static let hostsMax = 64
 
@@ -46,7 +45,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static let doubt: Section.Doubt = { draft, place in
     draft.settings.unreadable = "\(place)"
-    // The unreadable line may be Scope=.
+    // It may be Scope=.
     for index in draft.settings.questions.indices
     where draft.settings.questions[index].pattern.text == place.subject {
       draft.settings.questions[index].isClusterWide = true
@@ -61,7 +60,7 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // Lines add up: a missing host could let a question pass that it would veto.
+    // Lines add up: a missing host could have vetoed.
     Setting("Roster") { draft, text, place throws(SettingError) in
       do throws(SettingError) {
         draft.settings.roster =
@@ -108,7 +107,7 @@ nonisolated package struct NATSSettingsReader {
     return (settings, reader.diagnostics + found)
   }
 
-  /// A key with a path. An invalid path is kept: without it, a connection may not require TLS.
+  /// An invalid path is kept: without it, a connection may not require TLS.
   private static func file(_ name: String, _ path: Setting<Draft>.Path<String>) -> Setting<Draft> {
     Setting(name) { draft, text, _ throws(SettingError) in
       draft[keyPath: path] = text
@@ -116,7 +115,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// A key in a section about a pattern. An unreadable value becomes `strict`.
+  /// An unreadable value becomes `strict`.
   private static func strictly<One: Sendable, Value: Sendable>(
     _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
@@ -133,7 +132,6 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// Adds a section's pattern unless it exists.
   private static func adding<One: Sendable>(
     _ all: Path<[One]>, _ path: any KeyPath<One, Pattern> & Sendable,
     _ make: @escaping @Sendable (Pattern) -> One
@@ -182,7 +180,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func servers(_ text: String) throws(SettingError) -> [String] {
     let servers = SettingSyntax.words(of: text)
-    // The message does not name the address, because it may contain a password.
+    // The address may contain a password.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
         message: "a user or password stands in User= and PasswordFile=, and not in an address")

@@ -3,20 +3,16 @@
 package import TribuneHTTP
 import TribuneSystem
 
-/// The settings in web.conf.
 nonisolated package struct WebSettings: Equatable, Sendable {
-  /// `Hosts=`, `TokenFile=` and `AllowNetwork=`.
   package var access = HTTPAccess()
-  /// `Monitor=`: names whose verdicts are shown.
+  /// `Monitor=`: verdicts to show.
   package var patterns = ["**"]
-  /// `ShowUserInfo=`
   package var showsUserInfo = false
   /// `ConnectionsMax=`, per socket.
   package var connectionsMax = 256
-  /// `PagesMax=`, per socket: concurrent event streams.
+  /// `PagesMax=`, per socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: names with their own time series; also the limit for participants, and for users by
-  /// unit.
+  /// `MetricNamesMax=`: time series for names; also for participants, and for users by unit.
   package var metricNamesMax = 100
 
   package init() {}

@@ -2,7 +2,7 @@
 
 package import TribuneHTTP
 
-/// Routes requests. All requests are read-only.
+/// All requests are read-only.
 nonisolated package struct WebSite: Sendable {
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)
@@ -21,7 +21,6 @@ nonisolated package struct WebSite: Sendable {
     token = settings.access.token
   }
 
-  /// The requested resource, or the error response.
   package func resource(for request: HTTPRequest) -> Result<Resource, HTTPResponse> {
     guard request.method == "GET" || request.method == "HEAD" else {
       return .failure(HTTPResponse(405, "nothing here can be changed", fields: ["Allow": "GET, HEAD"]))
@@ -34,7 +33,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // Public, because it reveals no more than an open port does.
+    // It reveals no more than an open port does.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

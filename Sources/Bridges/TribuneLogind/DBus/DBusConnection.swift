@@ -21,10 +21,10 @@ nonisolated enum DBusArgument: Sendable {
 struct DBusMessage {
   /// Nil if they exceed the limit.
   var values: [DBusValue]?
-  /// The unique name of the sender, or `org.freedesktop.DBus`.
+  /// The unique name, or `org.freedesktop.DBus`.
   var sender: String
   var path: String
-  /// True if the sender addressed this connection instead of broadcasting.
+  /// Addressed to this connection, not broadcast.
   var isDirected: Bool
 }
 
@@ -50,24 +50,21 @@ struct DBusMessage {
 
   private let bus: OpaquePointer
   private let readable: any DispatchSourceRead
-  /// Exists only while the socket's buffer is full.
   private var writable: (any DispatchSourceWrite)?
   private let timer: any DispatchSourceTimer
   private var isProcessing = false
-  /// Retains the calls, to which sd-bus has unretained pointers.
+  /// Keeps the calls alive for sd-bus.
   private var pending: [ObjectIdentifier: PendingCall] = [:]
-  /// Nil after the connection is lost.
   private var closed: ((Errno) -> Void)?
 
-  /// Connects to the system bus. `closed` runs once, after the connection is lost and all pending calls have
-  /// failed.
+  /// `closed` runs once, after all pending calls have failed.
   convenience init(closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_open_system(&bus))
     try unsafe self.init(bus, closed)
   }
 
-  /// Connects to systemd's private socket, as systemctl does for root. Works without a D-Bus daemon.
+  /// By systemd's private socket, which needs no D-Bus daemon.
   convenience init(toServiceManager closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_new(&bus))
@@ -109,14 +106,14 @@ struct DBusMessage {
 
   // MARK: Processing
 
-  /// Each Dispatch source gets its own copy and closes it. Dispatch releases a descriptor only after the
-  /// source's cancellation; a new descriptor with the same number would collide.
+  /// Dispatch releases a descriptor only after the source's cancellation, so each source owns a copy: a new
+  /// descriptor could reuse the number.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }
 
   private func process() {
-    // A handler may make a call, which enters this function again.
+    // A handler may call this function.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -148,7 +145,6 @@ struct DBusMessage {
     writable = source
   }
 
-  /// Sets the timer to the earliest timeout of a pending call.
   private func scheduleTimer() {
     var microseconds: UInt64 = 0
     let known = unsafe sd_bus_get_timeout(bus, &microseconds)
@@ -164,7 +160,7 @@ struct DBusMessage {
     timer.cancel()
   }
 
-  /// Stops reading after any error, even one after which sd-bus would continue.
+  /// Even after an error after which sd-bus would continue.
   private func close(_ error: Errno) {
     guard let closed else { return }
     self.closed = nil
@@ -272,10 +268,8 @@ struct DBusMessage {
     isolated deinit { unsafe sd_bus_slot_unref(slot) }
   }
 
-  /// Calls `handle` for each matching broadcast signal until the result is released. `handle` must not block.
-  ///
-  /// sd-bus also delivers signals of other senders, if another rule of this connection matches them; see
-  /// `DBusSignals`.
+  /// Calls `handle`, which must not block, for broadcast signals until the result is released. sd-bus also
+  /// delivers signals of other senders, if another rule matches them; see `DBusSignals`.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(
@@ -288,7 +282,7 @@ struct DBusMessage {
   nonisolated private static let receiveSignal: sd_bus_message_handler_t = { message, match, _ in
     guard let message = unsafe message, let match = unsafe match else { return 0 }
     let receiver = unsafe Unmanaged<Match>.fromOpaque(match).takeUnretainedValue()
-    // Any process can send a signal directly to one connection, regardless of match rules.
+    // Any process can send a signal to this connection, whatever its match rules.
     if case .success(let signal) = unsafe received(message, limit: .signal), !signal.isDirected {
       MainActor.assumeIsolated { receiver.handle(signal) }
     }

@@ -2,7 +2,6 @@
 
 package import TribuneSystem
 
-/// A descriptor received with a message, closed with the last reference.
 nonisolated package final class DBusDescriptor: Equatable, Sendable {
   package let descriptor: FileDescriptor
 

@@ -5,11 +5,9 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
-  /// The callee returned a D-Bus error.
   case answered(name: String, message: String)
-  /// The call failed, or timed out.
+  /// Also a timeout.
   case failed(Errno)
-  /// The reply does not match the documentation.
   case unexpected(String)
 
   var description: String {
@@ -27,7 +25,6 @@ nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
       message: error.pointee.message.map { unsafe String(cString: $0) } ?? "")
   }
 
-  /// Throws a negative result of libsystemd as its error number.
   @discardableResult
   static func check(_ result: CInt) throws(Errno) -> CInt {
     guard result >= 0 else { throw Errno(rawValue: -result) }

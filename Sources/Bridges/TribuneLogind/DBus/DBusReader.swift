@@ -5,12 +5,10 @@ import TribuneSystem
 
 @safe nonisolated struct DBusReader {
   struct Limit {
-    /// Values, including containers.
+    /// Including containers.
     var count: Int
-    /// Bytes of text.
     var length: Int
 
-    /// For a service that this program called.
     static let reply = Limit(count: 1_000_000, length: 16 << 20)
     /// For signals, which any process can send.
     static let signal = Limit(count: 1_000, length: 64 << 10)
@@ -21,13 +19,13 @@ import TribuneSystem
   private let message: OpaquePointer
   private var rest: Limit
 
-  /// - Parameter message: an `sd_bus_message` that outlives the reader.
+  /// - Parameter message: outlives the reader.
   init(_ message: OpaquePointer, _ limit: Limit) {
     unsafe self.message = message
     rest = limit
   }
 
-  /// Returns nil if the arguments exceed the limit. Throws if the message is malformed.
+  /// Returns nil above the limit.
   mutating func all() throws(Errno) -> [DBusValue]? {
     do throws(Errno) {
       return try values()
@@ -36,7 +34,6 @@ import TribuneSystem
     }
   }
 
-  /// The rest of the message or of the current container.
   private mutating func values() throws(Errno) -> [DBusValue] {
     var values: [DBusValue] = []
     while true {
@@ -64,7 +61,6 @@ import TribuneSystem
     case UInt8(ascii: "t"): return .unsigned(try basic(type, UInt64(0)))
     case UInt8(ascii: "d"): return .number(try basic(type, 0.0))
     case UInt8(ascii: "h"):
-      // The message closes its own copy.
       return .descriptor(DBusDescriptor(try FileDescriptor.duplicate(of: try basic(type, CInt(0)))))
     case UInt8(ascii: "a"):
       let elements = try contained(type, contents)

@@ -2,26 +2,24 @@
 
 import TribuneSystem
 
-/// The signals of one D-Bus service. A signal has only its sender's unique name, and any process can send any
-/// signal. Therefore this type tracks the service's owner and drops signals of other senders.
+/// The signals of one D-Bus service. Any process can send any signal, and a signal has only a unique name. So
+/// this type tracks the service's owner.
 final class DBusSignals {
   private static let driver = "org.freedesktop.DBus"
 
   private let bus: DBusConnection
   private let service: String
-  /// The unique name of the owner; empty if the service does not run.
+  /// A unique name; empty if the service does not run.
   private(set) var owner = ""
-  /// Number of owner changes.
   private var newsCount = 0
   private var matches: [DBusConnection.Match] = []
   private let ownerChanged: (_ isThere: Bool) -> Void
 
-  /// - Parameter ownerChanged: called when the service starts or stops, and initially if it runs.
+  /// - Parameter ownerChanged: also called initially if the service runs.
   init(
     of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
   ) throws(Errno) {
     (self.bus, self.service, self.ownerChanged) = (bus, service, ownerChanged)
-    // A unique name owns itself.
     if service.hasPrefix(":") {
       owner = service
       return
@@ -43,7 +41,7 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
-      // A change signal that arrived before this reply is newer.
+      // A signal that arrived before the reply is newer.
       if case .string(let owner)? = reply.first, count == newsCount { note(owner) }
     } catch {
       // The service does not run yet.
@@ -61,7 +59,7 @@ final class DBusSignals {
     if !owner.isEmpty { ownerChanged(true) }
   }
 
-  /// Calls `handle` for each signal of the service while this object lives.
+  /// As long as this object lives.
   func on(
     interface: String, member: String, path: String? = nil, _ handle: @escaping (DBusMessage) -> Void
   ) throws(Errno) {

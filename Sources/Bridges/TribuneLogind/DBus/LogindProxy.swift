@@ -2,12 +2,11 @@
 
 import TribuneSystem
 
-/// logind; see org.freedesktop.login1(5).
+/// See org.freedesktop.login1(5).
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
-  /// These folders change with locks and scheduled shutdowns. logind signals only the first lock of a kind
-  /// and the last release.
+  /// Watched, because logind signals only the first lock of a kind and the last release.
   static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
@@ -19,7 +18,6 @@ struct LogindProxy {
     DBusMethod(destination: Self.service, path: Self.path, interface: Self.interface, name: name)
   }
 
-  /// The lock lasts until all copies of the descriptor are closed.
   func inhibit(
     _ lock: HostQuestion.Lock, mode: String, _ text: LockText
   ) async throws(DBusError) -> DBusDescriptor {
@@ -45,11 +43,11 @@ struct LogindProxy {
 
   struct Schedule: Equatable, Sendable {
     var action: String
-    /// Microseconds since 1970, UTC; 0 means now.
+    /// Microseconds since 1970, UTC; 0 for now.
     var time: UInt64
   }
 
-  /// The shutdown that is scheduled or in progress.
+  /// Scheduled or in progress.
   func scheduledShutdown() async throws(DBusError) -> Schedule? {
     guard case .list(let fields) = try await property("ScheduledShutdown"), fields.count == 2,
       case .string(let action) = fields[0], case .unsigned(let time) = fields[1]
@@ -64,7 +62,7 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// Since systemd 257, which introduced `block-weak` for locks that do not bind root.
+  /// Since systemd 257, which has `block-weak` for locks that do not bind root.
   func bindsRoot() async throws(DBusError) -> Bool {
     do throws(DBusError) {
       _ = try await property("BlockWeakInhibited")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The service manager; see org.freedesktop.systemd1(5).
+/// See org.freedesktop.systemd1(5).
 struct SystemdProxy {
   private static let path = "/org/freedesktop/systemd1"
 
@@ -24,17 +24,17 @@ struct SystemdProxy {
       }
       return !state.hasPrefix("masked")
     } catch .answered {
-      // Not every version of systemd has every target.
+      // Not every version has every target.
       return false
     }
   }
 
-  /// While the host goes down, systemd does not reply to a reload.
+  /// A reload gets no reply then.
   func isStopping() async throws(DBusError) -> Bool {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// The unit's current job, such as `restart`; empty if it has none.
+  /// For example `restart`; empty if none.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
@@ -54,7 +54,7 @@ struct SystemdProxy {
       name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
-  /// Masks units until the next boot.
+  /// Until the next boot.
   func mask(_ units: [String]) async throws(DBusError) {
     _ = try await bus.call(method("MaskUnitFiles"), .strings(units), .bool(true), .bool(false))
     _ = try await bus.call(method("Reload"))

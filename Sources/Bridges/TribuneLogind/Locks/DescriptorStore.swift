@@ -4,13 +4,11 @@ import CSystemdBus
 import TribuneService
 import TribuneSystem
 
-/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which survives a SIGKILL of this
-/// process. Without a service manager, it stores nothing.
+/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process.
 final class DescriptorStore {
-  /// Descriptors from an earlier process, by name.
   private var inherited: [String: [CInt]] = [:]
 
-  /// Takes the descriptors that the manager passed. Call it once, while the process has one thread.
+  /// Must run once, while the process has one thread.
   init() throws(Errno) {
     for (descriptor, name) in try PassedToService.take() { inherited[name, default: []].append(descriptor) }
   }
@@ -18,11 +16,11 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // FDPOLL=0: otherwise the manager drops a lock when logind, which reads it, restarts.
+    // FDPOLL=0: otherwise the manager drops a lock when logind restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
-  /// Removes the manager's copy and closes the inherited one. Waits up to a second for the manager.
+  /// Waits up to a second for the manager.
   func drop(_ name: String) {
     notify("FDSTOREREMOVE=1\nFDNAME=\(name)")
     _ = sd_notify_barrier(0, 1_000_000)

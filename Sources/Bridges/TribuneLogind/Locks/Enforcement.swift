@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to enforce the current vetoes.
-///
-/// logind has one lock for reboot and power-off, and one for all kinds of sleep. If only some of a lock's
-/// actions are vetoed, their targets are masked, and the lock does not bind root.
+/// How to enforce the vetoes. logind has one lock for reboot and power-off, and one for all kinds of sleep.
+/// If only some of a lock's actions are vetoed, their targets are masked, and the lock does not bind root.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
@@ -13,7 +11,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   }
 
   package struct Logind: Equatable, Sendable {
-    /// True since systemd 257; nil if logind never ran.
+    /// Since systemd 257; nil if logind never ran.
     package var bindsRoot: Bool?
     package var isAnswering = true
 
@@ -26,10 +24,9 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   package private(set) var targets: Set<String> = []
 
   /// - Parameters:
-  ///   - vetoed: the questions with objections.
-  ///   - overridden: the questions that the bus allowed despite vetoes. Their targets stay unmasked.
+  ///   - overridden: allowed by the bus despite vetoes; their targets stay unmasked.
   ///   - masksTargets: `Enforce=`; nil masks only where locks do not bind root.
-  ///   - masked: the currently masked targets; nil after a failure.
+  ///   - masked: nil after a failure to mask.
   package init(
     vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, masksTargets: Bool?, logind: Logind,
     masked: Set<String>?

@@ -5,28 +5,25 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Mirrors the locks of other programs as holds on the bus, with the process and user of each lock.
+/// Mirrors other programs' locks as holds on the bus.
 final class ForeignInhibitors {
   private struct Key: Hashable {
     var question: HostQuestion
     var inhibitor: Inhibitor
-    /// Distinguishes equal locks of one program.
     var copy: Int
   }
 
-  /// Holds per question. One is enough for a veto, so more would not change a verdict.
+  /// Per question. One is enough for a veto.
   private static let inhibitorsMax = 100
 
   private var holds: [Key: Tribune.Hold] = [:]
-  /// Number of lost connections.
   private var connectionCount = 0
 
   init() {}
 
   var count: Int { Set(holds.keys.map(\.inhibitor)).count }
 
-  /// Makes the holds match these inhibitors, except those of this program's processes. Tries everything, then
-  /// throws the last error.
+  /// Tries everything, then throws the last error.
   func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
     let wanted = wanted(inhibitors.filter { !($0.uid == 0 && own.contains($0.pid)) })
     let connections = connectionCount
@@ -38,7 +35,7 @@ final class ForeignInhibitors {
     for key in wanted where holds[key] == nil {
       do throws(TribuneError) {
         let hold = try await Self.hold(key, on: bus)
-        // A hold from a lost connection ended with it.
+        // The hold of a lost connection ended with it.
         if connections == connectionCount { holds[key] = hold }
       } catch {
         failure = error
@@ -51,7 +48,7 @@ final class ForeignInhibitors {
     var wanted: Set<Key> = []
     for question in HostQuestion.allCases {
       let others = inhibitors.filter { $0.questions.contains(question) }
-        // logind's order is unspecified. Sorting keeps the selection stable.
+        // logind's order is unspecified.
         .sorted { ($0.pid, $0.what, $0.who, $0.why) < ($1.pid, $1.what, $1.who, $1.why) }
       for inhibitor in others.prefix(Self.inhibitorsMax) {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)
@@ -61,7 +58,6 @@ final class ForeignInhibitors {
     return wanted
   }
 
-  /// Forgets the holds after their connection was lost.
   func forget() {
     holds = [:]
     connectionCount += 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 nonisolated package struct Inhibitor: Hashable, Sendable {
-  /// In logind's format: `shutdown:sleep`.
+  /// Such as `shutdown:sleep`.
   package var what: String
   package var who: String
   package var why: String
@@ -16,7 +16,6 @@ nonisolated package struct Inhibitor: Hashable, Sendable {
 
   package var isBlocking: Bool { mode == "block" || mode == "block-weak" }
 
-  /// The questions that this lock vetoes.
   package var questions: [HostQuestion] {
     guard isBlocking else { return [] }
     let locks = what.split(separator: ":").compactMap { HostQuestion.Lock(rawValue: String($0)) }

@@ -2,11 +2,10 @@
 
 import TribuneWire
 
-/// The text of a logind lock: the objections behind it.
 nonisolated package struct LockText: Equatable, Sendable {
-  /// The text only counts further objections, because `systemctl` prints it on one line.
+  /// `systemctl` prints the text on one line.
   private static let listedMax = 5
-  /// Bytes of each part.
+  /// Bytes.
   private static let lengthMax = 1_000
 
   package let who: String
@@ -26,7 +25,7 @@ nonisolated package struct LockText: Equatable, Sendable {
 }
 
 nonisolated extension String {
-  /// Truncates to this many bytes of UTF-8, at a character boundary.
+  /// In bytes of UTF-8, cut at a character boundary.
   func limited(to length: Int) -> String {
     utf8.count <= length ? self : prefix(utf8Length: length - 3) + "…"
   }

@@ -4,10 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// This program's own logind locks, to block vetoed actions and to delay imminent ones.
-///
-/// The service manager stores a copy of each, so the locks survive a SIGKILL. The next process takes its own
-/// locks before it drops the inherited ones.
+/// This program's own logind locks, which block and delay. The service manager stores copies, so they outlive
+/// the process. The next process takes its own locks before it drops these.
 final class LogindLocks {
   private struct Kind: Hashable {
     var lock: HostQuestion.Lock
@@ -21,7 +19,6 @@ final class LogindLocks {
 
   private struct Held {
     var descriptor: DBusDescriptor
-    /// The name in the descriptor store.
     var name: String
     var text: LockText
     var isWeak: Bool
@@ -35,7 +32,7 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The processes that took the inherited locks. logind lists a dropped lock for another moment.
+  /// Holders of the inherited locks. logind lists a dropped lock for another moment.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
@@ -43,7 +40,7 @@ final class LogindLocks {
     formerProcesses = Set(store.inheritedNames.compactMap { Self.process(inName: $0) })
   }
 
-  /// A stored name, `block-shutdown.PID.N`, has the process under which logind lists the lock.
+  /// logind lists a lock under the process in its stored name, `block-shutdown.PID.N`.
   private static func process(inName name: String) -> UInt32? {
     let parts = name.split(separator: ".")
     return parts.count == 3 ? UInt32(parts[1]) : nil
@@ -51,8 +48,8 @@ final class LogindLocks {
 
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Takes the new lock before it releases the old one, so the action is blocked throughout. A weak lock does
-  /// not bind root. Returns true if something changed.
+  /// Takes the new lock before it releases the old one. A weak lock does not bind root. Returns true if
+  /// something changed.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
@@ -63,7 +60,6 @@ final class LogindLocks {
     return true
   }
 
-  /// Takes a delay lock for the next transition.
   func delay(_ lock: HostQuestion.Lock, at logind: LogindProxy) async throws(DBusError) {
     if let held = held[.delay(lock)], !held.isExpired { return }
     try await take(.delay(lock), Self.delayText, at: logind)
@@ -75,25 +71,23 @@ final class LogindLocks {
     dropFormer(.delay(lock))
   }
 
-  /// Marks all locks for renewal, because a restarted logind may not know them.
+  /// A restarted logind may not know the locks.
   func expire() {
     for kind in held.keys { held[kind]?.isExpired = true }
   }
 
-  /// Returns true if a lock was held.
   func release(_ lock: HostQuestion.Lock) -> Bool {
     defer { release(.block(lock)) }
     return held[.block(lock)] != nil
   }
 
-  /// Drops an earlier process's block locks. Call it after this process has taken its own.
+  /// Must follow this process's own locks.
   func dropFormer() { for lock in HostQuestion.Lock.allCases { dropFormer(.block(lock)) } }
 
   private func dropFormer(_ kind: Kind) {
     for name in store.inheritedNames where name.hasPrefix("\(kind.name).") { store.drop(name) }
   }
 
-  /// The processes under which logind lists this program's locks.
   func processes(among inhibitors: [Inhibitor]) -> Set<UInt32> {
     formerProcesses.formIntersection(inhibitors.map(\.pid))
     return formerProcesses.union([ThisProcess.id])
@@ -118,7 +112,7 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // This closes the descriptor: it is the last reference.
+    // The last reference.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

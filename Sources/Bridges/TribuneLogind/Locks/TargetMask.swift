@@ -3,17 +3,16 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks the targets of vetoed actions until the next boot, where locks do not suffice: before systemd 257
-/// they do not bind root, and a lock covers several actions.
-///
-/// A file lists the targets from before they are masked until after they are unmasked. Even after a SIGKILL,
-/// the next process can unmask exactly these and keep the administrator's masks.
+/// Masks vetoed targets until the next boot, where locks do not suffice: before systemd 257 they do not bind
+/// root, and a lock covers several actions. A file lists the targets from before they are masked until after
+/// they are unmasked. So even after a SIGKILL, the next process unmasks only these and not the
+/// administrator's.
 final class TargetMask {
   private static let file = "/run/tribune-logind/masked"
 
-  /// The contents of the file.
+  /// As in the file.
   private(set) var recorded: Set<String>
-  /// The targets known to be masked; nil after a failure.
+  /// Nil after a failure.
   private(set) var applied: Set<String>?
 
   init() throws(Errno) {
@@ -26,8 +25,7 @@ final class TargetMask {
     }
   }
 
-  /// Masks exactly these targets. Returns true if something changed. After an error, the next call applies
-  /// them again.
+  /// Returns true if something changed.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
     do throws(DBusError) {
@@ -42,8 +40,8 @@ final class TargetMask {
     return true
   }
 
-  /// Unmasks everything after the service has stopped. Skipped if systemd restarts the service, whose next
-  /// process takes over the mask, or if the host goes down. `service` is nil outside a service.
+  /// Unmasks all after the service has stopped, unless systemd restarts it or the host goes down. `service`
+  /// is nil outside a service.
   func end(after service: String?) async throws(DBusError) {
     guard !recorded.isEmpty else { return }
     if let service {
@@ -59,7 +57,7 @@ final class TargetMask {
       try await manager.unmask(obsolete.sorted())
       try record(recorded.intersection(targets))
     }
-    // A recorded target may or may not have been masked.
+    // A recorded target may or may not be masked.
     var own = recorded
     for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
       own.insert(target)
@@ -69,7 +67,7 @@ final class TargetMask {
     try await manager.mask(own.sorted())
   }
 
-  /// Uses systemd's private socket, because unmasking must work without a D-Bus daemon.
+  /// By systemd's private socket, because unmasking must work without D-Bus.
   private static func connect() throws(DBusError) -> DBusConnection {
     do throws(Errno) {
       return try DBusConnection(toServiceManager: { _ in })

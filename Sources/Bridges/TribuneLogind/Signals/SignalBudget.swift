@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits the signals of one rule: posts per second, and posts in flight. Counts the dropped ones.
+/// Limits one rule's signals per second and its posts in flight.
 nonisolated package struct SignalBudget {
   package static let perSecond = 20
   package static let waitingMax = 100
@@ -12,8 +12,8 @@ nonisolated package struct SignalBudget {
 
   package init() {}
 
-  /// Returns the number of signals dropped since the last admitted one, or nil to drop this one. Call
-  /// `finish()` after each admitted signal's post.
+  /// Returns the number dropped since the last admitted signal, or nil to drop this one. `finish()` must
+  /// follow each admitted one.
   package mutating func admit(at now: ContinuousClock.Instant) -> Int? {
     if secondBegan.map({ now - $0 >= .seconds(1) }) ?? true { (secondBegan, count) = (now, 0) }
     guard count < Self.perSecond, waiting < Self.waitingMax else {

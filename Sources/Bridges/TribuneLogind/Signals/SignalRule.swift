@@ -2,19 +2,18 @@
 
 import TribuneWire
 
-/// A section of signals.conf: a D-Bus signal to post as a notification.
+/// A section of signals.conf.
 nonisolated package struct SignalRule: Equatable, Sendable {
   package var interface: String
   package var member: String
-  /// The service that sends the signal. Other senders are ignored, because any process can send any signal.
+  /// Other senders are ignored, because any process can send any signal.
   package var sender: String
   package var path: String?
-  /// The notification's name; nil if `Post=` is missing.
   package var post: String?
   package var object = ""
   package var isRetained = false
 
-  /// - Parameter signal: `INTERFACE.MEMBER`; anything else returns nil.
+  /// - Parameter signal: `INTERFACE.MEMBER`
   package init?(signal: String) {
     let parts = signal.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count >= 3, signal.utf8.count <= 255, parts.allSatisfy(Self.isElement) else { return nil }
@@ -23,7 +22,6 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     sender = Self.owner(of: interface)
   }
 
-  /// The service that usually has an interface: its name without the last part.
   static func owner(of interface: String) -> String {
     interface.split(separator: ".").dropLast().joined(separator: ".")
   }
@@ -44,7 +42,7 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     }
   }
 
-  /// True if a match rule can contain the text in quotes.
+  /// Safe in quotes in a match rule.
   package static func isPlain(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 255
       && text.utf8.allSatisfy {

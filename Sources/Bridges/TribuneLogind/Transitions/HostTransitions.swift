@@ -5,18 +5,16 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Announces transitions of the host on the bus, and waits until the observers are ready.
+/// Announces transitions, and waits until the observers are ready.
 final class HostTransitions {
-  /// Part of logind's delay that this program keeps for itself.
+  /// Kept for this program's own work.
   private static let margin = Duration.milliseconds(250)
 
-  /// Announced transitions that have not ended.
   private var announced: [HostQuestion.Lock: String] = [:]
 
   init() {}
 
-  /// Posts the transition. Returns when all awaited observers are ready, or shortly before logind's delay
-  /// ends.
+  /// Returns shortly before logind's delay ends at the latest.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
@@ -29,7 +27,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // A hung bus does not end the post at its deadline.
+      // The bus may hang.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -44,7 +42,7 @@ final class HostTransitions {
     }
   }
 
-  /// Posts that the transition is over or was cancelled.
+  /// Also after a cancelled transition.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     do throws(TribuneError) {
@@ -54,7 +52,7 @@ final class HostTransitions {
     }
   }
 
-  /// ScheduledShutdown has the action in progress, even if it was not scheduled (tested with 252 and 257).
+  /// Valid even without a schedule (tested with 252 and 257).
   private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
     return HostQuestion.before(action: action).contains(.reboot) ? "Reboot" : "PowerOff"
@@ -62,7 +60,6 @@ final class HostTransitions {
 }
 
 extension AwaitedReply.Missing {
-  /// One line: the observer that was not ready, and the reason.
   fileprivate var summary: String {
     let name = process.isEmpty ? "a process" : process
     let place = unit.isEmpty ? "" : " in \(unit)"

@@ -5,29 +5,25 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Asks about a scheduled shutdown, and cancels it on a veto. It asks when the shutdown is scheduled, a
-/// minute before its time, and when the verdict may have changed.
+/// Cancels a scheduled shutdown on a veto. It asks at once, a minute before the shutdown, and when the
+/// verdict may have changed.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
-  /// A verdict arrives before the shutdown.
   private static let deadline = Duration.seconds(20)
-  /// Minimum time between a verdict and the next question, because delegates can come and go constantly.
+  /// Between a verdict and the next question, because delegates can come and go constantly.
   private static let pause = Duration.seconds(1)
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
   private var asking: Task<Void, Never>?
-  /// Triggers another question.
   private var reason: AsyncStream<Void>.Continuation?
-  /// Number of lost connections.
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: true if an override allowed the action, which is then not asked about.
+  /// - Parameter isOverridden: skips the question.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
-  /// Reads logind's schedule and starts to ask about it.
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
     let connections = connectionCount
     let schedule = try await logind.scheduledShutdown()
@@ -41,22 +37,19 @@ final class ShutdownSchedule {
     ask(about: schedule, on: bus, at: logind)
   }
 
-  /// Asks again at once if the scheduled shutdown concerns one of these questions, which have a new
-  /// objection.
   func object(to questions: Set<HostQuestion>, on bus: Connection, at logind: LogindProxy) {
     guard let current, current.isConcerned(by: questions) else { return }
     asking?.cancel()
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again, after the current verdict, if the scheduled shutdown concerns one of these questions. The
-  /// current question is not restarted, because one delegate could then postpone another's verdict for ever.
+  /// Waits for the current verdict: otherwise one delegate could postpone another's verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
 
   private func ask(about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy) {
-    // Pending reasons merge into one question.
+    // Pending reasons merge.
     let (reasons, reason) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.reason = reason
     asking = Task {
@@ -75,7 +68,6 @@ final class ShutdownSchedule {
     }
   }
 
-  /// Forgets the verdict, because the next bus must be asked again.
   func forget() {
     connectionCount += 1
     stop()

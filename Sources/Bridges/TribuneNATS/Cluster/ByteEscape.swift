@@ -2,14 +2,13 @@
 
 /// Escapes bytes as a mark and two hexadecimal digits: `%0A`.
 nonisolated struct ByteEscape: Sendable {
-  /// For header values: printable ASCII without spaces stays; all other bytes and `%` become `%XX`.
+  /// For header values.
   static let header = ByteEscape(mark: "%") { (0x21...0x7E).contains($0) }
   private static let digits = Array("0123456789ABCDEF".utf8)
 
   private let mark: UInt8
   private let isPlain: [Bool]
 
-  /// - Parameter plain: the bytes that stay. The mark is always escaped.
   init(mark: Unicode.Scalar, plain: (UInt8) -> Bool) {
     self.mark = UInt8(ascii: mark)
     isPlain = (0...UInt8.max).map { $0 != UInt8(ascii: mark) && plain($0) }
@@ -27,8 +26,7 @@ nonisolated struct ByteEscape: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns nil if the text exceeds `lengthMax` bytes or is not UTF-8, or if two upper-case digits do not
-  /// follow the mark.
+  /// Nil above `lengthMax` bytes, or for an invalid escape or UTF-8.
   func unescape(_ escaped: some StringProtocol, lengthMax: Int) -> String? {
     guard escaped.utf8.count <= 3 * lengthMax else { return nil }
     var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A NATS message with the headers that Tribune uses, not validated.
+/// A NATS message, not validated.
 nonisolated struct ClusterMessage: Equatable, Sendable {
   enum Header: String, CaseIterable, Sendable {
     case instance = "Tribune-Instance"
@@ -14,13 +14,12 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
     case roster = "Tribune-Roster"
-    /// In a bucket: the value was deleted.
     case operation = "KV-Operation"
-    /// JetStream stores the message only at this revision of its subject; 0 for none.
+    /// The subject's last revision; 0 for none. JetStream rejects another one.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     /// JetStream drops recent duplicates.
     case messageID = "Nats-Msg-Id"
-    /// JetStream stores the message only in this stream.
+    /// JetStream rejects another stream.
     case expectedStream = "Nats-Expected-Stream"
   }
 
@@ -28,9 +27,7 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
   var reply = ""
   var headers: [Header: String] = [:]
   var payload: [UInt8] = []
-  /// True for NATS's "no responders" reply.
   var isNoResponders = false
-  /// In a bucket: increases with each stored value.
   var revision: UInt64 = 0
 
   init(_ subject: String, headers: [Header: String] = [:], payload: [UInt8] = []) {

@@ -6,7 +6,6 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// One process of a gateway, distinct from its predecessors.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -29,13 +28,12 @@ nonisolated struct Instance: Hashable, Sendable {
 }
 
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// Among all exports of the instance, from 1.
+  /// Of the instance, from 1.
   var sequence: UInt64
-  /// Among its exports of this name, from 1.
+  /// Of the instance and name, from 1.
   var count: UInt64
 }
 
-/// The headers of a notification.
 nonisolated struct PostEnvelope: Equatable, Sendable {
   var instance: Instance
   var number: ExportNumber
@@ -64,17 +62,16 @@ nonisolated extension PostEnvelope {
   }
 }
 
-/// The headers of a question to a host.
 nonisolated struct AskEnvelope: Equatable, Sendable {
   var instance: Instance
   var query: UInt64
   var object: String
   var wantsValue: Bool
   var isDryRun: Bool
-  /// Time for the answer or for progress.
+  /// For the answer or for progress.
   var timeout: Duration
   var peer = RemotePeer()
-  /// Of the asker's roster; empty if it has none.
+  /// Empty without a roster.
   var rosterMark = ""
 }
 
@@ -107,9 +104,8 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// A host's reply to a question. The payload is the value.
+/// The payload is the value.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
-  /// A delegate there needs more time.
   case progress(timeout: Duration, status: String)
   case approve
   case veto(String)
@@ -162,7 +158,7 @@ nonisolated enum ReplyEnvelope: Equatable, Sendable {
 }
 
 nonisolated extension ClusterMessage {
-  /// The limit of a timeout from another host.
+  /// Milliseconds.
   fileprivate static var timeoutMax: UInt64 { 3_600_000 }
 
   func instance() throws(EnvelopeError) -> Instance {
@@ -197,7 +193,6 @@ nonisolated extension ClusterMessage {
 }
 
 nonisolated extension UInt64 {
-  /// Accepts digits only.
   fileprivate init?(decimal text: Substring) {
     guard text.utf8.count <= 20,
       text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
@@ -207,7 +202,7 @@ nonisolated extension UInt64 {
 }
 
 nonisolated extension Duration {
-  /// Rounded up, at least 1.
+  /// At least 1.
   fileprivate var roundedMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return max(1, min(seconds, 1 << 32) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)

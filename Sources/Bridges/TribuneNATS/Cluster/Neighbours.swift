@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hosts that announce themselves. This is informational: each host of the roster is asked, present or
-/// not.
+/// The hosts that announce themselves. Informational: absent hosts of the roster are asked too.
 nonisolated struct Neighbours {
   static let interval = Duration.seconds(2)
-  /// A host is gone after this silence.
   static let silenceMax = Duration.seconds(10)
   static let hostsMax = 256
 
   private struct Neighbour {
     var instance: Instance
-    /// Empty if the host has no roster.
     var rosterMark: String
     var heardAt: ContinuousClock.Instant
   }
@@ -27,7 +24,6 @@ nonisolated struct Neighbours {
     all[host] = Neighbour(instance: instance, rosterMark: rosterMark, heardAt: now)
   }
 
-  /// The hosts with a different roster.
   func others(than rosterMark: String) -> [String] {
     guard !rosterMark.isEmpty else { return [] }
     return all.filter { !["", rosterMark].contains($0.value.rosterMark) }.keys.sorted()

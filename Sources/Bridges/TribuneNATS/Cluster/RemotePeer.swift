@@ -26,7 +26,7 @@ nonisolated extension RemotePeer {
     (pid, uid, process, units) = (poster.pid, poster.uid, poster.process, poster.units)
   }
 
-  /// Parses `Tribune-Peer`. Invalid parts stay unknown.
+  /// Invalid parts stay unknown.
   init(headerText: String) {
     self.init()
     guard headerText.utf8.count <= Self.headerMax else { return }

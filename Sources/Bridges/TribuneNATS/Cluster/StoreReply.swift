@@ -3,13 +3,12 @@
 import TribuneJSON
 import TribuneWire
 
-/// JetStream's reply to a store.
 nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
 
-  /// JetStream's codes for a revision conflict. With replicas, 10164 means that another write is undecided;
-  /// libnats has no name for it.
+  /// A revision conflict. With replicas, 10164 means that another write is undecided; libnats has no name for
+  /// it.
   static let conflicts: Set = [10_071, 10_164]
   private static let whyMax = 256
 
@@ -31,8 +30,7 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// The last tokens of the reply subjects for stores. Each process has its own, because a reply may be for an
-/// earlier process of the gateway.
+/// Tokens at the end of reply subjects, unique per process, because a reply may be for an earlier process.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

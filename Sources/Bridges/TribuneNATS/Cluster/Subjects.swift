@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The NATS subjects of a cluster for one of its hosts (docs/CLUSTER.md).
+/// See docs/CLUSTER.md.
 nonisolated struct Subjects: Equatable, Sendable {
   enum Incoming: Equatable, Sendable {
     case post(from: String, name: String)
@@ -18,13 +18,13 @@ nonisolated struct Subjects: Equatable, Sendable {
   private let host: String
   private let prefix: String
 
-  /// Both names satisfy `isToken`.
+  /// Both satisfy `isToken`.
   init(cluster: String, host: String) {
     self.host = host
     prefix = "tribune.v1.\(cluster)"
   }
 
-  /// True for a valid name of a cluster or host: 1 to 63 bytes that one token of a name may have.
+  /// 1 to 63 bytes of a name's token.
   static func isToken(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 63 && !text.utf8.contains(UInt8(ascii: "."))
       && NameSyntax.isName(String(text).utf8Bytes)
@@ -48,10 +48,10 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// A probe that another host would publish to itself and that no host handles.
+  /// A probe that no host handles.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
-  /// The asker chooses the reply subject. This check keeps it from making this host publish anywhere else.
+  /// The asker chooses the reply subject, and must not make this host publish elsewhere.
   func isReply(_ subject: String, to other: String) -> Bool {
     let start = "\(prefix).reply.\(host).\(other)."
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
@@ -59,12 +59,12 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
-  /// True if the refusal, in the NATS server's words, concerns questions to other hosts.
+  /// The refusal is in the NATS server's words.
   func isAboutQuestions(_ refusal: String) -> Bool {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// True if the server refused the subscription to replies, without which vetoes would be lost.
+  /// Without this subscription, vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }
@@ -92,7 +92,7 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   var leases: String { "\(prefix).lease.*.>" }
 
-  /// Returns nil for a subject without subscription, and for this host's own messages.
+  /// Nil for this host's own messages, and without a subscription.
   func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
     let stored = self.stored(token: "")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply subject of a message from a JetStream consumer, to which acknowledgements go:
-/// `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, or with a domain and an account before the stream.
+/// A consumer's reply subject, for acknowledgements: `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, or with
+/// a domain and an account before the stream.
 nonisolated struct AckSubject: Equatable, Sendable {
   let stream: String
   let consumer: String

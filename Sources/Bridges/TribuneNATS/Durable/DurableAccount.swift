@@ -4,28 +4,25 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// The position in the durable stream: finds duplicates and gaps. A file keeps it across processes.
-///
-/// A host's stored notifications all arrive, in order, so their instances' numbers suffice. The stream's own
-/// numbers do not: a server may reuse them after a SIGKILL.
+/// What has arrived from the durable stream, to find duplicates and gaps; kept in a file. It counts by
+/// instance: a host's stored notifications all arrive in order, but a server may reuse the stream's numbers
+/// after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// Per host; redelivered messages can come from as many.
+  /// Per host.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// Preceded by an unknown number of losses.
     case newAfterGap
     case stale
   }
 
-  /// The position of this host in a stream.
   struct Position: Equatable, Sendable {
-    /// Creation time, which distinguishes streams of the same name.
+    /// Distinguishes streams of the same name.
     var created: Int64
-    /// The last acknowledged message; 0 for none.
+    /// The last acknowledged one; 0 for none.
     var sequence: UInt64
   }
 
@@ -36,14 +33,14 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// In the order of their first message.
+  /// In order of arrival.
   private var origins: [Origin] = []
 
   init() {}
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// The first sequence for a new consumer. A stream that this host does not know is completely new to it.
+  /// An unknown stream is completely new to this host.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1
@@ -91,7 +88,6 @@ nonisolated struct DurableAccount: Equatable, Sendable {
     return first + origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined()
   }
 
-  /// Nil if this process has no state directory.
   static func path(cluster: String) -> String? {
     Environment.nonEmptyValue(of: "STATE_DIRECTORY").map { "\($0)/durable-\(cluster)" }
   }

@@ -5,10 +5,10 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Exchanges durable notifications through a JetStream stream: at least once, in order. Checks the stream and
-/// this host's consumer periodically, and creates them if they are missing.
+/// Exchanges durable notifications through JetStream: at least once, in order. Checks the stream and the
+/// consumer periodically.
 final class DurableExchange {
-  /// Interval of the checks while all is well; an administrator may remove the stream.
+  /// An administrator may remove the stream.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -27,10 +27,8 @@ final class DurableExchange {
   private var isOpening = false
   private var lookedAt: ContinuousClock.Instant?
   private var hasFailed = false
-  /// The warnings already logged; few distinct texts exist.
   private var warned: Set<String> = []
   private var openingLack: String?
-  /// The host that retains most of a full stream.
   private var slowest: String?
   private var reported: String?
 
@@ -44,7 +42,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// The reason that durable notifications wait, other than a lost link.
+  /// A lost link is not included.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
@@ -85,7 +83,7 @@ final class DurableExchange {
         hasFailed = false
         use(opening)
       case .failure(let failure):
-        // An open stream stays in use after a failed check, which is repeated soon.
+        // An open stream stays in use after a failed check.
         if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
         report()
@@ -103,7 +101,7 @@ final class DurableExchange {
     }
   }
 
-  /// Without durable imports and exports, a consumer from an earlier configuration may still retain messages.
+  /// An unneeded consumer makes the stream retain messages.
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in

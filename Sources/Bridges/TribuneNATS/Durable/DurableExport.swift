@@ -3,18 +3,17 @@
 import Tribune
 import TribuneWire
 
-/// Stores this host's durable exports in the stream, one at a time. Each waits for JetStream's confirmation
-/// of the one before, so a resend cannot overtake. The others wait in the observation's queue on the bus,
-/// which is bounded and counts its drops.
+/// Stores durable exports one at a time. Each waits for JetStream's confirmation, so a resend cannot
+/// overtake. The others wait in the bus's queue, which is bounded and counts its drops.
 final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage
     var sentAt: ContinuousClock.Instant?
-    /// Receives the reason that it can never be stored; nil once it is stored.
+    /// Receives the reason of a final failure; nil once stored.
     let conclude: CheckedContinuation<String?, Never>
   }
 
-  /// JetStream's error code for a message above the stream's limit.
+  /// JetStream's error code for a message above the limit.
   private static let tooLong = 10_054
   private static let answerMax = Duration.seconds(5)
   static let refusalPause = Duration.seconds(1)
@@ -26,13 +25,12 @@ final class DurableExport {
   private let posts: PostExchange
   private let refusalChanged: () -> Void
 
-  /// Replaced after each gap of unknown size, which shows the gap to other hosts.
+  /// Replaced after each gap of unknown size.
   private var counter = ExportCounter()
   private var unstored: Unstored?
   private let tokens = StoreTokens(.durable)
   private var lastToken: UInt64 = 0
   private(set) var isOpen = false
-  /// The reason that JetStream refuses the current message.
   private(set) var refusal: String? {
     didSet { if refusal != oldValue { refusalChanged() } }
   }
@@ -96,7 +94,7 @@ final class DurableExport {
     notification.acknowledgement?.failed(why)
   }
 
-  /// - Returns: the reason that it can never be stored; nil once it is stored.
+  /// - Returns: the reason of a final failure; nil once stored.
   private func store(_ message: ClusterMessage) async -> String? {
     await withCheckedContinuation { continuation in
       lastToken += 1
@@ -114,7 +112,7 @@ final class DurableExport {
 
   func close() { isOpen = false }
 
-  /// Resends a message that JetStream refused or did not confirm in time.
+  /// After a refusal, or without a confirmation.
   func sendAgain(at now: ContinuousClock.Instant) {
     guard let sentAt = unstored?.sentAt else { return }
     if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { send() }
@@ -126,7 +124,7 @@ final class DurableExport {
       return conclude("it is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
     }
     unstored?.sentAt = .now
-    // A dropped message is resent like an unconfirmed one.
+    // Resent later if dropped.
     _ = publisher.publish(message)
   }
 
@@ -137,7 +135,6 @@ final class DurableExport {
     unstored.conclude.resume(returning: failure)
   }
 
-  /// - Returns: false if the reply does not concern a durable notification.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
     guard let number = tokens.number(of: token) else { return false }
     guard number == lastToken, unstored != nil else { return true }

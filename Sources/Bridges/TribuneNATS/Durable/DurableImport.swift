@@ -5,8 +5,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts the stream's messages on this host's bus, one at a time. Each one's acknowledgement releases the
-/// next.
+/// Posts the stream's messages one at a time, and acknowledges each.
 final class DurableImport {
   private let subjects: Subjects
   private let settings: NATSSettings
@@ -15,8 +14,7 @@ final class DurableImport {
   private let posts: PostExchange
 
   private var account = DurableAccount()
-  /// True if the account describes the existing consumer. Before a consumer exists, this host has imported
-  /// nothing.
+  /// True if the account describes the existing consumer.
   private(set) var hasAccount = false
   private let accountPath: String?
   private var storedAccount: DurableAccount?
@@ -25,7 +23,6 @@ final class DurableImport {
   private var waitingForBus: CheckedContinuation<Connection, Never>?
   private var underWay: String?
 
-  /// Nil while the bus is away.
   var bus: Connection? {
     didSet {
       guard let bus else { return }
@@ -45,7 +42,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// The start of a new consumer; nil starts with new messages.
+  /// Where a new consumer starts; nil for new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -53,7 +50,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the next numbers show what is missing.
+      // In the same stream, the numbers show the gap.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -62,7 +59,7 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // The file is written only after losses are announced and the current post has ended.
+      // Losses must be announced, and the current post must end, before the file is written.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -70,12 +67,11 @@ final class DurableImport {
     isImporting = true
   }
 
-  /// Keeps JetStream from redelivering the message that is being posted.
+  /// Otherwise JetStream redelivers the message in progress.
   func keepWaiting() {
     if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
   }
 
-  /// JetStream sends the next message after this returns.
   func receive(_ message: ClusterMessage) async throws(EnvelopeError) {
     guard let subject = AckSubject(message.reply), subject.stream == stream.name,
       subject.consumer == stream.consumer
@@ -83,8 +79,7 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // Unusable messages are acknowledged too: otherwise JetStream would redeliver them for ever and block the
-    // rest.
+    // Without it, JetStream would redeliver an unusable message for ever and block the rest.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -108,7 +103,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// Losses must be announced before the next acknowledgement, after which the gap is no longer visible.
+  /// After the acknowledgement, the gap is no longer visible.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()
@@ -116,7 +111,7 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: of the message, in the stream that existed on its arrival.
+  /// - Parameter position: in the stream that existed on its arrival.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
@@ -136,8 +131,7 @@ final class DurableImport {
     }
   }
 
-  /// Waits for a bus if it is away. A refused notification is lost, because others must not wait for a change
-  /// of the policy.
+  /// Waits for an absent bus. A refused notification is lost: others must not wait for a change of policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
     var retries = PostRetries()
     while true {
@@ -160,22 +154,21 @@ final class DurableImport {
   }
 }
 
-/// Decides whether and when to retry a post that the bus did not accept.
 nonisolated struct PostRetries: Sendable {
-  /// Temporary errors. After them, the notification may or may not have been posted.
+  /// After these, the notification may have been posted.
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// How long a notification, and all behind it, waits for a bus without capacity.
+  /// Later notifications wait too.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?
 
   static func isPassing(_ code: TribuneError.Code) -> Bool { passing.contains(code) }
 
-  /// - Returns: nil if the notification is lost.
+  /// Nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // The lost connection is noticed within this pause.
+    // Until the lost connection is noticed.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

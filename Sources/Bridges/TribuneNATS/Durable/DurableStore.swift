@@ -3,34 +3,32 @@
 import CNats
 import TribuneWire
 
-/// The JetStream stream of durable notifications, and this host's consumer. Each call blocks on the network.
+/// The durable stream in JetStream, and this host's consumer. Each call blocks.
 ///
-/// A consumer has one unacknowledged message at a time, so redelivery keeps the order. The stream keeps all
-/// messages until it is half full or refuses one; then messages that all consumers have acknowledged are
-/// removed. JetStream could remove each at once, but NATS 2.9 then loses others after a SIGKILL.
+/// A consumer has one unacknowledged message, so redelivery keeps the order. When the stream is half full or
+/// refuses a message, messages that all consumers have acknowledged are removed. JetStream could remove each
+/// at once, but NATS 2.9 then loses others after a SIGKILL.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// The consumer that retains most of the stream after an incomplete removal; nil if unknown.
+    /// Retains most of the stream after an incomplete removal.
     var slowest: String?
-    /// This host's consumer; nil if not requested.
     var consumer: Consumer?
   }
 
   struct Consumer: Sendable {
     var isMade: Bool
-    /// The last message that it will not deliver again.
     var acknowledged: UInt64
   }
 
-  /// Marks a stream that this program created.
+  /// Marks a stream of this program.
   private static let description = "Durable notifications, made by tribune-nats"
   private static let secondNanoseconds: Int64 = 1_000_000_000
-  /// JetStream drops duplicate ids within this time.
+  /// Duplicate ids within this time are dropped.
   private static let duplicateSeconds: Int64 = 600
-  /// JetStream redelivers an unacknowledged message after this time.
+  /// Until redelivery.
   private static let ackSeconds: Int64 = 5
 
   private let stream: DurableStream
@@ -41,7 +39,7 @@ import TribuneWire
     context = try JetStreamContext(client)
   }
 
-  /// Creates what is missing. A new consumer starts after `account`, or with new messages if it is nil.
+  /// A new consumer starts after `account`, or with new messages.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {
@@ -89,7 +87,6 @@ import TribuneWire
       do throws(NATSError) {
         opening.slowest = unsafe try purge(info.pointee.State)
       } catch {
-        // The stream stays usable until it is full.
         opening.warnings.append("cannot be emptied: \(error)")
       }
     }
@@ -101,8 +98,8 @@ import TribuneWire
     return unsafe info.State.Bytes > UInt64(limit) / 2
   }
 
-  /// Removes the messages that all consumers have acknowledged. Returns the consumer that has acknowledged
-  /// least; nil if all are up to date.
+  /// Removes the messages that all consumers have acknowledged. Returns the slowest consumer; nil if all are
+  /// up to date.
   private func purge(_ state: jsStreamState) throws(NATSError) -> String? {
     var made: UnsafeMutablePointer<jsConsumerInfoList>?
     let status = unsafe js_Consumers(&made, context.pointer, stream.name, nil, nil)
@@ -112,7 +109,7 @@ import TribuneWire
     defer { unsafe jsConsumerInfoList_Destroy(made) }
     var floor = unsafe state.LastSeq
     let count = Int(unsafe made?.pointee.Count ?? 0)
-    // A NATS cluster may omit consumers that did not reply in time.
+    // A NATS cluster may omit consumers that replied late.
     guard count == Int(unsafe state.Consumers) else { return nil }
     var slowest: String?
     for index in 0..<count {
@@ -174,7 +171,7 @@ import TribuneWire
     guard status != NATS_OK else { return }
     let failure = NATSError(
       status, "the stream \(stream.name) with Replicas=\(stream.replicas) cannot be made")
-    // Another gateway may have created it concurrently, perhaps with other settings.
+    // Another gateway may have created it, perhaps with other settings.
     guard try read() != nil else { throw failure }
   }
 
@@ -186,7 +183,7 @@ import TribuneWire
     return unsafe info != nil
   }
 
-  /// - Returns: nil if it does not exist. The caller destroys the result.
+  /// - Returns: owned by the caller; nil if missing.
   private func readConsumer() throws(NATSError) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
@@ -214,8 +211,7 @@ import TribuneWire
     return unsafe info.pointee.AckFloor.Stream
   }
 
-  /// After a SIGKILL, a server may wait for the acknowledgement of a message that was since removed. NATS 2.9
-  /// would wait for ever.
+  /// After a SIGKILL, NATS 2.9 may wait for ever for the acknowledgement of a removed message.
   private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
     var message: OpaquePointer?
     var code = jsErrCode(0)
@@ -224,7 +220,6 @@ import TribuneWire
     guard code == JSNoMessageFoundErr else { return }
     let subject =
       "$JS.ACK.\(stream.name).\(stream.consumer).1.\(delivered.Stream).\(delivered.Consumer).0.0"
-    // The next check retries.
     _ = unsafe natsConnection_PublishString(context.client.connection, subject, "+ACK")
   }
 

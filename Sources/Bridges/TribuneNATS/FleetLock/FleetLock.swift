@@ -7,18 +7,17 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves FleetLock: a client takes its group's lease before a reboot and releases it afterwards. A client is
-/// told that it has a lease only after JetStream has confirmed it.
+/// Serves FleetLock: a client takes its group's lease before a reboot and releases it afterwards. It learns
+/// of its lease only after JetStream has confirmed it.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// Time for the delegates. Together with the time for the lease, it stays below the deadline of an HTTP
-  /// connection.
+  /// For the delegates. Together with the time for the lease, less than an HTTP connection's deadline.
   private static let deadline = Duration.seconds(10)
   /// The bus replies by then unless it hangs.
   private static let answerMax = deadline + .seconds(2)
-  /// Concurrent questions. Other hosts answer 64 of one host, and not only for FleetLock.
+  /// Other hosts answer 64 of one host, and not only for FleetLock.
   private static let questionsMax = 16
-  /// Bytes of reasons in a reply.
+  /// Bytes.
   private static let reasonsMax = 2_048
 
   private let settings: FleetLockSettings
@@ -34,7 +33,7 @@ final class FleetLock {
     site = FleetLockSite(settings.access)
   }
 
-  /// A bad socket does not stop the gateway's other work.
+  /// A bad socket does not stop the gateway.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -90,7 +89,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // A client calls this at each start, with or without a lease.
+      // Clients call this at each start.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"
@@ -116,7 +115,7 @@ final class FleetLock {
     throw FleetLockError(.vetoed, "\(name): \(reasons)")
   }
 
-  /// Converts a missing answer to an error, because the bus may hang.
+  /// The bus may hang.
   private func ask(
     _ bus: Connection, _ name: String, _ request: FleetLockRequest
   ) async -> Result<Tribune.Verdict, TribuneError> {
@@ -140,15 +139,14 @@ final class FleetLock {
   }
 }
 
-/// The question before a FleetLock client reboots.
 nonisolated enum FleetLockQuestion {
   static func userInfo(group: String, _ mark: Instance) -> UserInfo {
     UserInfo(
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// The userInfo for other hosts, without the mark, with which they could make this host ask in its own
-  /// name. Returns nil if this gateway asks for another host, not for a client.
+  /// Without the mark, with which other hosts could make this one ask in its name. Nil if this gateway asks
+  /// for another host.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

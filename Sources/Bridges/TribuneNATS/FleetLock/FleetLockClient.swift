@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A FleetLock client as a lease's owner: a machine, with or without Tribune. The prefix has a colon, which
-/// host names cannot have, so clients and hosts cannot release each other's leases.
+/// A FleetLock client as a lease's owner. Host names have no colon, so clients and hosts cannot release each
+/// other's leases.
 nonisolated enum FleetLockClient {
   private static let prefix = "fleetlock:"
   /// Bytes.
   static let idMax = 128
 
-  /// Accepts letters, digits, `.`, `_`, `-` and `:`, which machine ids, UUIDs and host names consist of.
   static func isID(_ text: some StringProtocol) -> Bool {
     (1...idMax).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The error of a FleetLock call. Clients log the message and count the kinds, so kinds are few.
+/// Clients log the message and count the kinds, so kinds are few.
 nonisolated struct FleetLockError: Error, Equatable, Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case noFleetLock = "no_fleet_lock"
@@ -20,15 +20,14 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case wrongHost = "wrong_host"
     case busy
     case vetoed
-    /// Other owners have the lease with a different number of slots.
+    /// Its owners have another number of slots.
     case otherSlots = "other_slots"
-    /// The group's configuration has an error.
     case misconfigured
     /// The bus, or a delegate, cannot be asked.
     case noVerdict = "no_verdict"
     case unreachable
     case failed
-    /// The change may or may not have happened.
+    /// The change may have happened.
     case unknown
 
     var status: UInt32 {
@@ -67,7 +66,7 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
 }
 
 nonisolated extension FleetLockError {
-  /// Returns nil if the lease was changed.
+  /// Nil if the lease was changed.
   init?(_ conclusion: LeaseAttempt.Conclusion, _ lease: String) {
     switch conclusion {
     case .made: return nil
@@ -84,7 +83,7 @@ nonisolated extension FleetLockError {
 }
 
 nonisolated extension LeaseOwner {
-  /// Formatted as `db1 since 2026-11-27 10:02:11, for backup`.
+  /// `db1 since 2026-11-27 10:02:11, for backup`
   fileprivate var summary: String {
     let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
     let time = overflow ? nil : LocalTime(microsecondsSince1970: microseconds)

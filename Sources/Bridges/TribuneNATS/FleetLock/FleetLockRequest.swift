@@ -3,7 +3,6 @@
 import TribuneJSON
 import TribuneWire
 
-/// The body of a FleetLock request.
 nonisolated struct FleetLockRequest: Equatable, Sendable {
   var id: String
   var group: String

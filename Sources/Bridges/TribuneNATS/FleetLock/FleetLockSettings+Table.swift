@@ -12,7 +12,7 @@ nonisolated extension FleetLockSettings {
     [
       SettingsSection(
         "FleetLock", HTTPAccessReader.settings(of: access),
-        // The unreadable line may be TokenFile=.
+        // It may be TokenFile=.
         doubt: { settings, place in settings[keyPath: access].doubt(place) },
         consequence: "nobody is served"),
       SettingsSection(
@@ -26,14 +26,14 @@ nonisolated extension FleetLockSettings {
           },
           Setting("Ask") { settings, value, place throws(SettingError) in
             let group = place.subject
-            // An unreadable name might be that of a question with a veto.
+            // The unreadable name may be that of a question with a veto.
             settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
             settings[keyPath: path].groups[group]?.question = try question(value)
             settings[keyPath: path].groups[group]?.lack = nil
           },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
-        // The unreadable line may be Ask=.
+        // It may be Ask=.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "nobody of the group may reboot"),

@@ -2,7 +2,6 @@
 
 import TribuneHTTP
 
-/// Routes a request to a FleetLock call.
 nonisolated struct FleetLockSite: Sendable {
   enum Call: Equatable, Sendable {
     case preReboot, steadyState
@@ -13,7 +12,7 @@ nonisolated struct FleetLockSite: Sendable {
 
   init(_ access: HTTPAccess) { (hosts, token) = (HostRule(access.hosts), access.token) }
 
-  /// Checks the header only. The body has not arrived yet.
+  /// The body has not arrived yet.
   func call(for request: HTTPRequest) throws(FleetLockError) -> Call {
     guard let host = request.only("host"), hosts.accepts(host) else {
       throw FleetLockError(
@@ -34,7 +33,7 @@ nonisolated struct FleetLockSite: Sendable {
     guard request.method == "POST" else {
       throw FleetLockError(.methodNotAllowed, "this is asked by POST")
     }
-    // FleetLock's header excludes requests that arrive by accident.
+    // Excludes requests that arrive by accident.
     guard request.only("fleet-lock-protocol") == "true" else {
       throw FleetLockError(.noFleetLock, "the header \"fleet-lock-protocol: true\" is missing")
     }

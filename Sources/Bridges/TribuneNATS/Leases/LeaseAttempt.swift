@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A lease as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
-  /// Nil if the lease was never stored, or was deleted.
+  /// Nil if never stored, or deleted.
   var bytes: [UInt8]?
   /// Increases with each change; 0 before the first.
   var revision: UInt64
@@ -14,14 +13,12 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   enum Kind: Equatable, Sendable {
     case final
     case transient
-    /// The write was refused.
     case rejected
-    /// The write may happen later, or may have happened already.
+    /// The write may happen later, or have happened already.
     case inFlight
-    /// The write's expected revision was outdated.
+    /// The expected revision was outdated.
     case conflict
 
-    /// - Parameter code: JetStream's error code for a write.
     init(refusal code: UInt32) {
       self = StoreReply.conflicts.contains(Int(code)) ? .conflict : .rejected
     }
@@ -33,11 +30,9 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
-/// An attempt to change a lease: a state machine without I/O, whose methods receive the time.
-///
-/// NATS accepts a write only at the revision that was read (compare-and-set). A change succeeds only if NATS
-/// confirms a write of this attempt, even if the host seems to have the lease already, because a read may be
-/// outdated.
+/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only at the revision that
+/// was read (compare-and-set). Only a confirmed write of this attempt is success, even if the host seems to
+/// have the lease already, because a read may be outdated.
 nonisolated struct LeaseAttempt {
   enum Action: Equatable, Sendable {
     case read(after: Duration)
@@ -46,7 +41,6 @@ nonisolated struct LeaseAttempt {
   }
 
   enum Conclusion: Equatable, Sendable {
-    /// - Parameter again: true if the host had the lease before.
     case made(LeaseOwner, again: Bool)
     case busy(LeaseRecord)
     case absent(LeaseRecord)
@@ -68,14 +62,14 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that a write in flight expects. A later revision makes that write void.
+  /// The revision that the write in flight expects; a later one makes the write void.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
   private var failures = 0
   private var conflicts = 0
 
-  /// - Parameter end: the time of the last retry.
+  /// - Parameter end: of retries.
   init(
     _ change: LeaseRecord.Change, until end: ContinuousClock.Instant,
     isRunning: @escaping @Sendable (LeaseOwner) -> Bool
@@ -83,7 +77,6 @@ nonisolated struct LeaseAttempt {
     (self.change, self.end, self.isRunning) = (change, end, isRunning)
   }
 
-  /// True if the attempt neither changed NATS nor has a write in flight.
   var isWithoutEffect: Bool { !wasInFlight && rejection == nil }
 
   mutating func hasRead(
@@ -106,7 +99,7 @@ nonisolated struct LeaseAttempt {
     case .busy: return .conclude(.busy(record))
     case .refused(let why): return .conclude(.refused(why))
     case .absent:
-      // A write with unknown outcome may have removed the lease.
+      // A write with unknown outcome may have removed it.
       if wasInFlight, let owner { return .conclude(.made(owner, again: true)) }
       return .conclude(.absent(record))
     case .changed(let owner, let before):
@@ -114,7 +107,7 @@ nonisolated struct LeaseAttempt {
         self.rejection = nil
         return give(rejection.message)
       }
-      // Otherwise this attempt wrote the lease itself.
+      // Otherwise this attempt wrote it.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
       // A retry must not release a later acquisition.
@@ -136,10 +129,10 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        // The other write may be undecided, and a read may return the old value.
+        // The other write may be undecided, and the read the same.
         return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
-        // The refusal may be over, or another host may have written: only a read tells.
+        // The refusal may be over, or another host may have written.
         rejection = error
         return .read(after: .zero)
       case .inFlight: (inFlight, wasInFlight) = (expected, true)

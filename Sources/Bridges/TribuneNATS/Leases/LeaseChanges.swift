@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Storage of leases. Work that has not started by `end` is skipped.
+/// Work that has not started by `end` is skipped.
 protocol LeaseStorage: AnyObject {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
@@ -11,10 +11,8 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases, one change at a time for each owner of a lease.
-///
-/// A cancelled acquisition is undone within its turn. Otherwise the undo could release the lease that a later
-/// request with the same id was told it has.
+/// Changes leases, one change at a time per owner. A cancelled acquisition is undone within its turn: later,
+/// the undo could release a lease acquired again with the same id.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String
@@ -24,18 +22,16 @@ final class LeaseChanges {
   private let storage: any LeaseStorage
   private let span: Duration
   private let isRunning: @Sendable (LeaseOwner) -> Bool
-  /// The last change in each line.
   private var last: [Line: Task<LeaseAttempt.Conclusion, Never>] = [:]
 
-  /// - Parameter span: limit of a change, including its wait for a turn.
+  /// - Parameter span: includes the wait for a turn.
   init(
     in storage: any LeaseStorage, span: Duration, isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {
     (self.storage, self.span, self.isRunning) = (storage, span, isRunning)
   }
 
-  /// Cancellation means that the caller no longer needs the change. The call still returns only after its
-  /// turn.
+  /// Returns only after its turn, even when cancelled.
   func make(_ change: LeaseRecord.Change, of lease: String) async -> LeaseAttempt.Conclusion {
     let line = Line(lease: lease, owner: change.owner)
     let end = ContinuousClock.now + span
@@ -56,11 +52,11 @@ final class LeaseChanges {
     _ change: LeaseRecord.Change, of lease: String, until end: ContinuousClock.Instant
   ) async -> LeaseAttempt.Conclusion {
     let conclusion = await attempt(change, of: lease, until: end)
-    // The undo keeps what the host had before.
+    // What the host had before stays.
     guard Task.isCancelled, case .acquire(let owner, _) = change, case .made(_, again: false) = conclusion
     else { return conclusion }
     let release = LeaseRecord.Change.release(host: owner.host, machine: owner.machine, id: owner.id)
-    // A separate task, since this one is cancelled.
+    // This task is cancelled.
     let undoing = Task { await attempt(release, of: lease, until: .now + span) }
     return switch await undoing.value {
     case .made, .absent: .undone

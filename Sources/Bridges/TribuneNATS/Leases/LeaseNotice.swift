@@ -2,11 +2,10 @@
 
 import TribuneWire
 
-/// Gateways announce a free lease to each other, so waiting programs need not poll. This is informational.
+/// Tells other gateways of a free lease, so waiting programs need not poll. Informational.
 nonisolated enum LeaseNotice: Equatable, Sendable {
-  /// The owner that released it; nil for the announcing host.
+  /// Nil for the announcing host.
   case released(owner: String?)
-  /// Another host took the lease from this one.
   case broken(owner: String, why: String)
 
   init(_ message: ClusterMessage) throws(EnvelopeError) {
@@ -35,7 +34,6 @@ nonisolated enum LeaseNotice: Equatable, Sendable {
     }
   }
 
-  /// The notification's name on each host's bus.
   var name: String {
     switch self {
     case .released: "cluster.lease.didRelease"

@@ -3,20 +3,18 @@
 import TribuneJSON
 import TribuneWire
 
-/// The owners of a lease, as stored in NATS: a value without I/O. A host or a FleetLock client has a lease at
-/// most once, for one command at a time.
+/// A lease's owners, as stored in NATS. A host or FleetLock client has a lease at most once.
 nonisolated struct LeaseRecord: Equatable, Sendable {
   static let slotsMax = 64
 
   enum Change: Equatable, Sendable {
-    /// - Parameter slots: number of hosts that may have the lease at a time.
+    /// - Parameter slots: concurrent owners.
     case acquire(LeaseOwner, slots: Int)
-    /// - Parameter id: of the acquisition; nil for any.
+    /// - Parameter id: nil for any acquisition.
     case release(host: String, machine: String, id: String?)
-    /// Removes another host's acquisition, even while its command runs.
+    /// By another host, even while the owner's command runs.
     case remove(host: String, id: String?)
 
-    /// The host or FleetLock client.
     var owner: String {
       switch self {
       case .acquire(let owner, _): owner.host
@@ -24,7 +22,6 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
       }
     }
 
-    /// The same change, limited to that acquisition.
     func only(_ id: String) -> Change {
       switch self {
       case .acquire: self
@@ -35,11 +32,11 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// The first owner was added or removed; `before` is the host's earlier acquisition.
+    /// Added or removed; `before` is the host's earlier acquisition.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// Other hosts have it, or a running command of this host.
+    /// By other hosts, or by a running command of this host.
     case busy
-    /// The host does not have it, or has another acquisition.
+    /// Or another acquisition.
     case absent
     case refused(String)
   }
@@ -47,7 +44,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: true if the owner's process, on this host, still runs.
+  /// - Parameter isRunning: for an owner on this host.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
@@ -105,23 +102,22 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 }
 
-/// A host, with the process that it took the lease for, or a FleetLock client.
+/// A host, or a FleetLock client.
 nonisolated struct LeaseOwner: Equatable, Sendable {
   /// Bytes per text.
   static let textMax = 255
 
   var host: String
-  /// 32 random hexadecimal digits, unique per acquisition.
+  /// 32 hexadecimal digits, unique per acquisition.
   var id: String
   /// Distinguishes machines of the same name; empty for a FleetLock client.
   var machine = ""
-  /// The kernel's boot id.
   var boot: String
-  /// The process that uses the lease; 0 for none.
+  /// 0 for none.
   var pid = 0
-  /// Start time of the process, in ticks since boot; 0 if unknown.
+  /// Ticks since boot; 0 if unknown.
   var start = 0
-  /// Informational, like all that follow.
+  /// From here on, informational.
   var label = ""
   var uid = 0
   var unit = ""
@@ -133,7 +129,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   }
 }
 
-/// A lease in NATS that cannot be used. Any client with write access may have written it.
+/// Any client with write access may have written the record.
 nonisolated struct LeaseRecordError: Error, Equatable {
   let message: String
 }
@@ -142,7 +138,7 @@ nonisolated extension LeaseRecord {
   static let lengthMax = 64 << 10
   private static let version = 1
 
-  /// Throws for an invalid record, because an unreadable lease must never seem free.
+  /// Throws for an invalid record: an unreadable lease must never seem free.
   init(_ bytes: [UInt8]) throws(LeaseRecordError) {
     self.init()
     guard bytes.count <= Self.lengthMax else {

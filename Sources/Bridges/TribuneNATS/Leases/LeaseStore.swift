@@ -3,9 +3,8 @@
 import CNats
 import TribuneWire
 
-/// A cluster's leases in a JetStream bucket, compatible with `nats kv`. Each call blocks on the network.
-///
-/// Reads go to the stream's leader. libnats's own bucket reads may reach a replica without the latest value.
+/// A cluster's leases in a JetStream bucket, compatible with `nats kv`. Each call blocks. Reads go to the
+/// stream's leader: libnats's own may reach a replica without the latest value.
 // Used by a single queue, one call at a time.
 @safe nonisolated final class LeaseStore: @unchecked Sendable {
   static let namesMax = 1_024
@@ -19,7 +18,7 @@ import TribuneWire
 
   private func subject(_ name: String) -> String { "$KV.\(bucket).\(name)" }
 
-  /// - Parameter wasThere: true if this process has seen the bucket. If it is gone now, its leases are lost.
+  /// - Parameter wasThere: this process has seen the bucket. If it is gone, its leases are lost.
   init(_ client: NATSClient, cluster: String, replicas: Int, wasThere: Bool) throws(LeaseStoreError) {
     self.client = client
     self.replicas = replicas
@@ -42,7 +41,7 @@ import TribuneWire
     )
   }
 
-  /// Returns whether the bucket exists. Throws if it could forget values by itself.
+  /// Throws if the bucket could forget values by itself.
   private func isUsable() throws(LeaseStoreError) -> Bool {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
@@ -76,7 +75,7 @@ import TribuneWire
       unsafe kvStore_Destroy(made)
       return status
     }
-    // Another gateway may have created it concurrently, perhaps with other settings.
+    // Another gateway may have created it, perhaps with other settings.
     guard status != NATS_OK else { return }
     let error = NATSError(status, "the bucket \(bucket) with Replicas=\(replicas) cannot be made")
     guard try isUsable() else { throw LeaseStoreError(.transient, "\(error)") }
@@ -92,7 +91,6 @@ import TribuneWire
     defer { unsafe natsMsg_Destroy(message) }
     let revision = unsafe natsMsg_GetSequence(message)
     var operation: UnsafePointer<CChar>?
-    // `nats kv del` writes a marker.
     if unsafe natsMsgHeader_Get(message, "KV-Operation", &operation) == NATS_OK {
       return StoredLease(nil, revision: revision)
     }
@@ -155,7 +153,6 @@ import TribuneWire
   }
 }
 
-/// Opens the store of the current connection to NATS on demand.
 // Used by a single queue, one call at a time.
 nonisolated final class CurrentLeaseStore: @unchecked Sendable {
   private let cluster: String

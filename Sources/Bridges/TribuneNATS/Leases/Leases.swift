@@ -6,10 +6,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves lease requests of local programs and FleetLock, and announces changes.
+/// Serves lease requests of local programs and FleetLock.
 @MainActor
 final class Leases: Delegate {
-  /// Limit of a change. The bus allows the delegate more time.
+  /// The bus allows the delegate more time.
   private static let span = Duration.seconds(12)
   private static let timeout = Duration.seconds(20)
   private static let requestsMax = 64
@@ -53,7 +53,7 @@ final class Leases: Delegate {
 
   // MARK: What programs ask
 
-  /// A gateway's question comes from another host, whose own gateway answers it.
+  /// A gateway's question is for its own host's gateway.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {
@@ -82,7 +82,7 @@ final class Leases: Delegate {
     _ name: String, _ id: String, _ slots: Int, _ label: String, for asker: Asker
   ) async -> Tribune.Answer {
     if let doubt = await double.knownDoubt() { return .failed(doubt) }
-    // Without a process, two commands of this host could share a lease.
+    // Otherwise two commands of this host could share a lease.
     guard asker.pid > 0 else { return .failed("the bus does not know the process that asks") }
     let pid = Int(asker.pid)
     let owner = LeaseOwner(
@@ -171,7 +171,6 @@ final class Leases: Delegate {
 
   private func json(_ owner: LeaseOwner) -> JSONValue {
     let isHere = owner.host == settings.host
-    // Unknown for a FleetLock client.
     let present: JSONValue =
       Subjects.isToken(owner.host) ? .bool(isHere || isPresent(owner.host)) : .null
     return .object([
@@ -182,7 +181,7 @@ final class Leases: Delegate {
     ])
   }
 
-  /// True if the owner's process, on this host, still runs.
+  /// For an owner on this host.
   nonisolated private static func isRunning(_ owner: LeaseOwner, _ boot: String) -> Bool {
     guard owner.pid > 0, owner.boot == boot, ProcessFacts.exists(Int32(clamping: owner.pid)) else {
       return false
@@ -227,7 +226,7 @@ final class Leases: Delegate {
     post(notice, of: name, by: host)
   }
 
-  /// Programs that wait for a lease also poll, so dropping some notices is safe.
+  /// Waiting programs also poll, so dropping notices is safe.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
     guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =

@@ -3,7 +3,6 @@
 import Dispatch
 
 extension DispatchQueue {
-  /// Runs blocking work on the queue.
   nonisolated func result<Success: Sendable, Failure: Error>(
     of work: @escaping @Sendable () throws(Failure) -> Success
   ) async -> Result<Success, Failure> {

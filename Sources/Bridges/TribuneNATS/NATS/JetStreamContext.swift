@@ -2,7 +2,7 @@
 
 import CNats
 
-/// A JetStream context. libnats's calls with it block on the network.
+/// libnats's calls with it block.
 @safe nonisolated final class JetStreamContext {
   private static let waitMilliseconds: Int64 = 2_000
 
@@ -10,7 +10,7 @@ import CNats
   /// Must outlive the context.
   let client: NATSClient
 
-  /// Succeeds even if the server has no JetStream; only a later call shows that.
+  /// Succeeds even without JetStream on the server.
   init(_ client: NATSClient, waitMilliseconds: Int64 = waitMilliseconds) throws(NATSError) {
     self.client = client
     var made: OpaquePointer?

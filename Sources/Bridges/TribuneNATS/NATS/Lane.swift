@@ -3,7 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// A bounded queue from libnats's threads to the main actor. Producers never wait: a full lane drops and
+/// A bounded queue from libnats's threads to the main actor. Producers never wait: when full, it drops and
 /// counts.
 nonisolated final class Lane: Sendable {
   static let countMax = 8_192
@@ -11,7 +11,7 @@ nonisolated final class Lane: Sendable {
 
   struct Batch {
     var messages: [ClusterMessage] = []
-    /// Messages dropped after these ones.
+    /// After these messages.
     var dropped = 0
   }
 
@@ -24,7 +24,7 @@ nonisolated final class Lane: Sendable {
   private let state = Mutex(State())
   private let announce: @Sendable @MainActor () -> Void
 
-  /// - Parameter announce: called once when messages are ready, and again after they were taken.
+  /// - Parameter announce: called once until the messages are taken.
   init(_ announce: @escaping @Sendable @MainActor () -> Void) { self.announce = announce }
 
   func put(_ message: ClusterMessage) {

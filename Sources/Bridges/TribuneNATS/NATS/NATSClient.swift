@@ -3,10 +3,10 @@
 import CNats
 import TribuneSystem
 
-/// A connection to NATS. Its calls may block on the network, so the main thread never makes them.
+/// A connection to NATS. Its calls may block, so the main thread makes none of them.
 // libnats locks its connections, and the pointer is constant.
 @safe nonisolated final class NATSClient: @unchecked Sendable {
-  /// Bytes that wait while libnats reconnects.
+  /// Bytes.
   private static let reconnectBufferSize: CInt = 1 << 20
   private static let pingMilliseconds: Int64 = 2_000
   private static let writeMilliseconds: Int64 = 5_000
@@ -14,10 +14,10 @@ import TribuneSystem
 
   let connection: OpaquePointer
   private var subscriptions: [NATSSubscription] = []
-  /// The bucket's subscriptions, used only on the watcher's queue.
+  /// Used only on the watcher's queue.
   private var values: [NATSSubscription] = []
 
-  /// Connects and subscribes. Each list of subjects has its own lane.
+  /// Each list of subjects has its own lane.
   init(
     _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
     to receiver: NATSReceiver
@@ -35,7 +35,7 @@ import TribuneSystem
     for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
     for subject in durable { unsafe try subscribe(subject, NATSReceiver.receiveDurable, receiver) }
     for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
-    // The server reports a refused subscription to the receiver.
+    // The receiver learns of refused subscriptions.
     try NATSError.check(
       unsafe natsConnection_FlushTimeout(connection, Self.connectMilliseconds), "no answer")
     guard unsafe natsConnection_HasHeaderSupport(connection) == NATS_OK else {
@@ -63,7 +63,7 @@ import TribuneSystem
       (natsOptions_SetNoEcho(options, true), "echo"),
       // Otherwise libnats waits a millisecond for more data.
       (natsOptions_SetSendAsap(options, true), "sending"),
-      // A single thread for all subscriptions keeps the order of messages.
+      // A single thread keeps the order of messages.
       (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
     ]
     if !login.user.isEmpty {
@@ -97,7 +97,6 @@ import TribuneSystem
   }
 
   private static func setServers(_ options: OpaquePointer, _ servers: [String]) throws(NATSError) {
-    // libnats copies the strings.
     let texts = servers.map { Array($0.utf8CString) }
     func collect(_ rest: ArraySlice<[CChar]>, _ pointers: [UnsafePointer<CChar>?]) -> natsStatus {
       guard let first = rest.first else {
@@ -138,13 +137,12 @@ import TribuneSystem
     if let subscription = unsafe subscription { subscriptions.append(unsafe NATSSubscription(subscription)) }
   }
 
-  /// Watches a bucket, and creates it if it is missing. Delivers all current values first.
+  /// Creates a missing bucket. Delivers all current values first.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
     values = []
     let context = try JetStreamContext(self, waitMilliseconds: Self.connectMilliseconds)
-    // libnats gets only its pointer.
     defer { withExtendedLifetime(context) {} }
     try Self.make(bucket, replicas, context)
     for subject in subjects {
@@ -195,7 +193,6 @@ import TribuneSystem
     return String(decoding: buffer[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Limit of headers and payload together.
   var payloadMax: Int { Int(unsafe natsConnection_GetMaxPayload(connection)) }
 
   func publish(_ message: ClusterMessage) throws(NATSError) {
@@ -214,7 +211,7 @@ import TribuneSystem
     try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
   }
 
-  /// Waits for the server's pong. It has read everything published before.
+  /// After the pong, the server has read everything published before.
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }
@@ -225,7 +222,6 @@ import TribuneSystem
 
   init(_ subscription: OpaquePointer) {
     unsafe self.subscription = subscription
-    // Messages pending in libnats are on their way to a lane.
     unsafe natsSubscription_SetPendingLimits(subscription, CInt(Lane.countMax), CInt(Lane.weightMax))
   }
 

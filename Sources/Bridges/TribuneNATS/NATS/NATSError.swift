@@ -2,13 +2,11 @@
 
 import CNats
 
-/// An error of libnats, or an unusable configuration of NATS.
 nonisolated struct NATSError: Error, CustomStringConvertible {
   let description: String
 }
 
 nonisolated extension NATSError {
-  /// - Parameter what: used if libnats has no details.
   init(_ status: natsStatus, _ what: String) {
     var last = NATS_OK
     let detail = Self.withoutPlace(unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? "")
@@ -18,7 +16,7 @@ nonisolated extension NATSError {
       ? "\(what): \(text) (\(detail))" : "\(what): \(text)"
   }
 
-  /// Removes libnats's source position, such as `(conn.c:2088): `.
+  /// libnats begins with its source position, such as `(conn.c:2088): `.
   private static func withoutPlace(_ detail: String) -> String {
     guard detail.hasPrefix("("), let end = detail.firstIndex(of: ")") else { return detail }
     return String(detail[end...].dropFirst().drop { $0 == ":" || $0 == " " })

@@ -4,8 +4,7 @@ import CNats
 import Dispatch
 import TribuneService
 
-/// This host's link to NATS: reconnects, and checks that the server responds. Two queues make the blocking
-/// calls, so the main actor never waits.
+/// The link to NATS: reconnects, and checks that the server responds. Queues make the blocking calls.
 final class NATSLink {
   enum Lost {
     case posts, others, any
@@ -16,12 +15,12 @@ final class NATSLink {
     case up
     case down
     case overrun(Lost)
-    /// The server denies this host a publication or subscription.
+    /// The server denies a publication or subscription.
     case refused(String)
   }
 
   private static let probePause = Duration.seconds(1)
-  /// The link is lost after this time without a pong, whatever libnats reports.
+  /// Without a pong, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -60,10 +59,10 @@ final class NATSLink {
   var isUp: Bool { lack == nil }
 
   /// - Parameters:
-  ///   - posts: subjects of posts, handled in order.
-  ///   - durable: subjects of durable notifications, handled in order, apart from posts.
-  ///   - others: all other subjects, handled on arrival.
-  ///   - receivesAtOnce: gets messages of `others` on libnats's thread. Returns false to pass one to the main
+  ///   - posts: handled in order.
+  ///   - durable: handled in order, apart from posts.
+  ///   - others: handled on arrival.
+  ///   - receivesAtOnce: runs on libnats's thread; returns false to pass a message of `others` to the main
   /// actor.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
@@ -85,7 +84,6 @@ final class NATSLink {
     self.changed = changed
   }
 
-  /// Reconnects for as long as the process lives.
   func follow(_ attempted: () -> Void) async {
     Task { await probe() }
     var retries = Retries()
@@ -99,7 +97,7 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        // A connection that closed before `client` was set reports no further event.
+        // A connection that closed earlier reports no further event.
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
@@ -119,7 +117,7 @@ final class NATSLink {
     }.get()
   }
 
-  /// Closing may block on the network or on libnats's threads.
+  /// Closing may block.
   private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {
@@ -137,7 +135,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // An attempt that failed after it had connected reports events too.
+    // Failed attempts report events too.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
@@ -154,7 +152,6 @@ final class NATSLink {
     }
   }
 
-  /// Delivers all values of the bucket again, then new ones.
   func watchValues() {
     watching?.cancel()
     guard !settings.retained.isEmpty else { return }
@@ -213,7 +210,7 @@ final class NATSLink {
   private func drainDurable() {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
-      // Dropped messages were not acknowledged, so they are redelivered.
+      // Dropped messages are redelivered.
       for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }

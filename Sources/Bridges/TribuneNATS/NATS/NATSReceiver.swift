@@ -4,10 +4,8 @@ import CNats
 import Dispatch
 import Synchronization
 
-/// The callbacks of libnats, which run on its threads and hand everything to the main actor without waiting.
-///
-/// libnats has unretained pointers to this object, even from closed connections, so the single instance lives
-/// as long as the process.
+/// The callbacks of libnats, on its threads; they hand everything to the main actor. libnats has unretained
+/// pointers to this object, even from closed connections, so it lives as long as the process.
 nonisolated final class NATSReceiver: Sendable {
   enum Event: Sendable {
     case disconnected
@@ -25,7 +23,7 @@ nonisolated final class NATSReceiver: Sendable {
   /// Returns false to pass a message to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
   private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
-  /// Errors on their way to the main actor. Further ones are dropped.
+  /// On their way to the main actor. Further ones are dropped.
   private let errorsUnderWay = Atomic(0)
 
   init(
@@ -124,7 +122,7 @@ extension ClusterMessage {
       var value: UnsafePointer<CChar>?
       guard unsafe natsMsgHeader_Get(message, header.rawValue, &value) == NATS_OK, let value = unsafe value
       else { continue }
-      // Invalid UTF-8 becomes a character that header values cannot have.
+      // Invalid UTF-8 becomes a character that headers cannot have.
       headers[header] = unsafe String(cString: value)
     }
   }

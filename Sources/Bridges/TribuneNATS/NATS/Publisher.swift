@@ -5,7 +5,7 @@ import Dispatch
 import Synchronization
 import TribuneService
 
-/// Publishes messages from any thread. Callers never wait: a queue hands the messages to libnats.
+/// Publishes from any thread: a queue hands the messages to libnats.
 nonisolated final class Publisher: Sendable {
   private static let countMax = 8_192
   private static let weightMax = 64 << 20
@@ -15,7 +15,7 @@ nonisolated final class Publisher: Sendable {
     var client: NATSClient?
     var lack: String? = "not connected to NATS yet"
     var payloadMax = 0
-    /// Messages that libnats has not taken yet.
+    /// Not taken by libnats yet.
     var count = 0
     var weight = 0
     var failedCount = 0
@@ -24,7 +24,6 @@ nonisolated final class Publisher: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "tribune-nats.publisher")
 
-  /// The reason that publishing is impossible.
   var lack: String? { state.withLock { $0.lack } }
 
   var isUp: Bool { client != nil }
@@ -38,8 +37,8 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// Returns false if the message is dropped, because the server is away or too much waits. `failed` runs on
-  /// another thread if libnats rejects the message.
+  /// Returns false if the message is dropped: without a server, or if too much waits. `failed` runs on
+  /// another thread.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in
@@ -76,16 +75,16 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// True if the server answers a ping behind all earlier publications. Messages that it sent before the
-  /// answer have then been handled.
+  /// True if the server answers a ping behind all earlier publications. Its earlier messages have then been
+  /// handled.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
-    // Messages that preceded the answer may still be in libnats's threads.
+    // Earlier messages may still be in libnats's threads.
     await rest(for: .milliseconds(100))
     return client === self.client
   }
 
-  /// Runs on the queue, behind earlier publications.
+  /// Behind earlier publications.
   func answers(_ client: NATSClient) async -> Bool {
     let answer = await queue.result { () throws(NATSError) in
       try client.ping(milliseconds: Self.answerMilliseconds)

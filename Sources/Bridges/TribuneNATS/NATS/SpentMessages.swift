@@ -3,16 +3,15 @@
 import CNats
 import Synchronization
 
-/// Destroys libnats's messages in batches: each destruction wakes a thread of libnats, which costs more than
-/// all other work on the message.
+/// Destroys libnats's messages in batches: each destruction wakes a thread, which costs more than all other
+/// work on the message.
 nonisolated enum SpentMessages {
-  /// At most this many messages stay in memory until the next one arrives.
   private static let countMax = 16
 
-  /// Owned message pointers, as addresses.
+  /// Owned pointers.
   private static let pending = Mutex<[UInt]>([])
 
-  /// Takes ownership of `message`.
+  /// Takes ownership.
   static func add(_ message: OpaquePointer) {
     let address = UInt(bitPattern: message)
     let spent = pending.withLock { pending -> [UInt] in

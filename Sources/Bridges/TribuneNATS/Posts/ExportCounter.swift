@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers this host's exports, to let importers detect gaps.
+/// Numbers exports, to let importers detect gaps.
 nonisolated struct ExportCounter {
   static let namesMax = 1_024
 
-  /// Identifies this series of numbers. A new series means an unknown gap.
+  /// A new series means an unknown gap.
   let instance = Instance()
   private var sequence: UInt64 = 0
   private var counts: [String: UInt64] = [:]
 
-  /// Notes losses of unknown names: the next number shows the gap.
+  /// For losses of unknown names: the next number shows the gap.
   mutating func skip(_ count: UInt64) { sequence += count }
 
-  /// Above `namesMax`, the counts restart, which hides a gap at that moment.
+  /// Above `namesMax`, the counts restart, which can hide a gap.
   mutating func next(_ name: String) -> ExportNumber {
     sequence += 1
     if counts.count >= Self.namesMax, counts[name] == nil { counts = [:] }

@@ -7,25 +7,24 @@ nonisolated struct ImportAccount {
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// To be posted, after an unknown loss: the gateway there restarted or missed something.
+    /// After an unknown loss.
     case newAfterGap
-    /// Not to be posted: a later export overtook it, so it is one of the lost ones.
+    /// Not posted: a later export overtook it. It is one of the lost ones.
     case late(lost: UInt64)
-    /// A duplicate.
     case stale
   }
 
   fileprivate struct Origin {
     var instance: Instance
-    /// Of the last posted notification of any name.
+    /// The last posted one, of any name.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
 
-  /// Two per host: the latest, and the one before it, of which late notifications may arrive. It may also be
-  /// another gateway of the same name; a forgery looks the same.
+  /// The two latest per host: an earlier process, whose notifications may be late, or another gateway of the
+  /// same name.
   private var origins: [String: [Origin]] = [:]
-  /// In order of arrival; the first host is forgotten first.
+  /// The oldest is forgotten first.
   private var order: [String] = []
 
   mutating func note(
@@ -62,7 +61,7 @@ nonisolated extension ImportAccount.Origin {
     let former = last[name]
     if let former, number.sequence <= former.sequence { return .stale }
     last[name] = number
-    // If the number is not greater, its counts have restarted.
+    // The counts have restarted if the number is not greater.
     let lost = former.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
     guard number.sequence > sequence else { return .late(lost: lost + 1) }
     sequence = number.sequence

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Keeps notifications and questions from crossing between hosts twice.
+/// Stops notifications and questions from crossing between hosts twice.
 nonisolated enum LoopRule {
   static let process = "tribune-nats"
 
@@ -11,7 +11,7 @@ nonisolated enum LoopRule {
 
   static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
-  /// Forbids to export what any gateway has imported. A notification with an unknown poster may be one.
+  /// A notification with an unknown poster may be imported.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     return !isOwn(poster) && !poster.process.isEmpty && poster.process != process
@@ -21,6 +21,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// Forbids to forward a gateway's question, which comes from another host.
+  /// A gateway asks for another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

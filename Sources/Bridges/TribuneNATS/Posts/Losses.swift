@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Losses that have not been announced yet.
 nonisolated struct Losses: Equatable, Sendable {
   struct Loss: Equatable, Sendable {
     /// Nil for any host.
@@ -12,7 +11,7 @@ nonisolated struct Losses: Equatable, Sendable {
   static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
-  /// Losses of unknown hosts, and of hosts beyond the limit.
+  /// Also of hosts beyond the limit.
   private var any: Loss?
 
   var isEmpty: Bool { hosts.isEmpty && any == nil }
@@ -31,7 +30,7 @@ nonisolated struct Losses: Equatable, Sendable {
     return Loss(host: host, count: known &+ count)
   }
 
-  /// Returns the losses in the order of host names, and resets.
+  /// Resets.
   mutating func take() -> [Loss] {
     defer { self = Losses() }
     return hosts.keys.sorted().compactMap { hosts[$0] } + [any].compactMap(\.self)

@@ -5,7 +5,6 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// Exports and imports notifications, and counts losses.
 final class PostExchange {
   private static let lossName = "cluster.link.didInterrupt"
   private static let namesMax = 1_024
@@ -19,14 +18,14 @@ final class PostExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let publisher: Publisher
-  /// Replaced after a gap of unknown names, which shows importers the gap.
+  /// Replaced after a gap of unknown names.
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   private var announcement: Task<Bool, Never>?
-  /// Recent permissions to post. They expire, because the policy and the protocols can change.
+  /// They expire, because policy and protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
   private var complained: Set<String> = []
@@ -109,7 +108,7 @@ final class PostExchange {
     }
   }
 
-  /// The bus drops a forbidden post without acknowledgement silently, and the loss would not be counted.
+  /// The bus silently drops a forbidden post without acknowledgement; the loss would not be counted.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
     return permitted.contains(permission)
@@ -119,9 +118,7 @@ final class PostExchange {
     posters.note(peer, of: name, from: host, at: .now)
   }
 
-  /// - Parameters:
-  ///   - count: nil if unknown.
-  ///   - host: the source; nil for any host.
+  /// Nil means unknown, or any host.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -136,8 +133,7 @@ final class PostExchange {
     }
   }
 
-  /// Announces losses, one announcement at a time. Returns false if the bus is away; the rest follows when it
-  /// is back.
+  /// One at a time. Returns false if the bus is away; the rest follows later.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value
@@ -148,7 +144,6 @@ final class PostExchange {
   }
 
   private func announceAll() async -> Bool {
-    // Includes losses that happened during the wait.
     guard let bus else { return losses.isEmpty }
     var isDone = true
     for loss in losses.take() {
@@ -169,7 +164,6 @@ final class PostExchange {
     return isDone
   }
 
-  /// Posts about the cluster itself.
   @discardableResult
   static func post(
     _ name: String, _ object: String, _ userInfo: UserInfo = .none, on bus: Connection

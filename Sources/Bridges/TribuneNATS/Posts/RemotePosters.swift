@@ -8,7 +8,7 @@ nonisolated struct RemotePosters {
     var host: String
     var name: String
     var peer: RemotePeer
-    /// Since the gateway's start or the last overflow of this table.
+    /// Since the last overflow of this table.
     var count: Int
     var at: ContinuousClock.Instant
   }

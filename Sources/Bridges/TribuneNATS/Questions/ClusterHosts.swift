@@ -3,8 +3,7 @@
 import Tribune
 import TribuneService
 
-/// The other hosts as delegates on this host's bus: hosts of the roster always, others while they are
-/// present.
+/// The other hosts as delegates on this bus: those of the roster always, others while present.
 final class ClusterHosts {
   private static let unlistedMax = 64
 
@@ -12,8 +11,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// The result if this program or its connection ends: a veto, even where a missing host abstains. The
-    /// delegate of an unlisted host disappears with it, as no question depends on that host.
+    /// Applies when this program or its connection ends: a veto, even where a missing host abstains. An
+    /// unlisted host's delegate just disappears.
     var onFailure = FailurePolicy.veto
   }
 
@@ -31,11 +30,10 @@ final class ClusterHosts {
   private let mark: Instance
   private let double: DoubledHost
   private let rosters: RosterCheck
-  /// Kept here, because the bus does not retain delegates across connections.
+  /// The bus does not retain delegates across connections.
   private var listed: [Place] = []
-  /// The configured names that the policy allows.
   private var asked: [String] = []
-  /// The refused names, which are retried.
+  /// Retried.
   private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
   private var isOverfull = false
@@ -50,7 +48,7 @@ final class ClusterHosts {
   }
 
   func join(_ bus: Connection) async throws(TribuneError) {
-    // Other gateways recognize this one by that process name. Under another name, questions could loop.
+    // Gateways recognize each other by that process name. Under another one, questions could loop.
     let known = try await bus.own().process
     guard known == LoopRule.process else {
       throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
@@ -90,8 +88,7 @@ final class ClusterHosts {
     }
   }
 
-  /// While the attachment is incomplete, one delegate vetoes: a question must not reach only a part of the
-  /// roster.
+  /// Until all are attached, one vetoes: a question must not reach only a part of the roster.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
@@ -110,7 +107,7 @@ final class ClusterHosts {
   }
 
   private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
-    // In mode "order", local delegates are asked before other hosts.
+    // In mode "order", local delegates are asked first.
     try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
@@ -150,7 +147,6 @@ final class ClusterHosts {
     }
   }
 
-  /// This host's own answer to a question for every host.
   private var ownDelegate: HostDelegate {
     HostDelegate(.scoped, mark) { [own, host = settings.host] question, name, userInfo in
       let request = OwnBus.Request(
@@ -194,13 +190,11 @@ final class ClusterHosts {
       if one.isGone { await end(one) }
     } catch {
       await end(one)
-      // Retried when the host is heard again.
       if unlisted[host] === one { unlisted[host] = nil }
     }
   }
 
   func forget(unless isPresent: (String) -> Bool) {
-    // Logged again only after some room was free.
     if unlisted.count < Self.unlistedMax / 2 { isOverfull = false }
     for (host, one) in unlisted where !isPresent(host) {
       one.isGone = true
@@ -213,7 +207,6 @@ final class ClusterHosts {
     do throws(TribuneError) {
       for attachment in one.attachments { try await attachment.detach() }
     } catch {
-      // The connection ended, including its delegates.
       return
     }
   }

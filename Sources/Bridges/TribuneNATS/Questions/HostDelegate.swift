@@ -5,7 +5,7 @@ import Tribune
 /// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Names of the configuration, asked unchanged.
+    /// Asked unchanged.
     case configured
     /// Names that only gateways answer.
     case scoped
@@ -15,14 +15,13 @@ nonisolated final class HostDelegate: Delegate {
   private let mark: Instance
   private let ask: Ask
 
-  /// Asks the host under this name with this userInfo.
   typealias Ask = @Sendable (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
 
   init(_ role: Role, _ mark: Instance, _ ask: @escaping Ask) {
     (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
-  /// Abstains from a gateway's other questions: they have crossed already, or are for this host only.
+  /// A gateway's other questions have crossed already, or are for this host only.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -37,7 +36,7 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A configured pattern may match other delegates' names. Only the asking host's gateway takes a lease.
+    // A configured pattern may match other delegates' names. The asking host's gateway takes a lease.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }
@@ -57,7 +56,6 @@ nonisolated extension Question {
     do throws(TribuneError) {
       try await deferAnswer(by: span, status: status)
     } catch {
-      // The question is over, as the bus reports separately.
       return
     }
   }

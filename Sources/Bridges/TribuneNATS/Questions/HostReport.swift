@@ -4,12 +4,11 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A report about this host's bus, the reply to a value query.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// Holds on names that other hosts may ask.
+    /// On names that other hosts may ask.
     case holds = "cluster.holds"
-    /// The delegates for the question in the userInfo.
+    /// For the question in the userInfo.
     case explanation = "cluster.explain"
     /// Processes of other hosts that post and ask here.
     case peers = "cluster.peers"
@@ -21,10 +20,10 @@ nonisolated enum HostReport {
   }
 
   private static let rowsMax = 1_000
-  /// Bytes per list, which lets a whole report fit into a NATS message with default limits.
+  /// Per list, so a whole report fits into a NATS message by default.
   private static let bytesMax = 300_000
 
-  /// - Parameter patterns: the visible names; nil for all.
+  /// - Parameter patterns: nil for all names.
   static func make(
     _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
     on bus: Connection
@@ -43,7 +42,7 @@ nonisolated enum HostReport {
         throw TribuneError(.notPermitted, "it does not answer \(name) to other hosts")
       }
       let explanation = try await bus.explain(name, object: object)
-      // Gateways abstain from a gateway's question, so their delegates are omitted.
+      // Gateways abstain from a gateway's question.
       let delegates = explanation.delegates.filter { $0.process != LoopRule.process }
       return JSONValue.object(
         rows("holds", explanation.holds, json) + rows("delegates", delegates, json)
@@ -53,7 +52,7 @@ nonisolated enum HostReport {
       let questions = peers.questions.filter { question in
         patterns?.contains { $0.matches(question.name.utf8Bytes) } ?? true
       }
-      // Other hosts do not learn what this one imports.
+      // Imports are private.
       return JSONValue.object(
         rows("posts", patterns == nil ? peers.posters : [], json) + rows("questions", questions, json)
       ).compactBytes

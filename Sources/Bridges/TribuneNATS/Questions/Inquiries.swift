@@ -5,14 +5,11 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// This host's open questions to other hosts.
-///
-/// The thread that receives an event handles it, because a hop to another thread costs more than all other
-/// work here. The lock is held briefly: resuming and publishing happen outside it.
+/// This host's questions to other hosts. The receiving thread handles each event, because a hop costs more
+/// than all other work. Resuming and publishing happen outside the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// An unlisted host that did not answer is skipped this long. Otherwise any host that claims to be present
-  /// could delay each question.
+  /// For an unlisted host that did not answer: otherwise any host could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -29,11 +26,10 @@ nonisolated final class Inquiries: Sendable {
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// Hosts to skip until the given time.
+    /// Skipped until then.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// One timer for the earliest due time, because most questions are answered long before and a timer for
-    /// each would dominate the cost.
+    /// One timer for all, because most questions end long before theirs.
     var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
 
@@ -49,13 +45,12 @@ nonisolated final class Inquiries: Sendable {
     self.rosterMark = rosterMark
   }
 
-  /// The reason that no host can be asked despite a connection.
   var refusal: String? { state.withLock { $0.refusal } }
 
-  /// Returns the announcements due when a host is heard again, and resets.
+  /// Resets.
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
-  /// Asks a host. Returns its answer, or the result for a missing host. Cancellation notifies the host.
+  /// Cancellation notifies the host.
   func ask(
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {
@@ -178,7 +173,6 @@ nonisolated final class Inquiries: Sendable {
       defer { state.mute[one.host] = .now + Self.muteSpan }
       return state.mute.isEmpty
     }
-    // Many such hosts may exist.
     if isFirst {
       ServiceLog.notice(
         "\(absence): what Roster= does not have, and does not answer, is not asked for a minute")
@@ -187,12 +181,12 @@ nonisolated final class Inquiries: Sendable {
 
   private func cutOff(_ token: String, _ why: String) { note(token) { $0.isCutOff(why) } }
 
-  /// The connection, or a message on it, was lost. It may have been a veto.
+  /// The lost message may have been a veto.
   func cutOff(_ why: String) {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
-  /// - Parameter why: the reason that replies cannot arrive until further notice; nil if they can.
+  /// - Parameter why: nil if replies can arrive.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   private func cancel(_ token: String) {
@@ -206,7 +200,7 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// A host that misses it notices by this one's presence, or its answer is ignored.
+  /// A host that misses it notices by this one's presence.
   private func sendCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
@@ -220,8 +214,7 @@ nonisolated final class Inquiries: Sendable {
   }
 }
 
-/// The questions vetoed because NATS or a host was unreachable. When it is back, waiting askers get the usual
-/// announcement that the answer may have changed.
+/// Questions vetoed because a host was unreachable. When it is back, waiting askers ask again.
 nonisolated struct Unheard {
   static let namesMax = 256
 
@@ -232,7 +225,7 @@ nonisolated struct Unheard {
     announcements.insert(may)
   }
 
-  /// Returns the notifications to post, without an object to cover all objects, and resets.
+  /// Without an object, which covers all. Resets.
   mutating func take() -> [String] {
     defer { announcements = [] }
     return announcements.sorted()

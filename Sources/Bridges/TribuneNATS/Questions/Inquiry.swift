@@ -2,34 +2,31 @@
 
 import Tribune
 
-/// The result for a host that does not answer.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// Not in the roster: the host's answers count while it is present, and its absence does not.
+  /// Its answers matter while it is present; its absence does not.
   case unlisted
 }
 
-/// A question to one host: a state machine without I/O, whose methods receive the time. The first conclusion
-/// is final, and only the host's own reply approves.
+/// A question to one host: a state machine without I/O. The first conclusion is final, and only the host's
+/// own reply approves.
 nonisolated struct Inquiry {
   enum Action: Equatable, Sendable {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Check that the NATS server responds. The bus must allow this much time.
+    /// Check that the NATS server responds. The bus must allow this time.
     case prove(within: Duration)
     case conclude(Answer)
   }
 
-  /// A NATS server may not know yet a gateway that just connected to another server.
+  /// A NATS server may not know a gateway yet that just connected to another server.
   static let retryPause = Duration.milliseconds(400)
   static let triesMax = 3
-  /// Time left for the bus when the inquiry gives up.
+  /// Left for the bus when the inquiry gives up.
   static let margin = Duration.milliseconds(250)
-  /// Limit of the check of the NATS server.
   static let proofMax = Duration.seconds(3)
-  /// Limit of extensions for a delegate that keeps asking for time.
   static let extensionsMax = 1_000
 
   private let host: String
@@ -39,9 +36,7 @@ nonisolated struct Inquiry {
   private var isConcluded = false
   private var isProving = false
   private var hasReplied = false
-  /// The reason that the host was unreachable.
   private(set) var absence: String?
-  /// When the host counts as missing.
   private(set) var due: ContinuousClock.Instant
 
   init(
@@ -68,7 +63,6 @@ nonisolated struct Inquiry {
     }
   }
 
-  /// NATS reports that the host has no gateway.
   mutating func isUnheard() -> Action {
     guard !isConcluded else { return .none }
     if missing != .unlisted, tries < Self.triesMax {
@@ -78,18 +72,17 @@ nonisolated struct Inquiry {
     return conclude(absent("no gateway of \(host) is connected to NATS"))
   }
 
-  /// Does nothing before `due`.
   mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
-    // A veto may be lost with a link whose loss is not detected yet.
+    // A veto may be lost with the link.
     guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
     isProving = true
     due = now + Self.proofMax
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// The result of the server check. The host's earlier messages have been handled.
+  /// The host's earlier messages have been handled.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere
@@ -99,7 +92,6 @@ nonisolated struct Inquiry {
   /// A message about this question may be lost.
   mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
 
-  /// True for an unlisted host that never replied.
   var isMute: Bool { missing == .unlisted && !hasReplied }
 
   private mutating func cutOff(_ why: String) -> Action {

@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Asks this host's bus for other hosts and for `scope.host`. As the gateway is the asker, the delegates of
-/// other hosts abstain, and a question crosses only once.
+/// Asks this host's bus. As the gateway asks, the delegates of other hosts abstain, and a question crosses
+/// only once.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String
@@ -13,11 +13,11 @@ nonisolated final class OwnBus: Sendable {
     var userInfo: UserInfo
     var wantsValue: Bool
     var isDryRun: Bool
-    /// The asker's timeout, unless progress extends it.
+    /// Unless progress extends it.
     var timeout: Duration
     /// The waiting query on this bus; nil if another host asks.
     var parent: UInt64?
-    /// The names that the asker may see; nil for all.
+    /// Visible to the asker; nil for all.
     var patterns: [Pattern]?
   }
 
@@ -63,11 +63,11 @@ nonisolated final class OwnBus: Sendable {
     }
   }
 
-  /// The progress that the asker needs to wait long enough for a delegate here; nil if none.
+  /// The progress that makes the asker wait long enough.
   private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
-    // Gateways' delegates answer at once.
+    // Gateways answer at once.
     guard progress.process != LoopRule.process else { return nil }
     let who = progress.label.isEmpty ? progress.process : progress.label
     switch progress.stage {

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Questions of other hosts to this host's bus. The receiving thread handles events, as in `Inquiries`.
+/// Other hosts' questions to this bus. The receiving thread handles each event.
 nonisolated final class RemoteQuestions: Sendable {
   static let perHostMax = 64
   static let hostsMax = 64
@@ -68,7 +68,7 @@ nonisolated final class RemoteQuestions: Sendable {
     let question = UnderWay(
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
     switch begin(key, Running(weight: message.weight, question: question)) {
-    // A repeated question: the asker's first try seemed undelivered.
+    // The asker's first try seemed undelivered.
     case .isRunning: return
     case .isTooMuch:
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
@@ -78,7 +78,6 @@ nonisolated final class RemoteQuestions: Sendable {
       name: name, object: envelope.object, userInfo: UserInfo(message.payload),
       wantsValue: envelope.wantsValue, isDryRun: envelope.isDryRun, timeout: envelope.timeout,
       patterns: patterns)
-    // The bus's receiving thread continues it.
     let task = Task.immediate(executorPreference: own.executor) {
       let (answer, value) = await own.decide(request) { [self] in reply($0, to: message) }
       let doubt = answer.isObjection ? nil : await double.knownDoubt()
@@ -111,7 +110,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// Refuses to forward gateway-only names a second time.
+  /// Gateway-only names do not cross a second time.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue
@@ -126,11 +125,10 @@ nonisolated final class RemoteQuestions: Sendable {
       message = ClusterMessage(
         question.reply, headers: ReplyEnvelope.failed("the value is longer than NATS takes").headers)
     }
-    // If the reply is dropped, the asker treats this host as missing.
+    // If dropped, the asker treats this host as missing.
     _ = publisher.publish(message)
   }
 
-  /// Oldest first.
   var underWay: [UnderWay] {
     running.withLock { $0.values.map(\.question) }.sorted { $0.began < $1.began }
   }
@@ -139,7 +137,7 @@ nonisolated final class RemoteQuestions: Sendable {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// Ends questions older than `age` whose asking gateway is gone or has restarted.
+  /// If the asking gateway is gone or has restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let old = running.withLock { $0.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }

@@ -3,7 +3,6 @@
 import Tribune
 
 nonisolated extension ReplyEnvelope {
-  /// This host's reply, from its bus's verdict.
   init(_ verdict: Verdict) {
     if verdict.isAllowed {
       // A default without answers is not an approval.
@@ -21,7 +20,7 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// The objections, with reasons; at least one for a veto.
+  /// At least one for a veto.
   var objections: [String] {
     // The outcome does not show whether a failure abstains, so real vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
@@ -37,7 +36,7 @@ nonisolated extension Outcome {
 
   fileprivate var isFailure: Bool { kind == .timedOut || kind == .gone || kind == .failed }
 
-  /// Formatted as `restore (pid 42, restore.service): a restore is running`.
+  /// `restore (pid 42, restore.service): a restore is running`
   fileprivate var objection: String {
     let who = label.isEmpty ? (process.isEmpty ? "a delegate" : process) : label
     let place =

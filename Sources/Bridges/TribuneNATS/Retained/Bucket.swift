@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// The bucket of a cluster's retained notifications.
 nonisolated struct Bucket: Equatable, Sendable {
   let name: String
 
@@ -12,7 +11,7 @@ nonisolated struct Bucket: Equatable, Sendable {
 
   func subject(_ key: RetainedKey) -> String { prefix + key.text }
 
-  /// Matches the keys of all names of a pattern, and perhaps more.
+  /// Perhaps matches more.
   func subjects(matching pattern: Pattern) -> String {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }
     return prefix + tokens.joined(separator: ".") + (tokens.last == ">" ? "" : ".*")

@@ -5,7 +5,7 @@ import TribuneService
 import TribuneWire
 
 /// Shares retained notifications through a JetStream bucket: one value per name and object. A local value is
-/// resent until it, or a newer one, comes back from the bucket.
+/// resent until it, or a newer one, comes back.
 final class RetainedExchange {
   private struct Sent {
     var token: UInt64
@@ -21,14 +21,12 @@ final class RetainedExchange {
   private let complain: (_ name: String, _ what: String) -> Void
   private let hearAgain: () -> Void
   private var ledger = RetainedLedger()
-  /// The last attempt to store each key.
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// Nil while the gateway does not read from its bus.
+  /// Nil while the gateway does not read.
   private var bus: Connection?
 
-  /// - Parameter hearAgain: requests all values of the bucket again.
   init(
     _ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, publisher: Publisher,
     complain: @escaping (_ name: String, _ what: String) -> Void, hearAgain: @escaping () -> Void
@@ -38,8 +36,7 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// Starts or stops to post to a bus. Call it after the gateway has begun to read, because the gateway must
-  /// read back its own posts.
+  /// Must follow the begin of reading, because the gateway reads back its own posts.
   func use(_ bus: Connection?) {
     self.bus = bus
     guard bus != nil else { return }
@@ -47,8 +44,7 @@ final class RetainedExchange {
     hearAgain()
   }
 
-  /// Exports the notifications of an observation. Returns true after a loss, when the caller must observe
-  /// again; false at the end.
+  /// Returns true after a loss, when the caller must observe again.
   func export(_ notifications: Notifications) async throws(TribuneError) -> Bool {
     for try await delivery in notifications {
       switch delivery {
@@ -96,12 +92,11 @@ final class RetainedExchange {
       return complain(
         key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
-    // A dropped message is resent like an unconfirmed one.
+    // Resent later if dropped.
     _ = publisher.publish(message)
     sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }
 
-  /// Resends values that did not come back from the bucket for some seconds.
   func sendAgain() {
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { send(key, again: true) }
@@ -117,7 +112,7 @@ final class RetainedExchange {
     switch try StoreReply(message.payload) {
     case .stored: return
     case .refused(let code, _) where StoreReply.conflicts.contains(code):
-      // The bucket delivers the conflicting value, unless it, or the bucket, was removed.
+      // The conflicting value arrives, unless it or the bucket was removed.
       guard one.isAgain else { return }
       ledger.doubt(key)
       hearAgain()

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// The bucket key of a retained notification: `NAME./OBJECT`. A name's token never starts with a slash, which
-/// marks the name's end. Invalid bytes of the object become `=XX`.
+/// A bucket key: `NAME./OBJECT`. A name's token never starts with a slash. Invalid bytes of the object become
+/// `=XX`.
 nonisolated struct RetainedKey: Hashable, Sendable {
   let name: String
   let object: String
@@ -22,7 +22,7 @@ nonisolated struct RetainedKey: Hashable, Sendable {
     self.object = object
   }
 
-  /// Returns nil for a foreign key, which any client of NATS may have written.
+  /// Nil for a foreign key, which any client of NATS may write.
   init?(_ text: Substring) {
     guard let slash = text.firstIndex(of: "/"), slash > text.startIndex,
       text[text.index(before: slash)] == "."

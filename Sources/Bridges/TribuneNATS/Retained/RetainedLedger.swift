@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Synchronizes the values of bus and bucket by key: a state machine without I/O. At rest, the two are equal.
+/// Synchronizes bus and bucket: a state machine without I/O. At rest, the two are equal.
 ///
 /// A local value is stored only if the bucket's last revision has arrived here (compare-and-set). If another
-/// host's value precedes it, that one is posted and the local one dropped. An overwritten value therefore
-/// never returns, however late or often messages arrive.
+/// host's value precedes it, that one is posted and the local one dropped, so an overwritten value never
+/// returns.
 ///
-/// The gateway reads back its own posts to learn their order on the bus. A local value read before such a
-/// post may precede or follow it there, and is posted again after it is stored.
+/// The gateway's own posts, read back, show the order on the bus. A local value read before one may precede
+/// or follow it; it is posted again after it is stored.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
     case post
-    /// Store the result of `write(of:)`.
     case store
-    /// The table is full, so the value stays local.
+    /// The value stays local.
     case full
   }
 
   struct Write: Equatable {
-    /// Empty if the value is cleared.
+    /// Empty if cleared.
     var payload: [UInt8]
-    /// The key's last known revision; 0 for none.
+    /// 0 for none.
     var expected: UInt64
   }
 
@@ -29,7 +28,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// A local post that the bucket may not have.
+  /// The bucket may lack it.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -40,9 +39,9 @@ nonisolated struct RetainedLedger {
     /// Of that revision's payload.
     var hash = 0
     var isOwn = true
-    /// True if the bus may lack this value.
+    /// The bus may lack this value.
     var isUnsure = false
-    /// The gateway's posts that were not read back. An overestimate only causes an extra post.
+    /// Not read back yet. An overestimate only causes an extra post.
     var unread = 0
     var local: Local?
   }
@@ -50,14 +49,9 @@ nonisolated struct RetainedLedger {
   private var entries: [RetainedKey: Entry] = [:]
   private var localCount = 0
   private var weight = 0
-  /// The key being posted, one at a time.
   private var posting: RetainedKey?
 
-  /// A value was read from the bus.
-  ///
-  /// - Parameters:
-  ///   - isPosted: the gateway posted it.
-  ///   - isOld: the bus had it before the gateway began to read.
+  /// `isPosted`: by the gateway. `isOld`: the bus had it before the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
@@ -85,8 +79,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// The gateway reads the bus again, after a gap or on a new bus. The snapshot includes its earlier posts,
-  /// except the one in flight. The bucket delivers all values again.
+  /// The gateway reads again, after a gap or on a new bus. The snapshot includes its earlier posts, except
+  /// the one in flight. The bucket delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0
@@ -95,7 +89,7 @@ nonisolated struct RetainedLedger {
     }
   }
 
-  /// A value arrived from the bucket. `isOwn`: any process of this host stored it.
+  /// `isOwn`: any process of this host stored it.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
     let isNews = revision > entry.revision
@@ -114,10 +108,9 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// The bucket keeps refusing writes without a newer value, so the known revision is wrong.
+  /// The bucket refuses writes without a newer value, so the known revision is wrong.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
-  /// Nil if the key has nothing to store.
   func write(of key: RetainedKey) -> Write? {
     guard let entry = entries[key], let local = entry.local else { return nil }
     return Write(payload: local.payload, expected: entry.revision)

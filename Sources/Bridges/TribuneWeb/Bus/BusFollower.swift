@@ -5,19 +5,16 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Maintains the picture of the bus and the pages' feed. Reconnects after the bus has gone.
 final class BusFollower {
   /// Changes of registrations, or of the observer's rights, require new lists.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
-  /// Maximum age of lists, with an open page and without.
   private static let listSeconds = (watched: 5, else: 30)
-  /// How long a request counts as interest. Prometheus repeats its requests within this time.
+  /// Longer than the interval of Prometheus.
   private static let lookSeconds = 300
-  /// How long a request waits for a list.
   private static let listWait = Duration.seconds(1)
-  /// A bus hangs if it sends no status for this long.
+  /// Then the bus hangs.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 
@@ -29,12 +26,12 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// Recent processes by connection: a verdict may concern one that has left.
+  /// A verdict may concern a connection that has left.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
-  /// Verdicts with an unknown asker, and those behind them, in order. The bus has announced the asker's
-  /// connection earlier, but another task reads that.
+  /// Verdicts with an unknown asker, and those behind them. Another task reads the announcement of the
+  /// asker's connection.
   private var unnamed: [VerdictRecord] = []
-  /// How many of them have waited for a second.
+  /// Those that have waited for a second.
   private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0
@@ -43,9 +40,7 @@ final class BusFollower {
   private lazy var polling = Refresh { [weak self] in await self?.poll() ?? true }
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
-  /// - Parameters:
-  ///   - isWatched: true while a page is open, which needs fresh lists.
-  ///   - changed: called after the feed has changed.
+  /// - Parameter isWatched: a page is open, which needs fresh lists.
   init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
     (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
     publish()
@@ -61,7 +56,7 @@ final class BusFollower {
     listing.request()
   }
 
-  /// Serves a request for metrics; the first one waits for a list.
+  /// The first request for metrics waits for a list.
   func look() async {
     let isNew = !isLookedAt
     noteLook()
@@ -72,13 +67,12 @@ final class BusFollower {
 
   private static var seconds: Int { Int(SystemClock.wallMicroseconds / 1_000_000) }
 
-  /// Follows the bus and reconnects; never returns. `attempted` runs after each attempt to connect.
   func run(_ attempted: () -> Void) async {
     Task { await keepTime() }
     var retries = Retries(longest: .seconds(1))
     while true {
       do throws(TribuneError) {
-        // Without the library's reconnection, a lost bus is noticed at once.
+        // To notice a lost bus at once.
         let bus = try await Connection.connect(reconnectingFor: .zero)
         try await follow(bus, attempted)
         retries.reset()
@@ -115,7 +109,7 @@ final class BusFollower {
     if let arrivals { Task { await read(arrivals, as: bus) } }
   }
 
-  /// Returns nil and notes a gap if the bus's policy refuses the request.
+  /// Returns nil and notes a gap if the policy refuses.
   private static func allowed<Value>(
     _ what: String, _ gaps: inout [String], _ body: () async throws(TribuneError) -> Value?
   ) async throws(TribuneError) -> Value? {
@@ -138,7 +132,7 @@ final class BusFollower {
     publish()
   }
 
-  /// Runs off the main queue, because frames may be many and only a few are shown.
+  /// Off the main queue, because only a few of many frames are shown.
   nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {
@@ -150,7 +144,7 @@ final class BusFollower {
         }
       }
     } catch {
-      // The connection has ended; `run` handles that.
+      // `run` handles the end of the connection.
       return
     }
   }
@@ -204,12 +198,11 @@ final class BusFollower {
         if isLookedAt { listing.request() }
       }
     } catch {
-      // The connection has ended; `run` handles that.
+      // `run` handles the end of the connection.
       return
     }
   }
 
-  /// Polls the counters every second, and the lists when they are old.
   private func keepTime() async {
     var beat = 0
     while true {
@@ -256,15 +249,14 @@ final class BusFollower {
         publishQueries()
       }
     } catch {
-      // The connection has ended; `run` handles that.
+      // `run` handles the end of the connection.
       return true
     }
     await leaveTime(since: began)
     return true
   }
 
-  /// Lists of many connections or queries keep the bus busy. This leaves it nine times as long for other
-  /// work. A request that waited for an absent bus does not count.
+  /// Large lists keep the bus busy. This leaves it nine times as long for other work.
   private func leaveTime(since began: ContinuousClock.Instant) async {
     await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }
@@ -288,7 +280,7 @@ final class BusFollower {
       (picture.connections, picture.delegates, picture.holds) = (now.connections, now.delegates, now.holds)
       counters.note(now, max: settings.metricNamesMax)
     } catch {
-      // The connection has ended; `run` handles that.
+      // `run` handles the end of the connection.
       return true
     }
     secondsSinceList = 0

@@ -7,7 +7,6 @@ import TribuneWire
 /// Rates and latencies of the last hour, in intervals of ten seconds.
 nonisolated package struct History: Sendable {
   private struct Interval {
-    /// In intervals since 1970.
     var number: Int
     var growth = BusGrowth()
     var latencies = Durations()
@@ -36,7 +35,7 @@ nonisolated package struct History: Sendable {
 
   private mutating func current(at seconds: Int, _ change: (inout Interval) -> Void) {
     let number = seconds / Self.secondsPerInterval
-    // After the clock was set back, events count in the latest interval.
+    // After the clock was set back, events go to the latest interval.
     if number > intervals.last?.number ?? .min {
       intervals.append(Interval(number: number))
       intervals.removeAll { $0.number <= number - Self.intervalsMax }
@@ -45,8 +44,8 @@ nonisolated package struct History: Sendable {
     change(&intervals[intervals.count - 1])
   }
 
-  /// The finished intervals: start in seconds since 1970, events per second of each kind, median and maximum
-  /// of the times to a verdict in seconds.
+  /// Finished intervals: start in seconds since 1970, events per second, median and maximum seconds to a
+  /// verdict.
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
     let latencies = finished.map { DurationHistogram($0.latencies) }

@@ -18,17 +18,17 @@ nonisolated package struct QueryTracker: Sendable {
     var userInfo: UserInfo
   }
 
-  /// Questions without a verdict are forgotten in batches of this size.
+  /// Bounds questions without a verdict.
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// Askers by query, from the frames to delegates.
+  /// By query, from the frames to delegates.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
 
-  /// - Returns: nil unless the frame is a verdict. The record's asker may have only its connection.
+  /// Nil unless the frame is a verdict. The asker may be only a connection.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
     case .ask(_, _, _, _, let override, _): note(item, isValueQuery: false, override: override)
@@ -37,7 +37,6 @@ nonisolated package struct QueryTracker: Sendable {
       if askers.count >= Self.recentMax { askers = [:] }
       askers[query] = Who(asker)
     case .refusal:
-      // Most error frames do not concern a question.
       if let to = item.to { _ = questions.remove(Key(asker: to, serial: item.serial)) }
     case .verdict(let verdict):
       guard let to = item.to else { return nil }

@@ -4,7 +4,6 @@ package import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A verdict with its question.
 nonisolated package struct VerdictRecord: Sendable {
   /// Microseconds since 1970.
   package var time: UInt64
@@ -14,7 +13,6 @@ nonisolated package struct VerdictRecord: Sendable {
   /// Nil if the question preceded this program.
   package var elapsed: Duration?
   package var isValueQuery: Bool
-  /// The reason of an override, truncated to `reasonMax`.
   package var override: String?
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none

@@ -29,7 +29,6 @@ nonisolated package struct Who: Equatable, Sendable {
       connection: info.id, pid: Int(info.pid), uid: Int(info.uid), process: info.process, unit: info.unit)
   }
 
-  /// Parses the bus's announcement of a new connection.
   init?(_ userInfo: UserInfo) {
     let parsed: JSONDocument
     do throws(JSONText.SyntaxError) {

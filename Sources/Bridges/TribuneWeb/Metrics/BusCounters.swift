@@ -2,10 +2,9 @@
 
 package import Tribune
 
-/// The bus's counters since its start, for Prometheus.
 nonisolated package struct BusCounters: Sendable {
   package private(set) var status: BusStatus?
-  /// Start of the bus, in seconds since 1970.
+  /// Since 1970.
   package private(set) var startSeconds = 0
   package private(set) var names = SeriesRows<NameStatistics>()
   package private(set) var participants = SeriesRows<ParticipantStatistics>()
@@ -13,8 +12,7 @@ nonisolated package struct BusCounters: Sendable {
 
   package init() {}
 
-  /// - Parameter microseconds: since 1970.
-  /// - Returns: true if the bus restarted, with all counters at zero.
+  /// Microseconds since 1970. Returns true if the bus restarted.
   @discardableResult
   package mutating func note(_ status: BusStatus, at microseconds: UInt64) -> Bool {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
@@ -26,14 +24,13 @@ nonisolated package struct BusCounters: Sendable {
     return isNew
   }
 
-  /// - Parameter countMax: rows per list with their own time series.
   package mutating func note(_ lists: BusSnapshot, max countMax: Int) {
     names.take(lists.names, max: countMax)
     participants.take(Self.inTurns(lists.participants, of: \.uid), max: countMax)
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
-  /// Orders the rows by turns, one of each user, so a user with many rows cannot displace others.
+  /// In turns, so a user with many rows cannot displace others.
   private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
     var turns: [UInt32?: Int] = [:]
     return rows.enumerated().map { place, row in

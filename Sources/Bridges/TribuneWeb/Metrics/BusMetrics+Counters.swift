@@ -2,12 +2,11 @@
 
 import Tribune
 
-/// Metrics by name, by participant, and by user and unit.
 nonisolated extension BusMetrics {
   private typealias Labelled<Row> = [(labels: MetricsText.Labels, row: Row)]
   private typealias Samples = [(labels: MetricsText.Labels, value: Double)]
 
-  /// Label of the combined rest; neither a valid name nor a user's number.
+  /// Neither a valid name nor a user's number.
   private static let others = "(other)"
 
   static func names(_ rows: SeriesRows<NameStatistics>, _ text: inout MetricsText) {

@@ -3,9 +3,8 @@
 import Tribune
 import TribuneWire
 
-/// The /metrics of a bus. Configured limits bound the number of time series, whatever users do.
+/// The settings bound the number of time series, whatever users do.
 nonisolated package enum BusMetrics {
-  /// This program's own counters.
   package struct Own: Sendable {
     package var pages = 0
     package var verdictsSeen = 0

@@ -2,12 +2,10 @@
 
 package import Tribune
 
-/// Counters of a name, a participant or a user.
 nonisolated package protocol CounterRow: Sendable {
-  /// Label values; empty for the combined rest.
+  /// Empty for the combined rest.
   var labels: [String] { get }
 
-  /// Adds another row's counters, multiplied by `factor`.
   mutating func add(_ other: Self, times factor: Int)
 }
 
@@ -57,7 +55,6 @@ nonisolated extension UserStatistics: CounterRow {
 }
 
 nonisolated extension OutcomeCounts {
-  /// By their names in metrics.
   static var all: KeyValuePairs<String, WritableKeyPath<OutcomeCounts, Int>> {
     [
       "approved": \.approved, "vetoed": \.vetoed, "abstained": \.abstained, "timed_out": \.timedOut,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 nonisolated extension MetricsText {
-  /// The formatted labels of a sample, which many samples share.
   package struct Labels: Sendable {
-    /// Without braces; empty for none.
+    /// Without braces.
     private(set) var text = ""
 
     package init(_ labels: some Sequence<(String, String)> = []) {

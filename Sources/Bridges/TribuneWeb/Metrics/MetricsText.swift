@@ -2,12 +2,12 @@
 
 package import Tribune
 
-/// Metrics for Prometheus: OpenMetrics 1.0.0, or the older text format.
+/// OpenMetrics 1.0.0, or Prometheus's older text format.
 nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
     case openMetrics, classic
 
-    /// - Parameter accept: the request's `Accept` field.
+    /// - Parameter accept: the `Accept` field.
     package init(accept: String) {
       self = accept.contains("application/openmetrics-text") ? .openMetrics : .classic
     }
@@ -30,9 +30,7 @@ nonisolated package struct MetricsText {
     return output
   }
 
-  /// - Parameters:
-  ///   - name: without `_total`.
-  ///   - unit: the name's suffix, if any.
+  /// `name` excludes `_total`, but includes the unit.
   package mutating func counter(
     _ name: String, unit: String? = nil, _ help: String, _ samples: [(labels: Labels, value: Double)]
   ) {
@@ -63,7 +61,7 @@ nonisolated package struct MetricsText {
     gauge(name, unit: unit, help, Double(value))
   }
 
-  /// A metric whose labels are its content. `name` excludes `_info`.
+  /// `name` excludes `_info`.
   package mutating func info(_ name: String, _ help: String, _ labels: Labels) {
     if format == .openMetrics {
       head(name, "info", nil, help)
@@ -73,7 +71,7 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// Upper bounds of the histograms' buckets. The bus itself has many more.
+  /// Upper bounds. The bus itself has many more buckets.
   private static let boundsSeconds = [
     0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
   ]
@@ -112,7 +110,7 @@ nonisolated package struct MetricsText {
     output += " \(Self.text(value))\n".utf8
   }
 
-  /// OpenMetrics requires a fraction in `le`, and accepts one elsewhere.
+  /// OpenMetrics requires a fraction in `le`.
   private static func text(_ value: Double) -> String {
     value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
   }

@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A list of counters as time series: the first rows have their own, and all others share one.
-///
-/// Prometheus takes a falling counter for a restart and counts it again. Therefore the shared series adds up
-/// increments, and a row that enters or leaves the shared part does not change it.
+/// Counters as time series: the first rows have their own, and the others share one. Prometheus takes a
+/// falling counter for a restart. So the shared series adds up increments, and a row that enters or leaves it
+/// does not change it.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
-  /// Nil before the first one.
   package private(set) var others: Row?
-  /// The combined rows without their own series in the latest list.
+  /// In the latest list.
   private(set) var rest: Row?
   private var wasTaken = false
 
   package init() {}
 
-  /// - Parameters:
-  ///   - rows: the list, with rows for their own series first. The bus adds rows that it no longer lists to
-  /// its own rest.
-  ///   - countMax: number of own series.
+  /// `rows` begins with those for their own series. The bus adds rows that it no longer lists to its own
+  /// rest.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // The increments of rows that had no series of their own before.
+    // Of the rows without their own series before.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }

@@ -3,12 +3,10 @@
 import Tribune
 import TribuneJSON
 
-/// The page's sections. They contain times instead of ages, which keeps unchanged sections equal.
+/// Times instead of ages keep unchanged sections equal.
 nonisolated extension BusPicture {
-  /// Limits of a section, for rows and bytes. The page shows how many more exist.
   private static let rowsMax = 1_000
   private static let rowBytesMax = 1 << 20
-  /// Shown delegates of a waiting query.
   private static let waitsMax = 16
 
   func busJSON(at now: UInt64, verdictsLost: Int) -> JSONValue {
@@ -67,7 +65,6 @@ nonisolated extension BusPicture {
     }
   }
 
-  /// In the order of asking, by object.
   var delegatesJSON: [UInt8] {
     let ordered = delegates.sorted {
       $0.object != $1.object
@@ -114,8 +111,7 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// The time `span` before `now` (microseconds), in seconds since 1970. Rounding makes repeated calls return
-  /// the same second.
+  /// `now` in microseconds. Rounding makes repeated calls equal.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

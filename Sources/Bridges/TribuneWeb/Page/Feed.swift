@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Server-sent events for open pages: the latest version of each section, and the latest verdicts.
-///
-/// A page reads everything newer than its cursor, so memory depends neither on the number of events nor on
-/// slow pages.
+/// Server-sent events for open pages. A page reads everything newer than its cursor, so memory depends
+/// neither on the number of events nor on slow pages.
 nonisolated package struct Feed: Sendable {
-  /// A part of the page, replaced as a whole.
   package enum Section: String, CaseIterable, Sendable {
     case bus, queries, holds, delegates, connections, history
   }
 
-  /// A page's position. A new page has received nothing.
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
@@ -34,7 +30,6 @@ nonisolated package struct Feed: Sendable {
 
   package init() {}
 
-  /// - Returns: true if the section changed.
   @discardableResult
   package mutating func set(_ section: Section, _ json: [UInt8]) -> Bool {
     let event = Self.event(section.rawValue, json)
@@ -54,16 +49,15 @@ nonisolated package struct Feed: Sendable {
     }
   }
 
-  /// Sends each page an event, which detects dead connections on both sides.
+  /// Detects dead connections on both sides.
   package mutating func tick() { beat += 1 }
 
-  /// The next event; advances the cursor.
   package func next(_ cursor: inout Cursor) -> [UInt8]? {
     if !cursor.isGreeted {
       cursor.isGreeted = true
       (cursor.nextVerdict, cursor.endVerdict) = (firstVerdict, firstVerdict + UInt64(verdicts.count))
       cursor.beat = beat
-      // The page drops what it had from an earlier connection.
+      // The page drops its earlier data.
       return Self.event("hello", Array("{}".utf8))
     }
     if cursor.nextVerdict < firstVerdict {

@@ -4,7 +4,6 @@ import TribuneHTTP
 import TribuneService
 import TribuneSystem
 
-/// The page's files by URL path, read once.
 nonisolated package struct PageFiles: Sendable {
   private static let names: [(path: String, file: String, type: String)] = [
     ("/", "index.html", "text/html; charset=utf-8"),
@@ -32,7 +31,7 @@ nonisolated package struct PageFiles: Sendable {
     }
   }
 
-  /// Reads the files installed with the program, or those of its source tree.
+  /// Those installed with the program, or of its source tree.
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")
