@@ -5,7 +5,6 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// How long a verb waits for an answer when the bus goes away meanwhile.
 @Suite("A bus's presence", .timeLimit(.minutes(15)))
 struct BusPresenceTests {
   private static let loss = ConnectionEvent.disconnected(TribuneError(.connectionLost, "gone"))
@@ -18,7 +17,6 @@ struct BusPresenceTests {
     let (events, event) = AsyncStream<Void>.makeStream()
     let answer = try await bounded(by: .milliseconds(1), while: presence) {
       () async throws(TribuneError) -> Int in
-      // Another limit, which is far longer.
       do throws(TribuneError) {
         try await bounded(by: .milliseconds(200)) { for await _ in events {} }
         return 0

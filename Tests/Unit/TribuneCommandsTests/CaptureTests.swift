@@ -93,7 +93,6 @@ struct CaptureTests {
     }
     #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 5))
     #expect(file.block(for: .item(item), now: 1) == packet(frame, 77, 0))
-    // Only the next packet reports an interruption.
     #expect(file.block(for: .interrupted, now: 1) == [])
     let commented = PcapngBlock.packet(frame, time: 77, dropCount: 0, comment: CaptureFile.interruption)
     #expect(file.block(for: .item(item), now: 1) == commented.bytes)

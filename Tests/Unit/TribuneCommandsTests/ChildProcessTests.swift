@@ -66,7 +66,7 @@ struct ChildProcessTests {
 
   @Test("a signal reaches the whole group, and the end names the signal")
   func signals() async throws {
-    // The outer shell ends only after the inner one, so the signal has to reach both.
+    // Only the inner shell's end ends the outer one: the signal must reach both.
     let child = try Self.start("sh -c 'kill -STOP $$'; exit 7")
     child.send(signal: SIGKILL)
     #expect(await child.ended().termination == .killed(signal: SIGKILL))
@@ -80,7 +80,7 @@ struct ChildProcessTests {
     let path = "/tmp/tribune-\(UInt32.random(in: .min ... .max))"
     try #require(unsafe mkfifo(path, 0o600) == 0)
     defer { _ = unsafe unlink(path) }
-    // The child of the leader ignores the signal, and holds the other end of the pipe as long as it lives.
+    // The leader's child ignores the signal, and holds the pipe open while it lives.
     let child = try Self.start(
       "sh -c 'trap \"\" TERM; exec 3>\(path) \(output); echo ready >&3; exec sleep 1000' & wait")
     let member = try #require(FileHandle(forReadingAtPath: path))
@@ -113,7 +113,7 @@ struct ChildProcessTests {
 
   @Test("no descriptor is left behind")
   func descriptors() async {
-    // Other tests have descriptors of this process meanwhile, so the children are started by one of their own.
+    // Other tests open descriptors in this process.
     await #expect(processExitsWith: .success) {
       let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
       for _ in 0..<20 { _ = try await Self.start("exit 0").ended() }

@@ -16,7 +16,6 @@ struct ClusterReportTests {
     Outcome(delegate: 1, label: label, kind: .answered, value: text)
   }
 
-  /// The delegates of `[Query "cluster.**"]`, which abstain.
   private static let configured = ["host:db2", "host:db3"].map { outcome($0, .abstained) }
 
   @Test(

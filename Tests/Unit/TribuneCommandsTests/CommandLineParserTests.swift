@@ -23,32 +23,24 @@ struct CommandLineParserTests {
     values: [.exec: .flag])
 
   private static let requests: [(line: [String], request: CommandLineParser.Request)] = [
-    // An option may stand before the verb, behind it and behind its operands.
     (["--object=x/1", "--timeout=5", "ask", "a.b", "{}"], ask),
     (["ask", "--object", "x/1", "a.b", "--timeout", "5", "{}"], ask),
     (["ask", "a.b", "{}", "--timeout=5s", "--object=x/1"], ask),
     (["--timeout", "5", "ask", "a.b", "--object=x/1", "--", "{}"], ask),
-    // Letters may be joined, and their values attached.
     (["observe", "a", "-jqN3"], observe), (["observe", "-j", "-q", "-N", "3", "a"], observe),
     (["-qjN", "3", "observe", "a"], observe),
-    // A value may be empty, start with dashes or have an equals sign.
     (["delegate", "a", "--veto="], run(.delegate, ["a"], [.veto: .text("")])),
     (["delegate", "a", "--veto=--no"], run(.delegate, ["a"], [.veto: .text("--no")])),
     (["delegate", "a", "--order", "-5"], run(.delegate, ["a"], [.order: .number(-5)])),
     (["delegate", "a", "--veto=a=b"], run(.delegate, ["a"], [.veto: .text("a=b")])),
-    // Words behind -- may start with a dash.
     (["post", "a.b", "--", "-5"], run(.post, ["a.b", "-5"])),
-    // --exec takes the rest of the line, which may follow --.
     (["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"], .run(delegate)),
     (["delegate", "a.b", "--exec", "--", "sh", "-c", "exit 1", "--veto=x"], .run(delegate)),
-    // An optional span stands behind an equals sign, and nowhere else.
     (["post", "--wait", "a"], run(.post, ["a"], [.wait: .flag])),
     (["post", "a", "5", "--wait"], run(.post, ["a", "5"], [.wait: .flag])),
     (["post", "a", "--wait=5s"], run(.post, ["a"], [.wait: fiveSeconds])),
-    // A choice may stand before its verb, which knows its words, and some spans have no end.
     (["--if-unreachable=run", "hold", "a"], run(.hold, ["a"], [.ifUnreachable: .text("run")])),
     (["--reconnect=infinity", "list"], run(.list, [], [.reconnect: .flag])),
-    // Help and version may be requested anywhere on the line.
     (["--help"], .help(nil)), (["-h"], .help(nil)), (["ask", "--help"], .help(.ask)),
     (["--help", "observe"], .help(.observe)), (["--version"], .version), (["post", "--version"], .version),
     (["version"], run(.version, [])),

@@ -4,7 +4,6 @@ import Testing
 
 @testable import TribuneCommands
 
-/// The table is complete, and the help has all of it.
 @Suite("The table of options", .timeLimit(.minutes(15)))
 struct CommandTableTests {
   private let table = CommandTable.self
@@ -18,7 +17,6 @@ struct CommandTableTests {
   func options() {
     for option in Option.allCases {
       let spellings = rows.filter { $0.option == option }.map { row in
-        // Each verb may have words of its own.
         [
           String(describing: row.name), String(describing: row.letter),
           String(String(describing: row.argument).prefix { $0 != "(" }),
@@ -28,13 +26,11 @@ struct CommandTableTests {
     }
   }
 
-  /// The options in the help of a verb, as a command line has them: `--json=short`, `-N1`.
   private func options(inHelpOf verb: VerbName) -> Set<String> {
     let help = HelpText().text(of: VerbSyntax(verb), isFull: true)
     var words: Set<String> = []
     for line in help.split(separator: "\n") {
       let row = line.drop { $0 == " " }
-      // Summaries are farther to the right.
       guard row.first == "-", line.hasPrefix("  "), line.prefix(6).contains("-") else { continue }
       let term = row[..<(row.firstRange(of: "  ")?.lowerBound ?? row.endIndex)]
       var value = term.hasSuffix(" COUNT") ? "1" : ""
@@ -112,7 +108,6 @@ struct CommandTableTests {
     }
   }
 
-  /// The words of a command line, up to what is the shell's. Quotes join words.
   private func words(of line: String) -> [String] {
     var words = [""]
     var quote: Character?

@@ -7,10 +7,8 @@ import TribuneSystem
 
 @testable import TribuneCommands
 
-/// Questions and ends of commands go in; the tickets of questions whose commands start come out.
 @Suite("Turns of commands", .timeLimit(.minutes(15)))
 struct CommandTurnsTests {
-  /// The user that the program runs as, who is privileged.
   private static let own: UInt32 = 0
 
   private static func turns(total: Int = 64, waitingMax: Int = 1_000, byteCountMax: Int = 100) -> CommandTurns
@@ -19,7 +17,6 @@ struct CommandTurnsTests {
       total: total, waitingMax: waitingMax, byteCountMax: byteCountMax, isPrivileged: { $0 == own })
   }
 
-  /// Has a user ask `count` questions.
   private func ask(_ count: Int, of user: UInt32, from first: Int, _ turns: inout CommandTurns) -> Int {
     (first..<first + count).count { turns.ask($0, of: user, byteCount: 0) == .start }
   }
@@ -64,7 +61,6 @@ struct CommandTurnsTests {
     var turns = Self.turns(total: 8)
     #expect(ask(6, of: 1, from: 0, &turns) == 4)
     #expect(ask(6, of: 2, from: 10, &turns) == 1)
-    // Of seven that the second leaves, a third is two.
     #expect(turns.end(of: 1, byteCount: 0) == [])
     #expect(turns.end(of: 1, byteCount: 0) == [11])
     #expect(turns.end(of: 1, byteCount: 0) == [4])
@@ -138,7 +134,6 @@ struct CommandRunnerTests {
   func flood() async {
     await withTaskGroup(of: Answer.self) { group in
       for _ in 0..<(32 + 256 + 1) { group.addTask { await answer(Self.greedy, by: Self.endless) } }
-      // The only one that is answered says that all others are there.
       #expect(
         await group.next() == .failed("256 questions of user 1001 wait for commands, which is the limit"))
       for _ in 0..<3 { #expect(await answer(Self.other, by: Self.refusing) == .veto("not 1002")) }
@@ -164,7 +159,7 @@ struct CommandRunnerTests {
     let path = "/proc/\(ThisProcess.id)/fd/\(started.fileHandleForWriting.fileDescriptor)"
     let command = ["sh", "-c", "echo >\(path); exec sleep 3600"].map { Array($0.utf8) }
     let running = (0..<32).map { _ in Task { await answer(Self.greedy, by: command) } }
-    // Waiting here would keep a thread from the tasks that start the commands.
+    // Waiting here would block a thread that the starting tasks need.
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         _ = started.fileHandleForReading.readData(ofLength: running.count)
@@ -178,7 +173,6 @@ struct CommandRunnerTests {
       group.cancelAll()
       for await answer in group { #expect(answer == .failed("the question was withdrawn")) }
     }
-    // The commands of all others still run.
     running[0].cancel()
     #expect(await running[0].value.isKilled)
     #expect(await answer(Self.greedy, by: Self.refusing) == .veto("not 1001"))

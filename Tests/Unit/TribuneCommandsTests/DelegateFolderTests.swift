@@ -33,7 +33,6 @@ struct ChainPlacesTests {
     var places = ChainPlaces([0, 1_000_000])
     var next = 1
     while places.insert(next) != nil { next += 1 }
-    // Each halves the distance to the last.
     #expect(next == 17)
     #expect(places.keys == Array(0..<17) + [1_000_000])
     #expect(places.order(of: next) == nil)
@@ -140,12 +139,10 @@ struct FolderWatchTests {
       return Set(changes.map { String(decoding: $0.name, as: UTF8.self) })
     }
     #expect(FileManager.default.createFile(atPath: file, contents: nil, attributes: nil))
-    // It may be created under another name and then renamed.
     while await !next().contains("file") {}
     #expect(throws: Errno.noSuchFile) { try watch.watch(Array("/nonexistent".utf8)) }
     #expect(throws: Errno(rawValue: ENOTDIR)) { try watch.watch(Array(file.utf8)) }
     try FileManager.default.removeItem(at: root)
-    // The file's, then the folder's own.
     while await !next().contains("") {}
     watch.unwatch(token)
   }

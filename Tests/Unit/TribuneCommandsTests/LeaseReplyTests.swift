@@ -22,7 +22,7 @@ struct LeaseReplyTests {
   @Test("A reply says what has happened")
   func states() {
     #expect(LeaseReply("{\"state\":\"acquired\",\"again\":false}") == .acquired(again: false))
-    // Without that word, nothing is given back that the host may need.
+    // Without `again`, the lease is not returned: the host may need it.
     #expect(LeaseReply("{\"state\":\"acquired\"}") == .acquired(again: true))
     #expect(LeaseReply("{\"state\":\"released\"}") == .released)
     #expect(LeaseReply("{\"state\":\"refused\",\"why\":\"x\"}") == .refused("x"))

@@ -10,14 +10,12 @@ struct ManualTests {
   private let verbs = Manual.verbs
   private let options = Manual.options
 
-  /// A term of the man page that begins with a spelling: `\\fB\\-\\-json\\fR…`.
   private func term(_ spellings: [String]) -> String { spellings.map(Roff.bold).joined(separator: ", ") }
 
   @Test("the man page has each verb, with its own options below it", arguments: VerbName.allCases)
   func verb(name: VerbName) throws {
     let syntax = VerbSyntax(name)
     let start = try #require(verbs.firstIndex { $0.hasPrefix(Roff.bold(name.rawValue)) })
-    // To the next verb: options are indented.
     var depth = 0
     let rest = verbs[(start + 1)...].prefix { line in
       if line == ".RS" { depth += 1 }

@@ -5,7 +5,6 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// A verb checks its operands before it connects to the bus.
 @Suite("Operands", .timeLimit(.minutes(15)))
 struct OperandTests {
   private static func prepare(_ line: [String]) throws -> any Command {
@@ -91,7 +90,6 @@ struct OperandTests {
     (["lease", "db", "--keep", "--why=x"], "--why is for --break"),
     (["lease", "db", "--release", "--", "true"], "a command is neither for --release nor for --break"),
     (["lease", "db", "--slots=0", "--keep"], "--slots"),
-    // These are no questions, so the hold would veto nothing.
     (
       ["hold", "system.reboot", "--why=b"],
       "did you mean system.shouldReboot, or --action=system.reboot?"
@@ -124,7 +122,7 @@ struct OperandTests {
     (["hold", "shouldA", "--object=unit/*", "--why=b"], "has a wildcard"),
     (["observe", "a", "--object=unit/*"], "has a wildcard"),
     (["ask", "shouldA", "--object=**"], "has a wildcard"),
-    // Nobody would be asked about these, so the command would always run.
+    // Delegates would never be asked about these, so the command would always run.
     (["guard", "system.shouldReboot", "--", "true"], "did you mean system.reboot?"),
     (["guard", "willReboot", "--", "true"], "did you mean reboot?"),
     (["guard", "host.poweroff", "--", "true"], "did you mean host.powerOff?"),
@@ -152,7 +150,6 @@ struct OperandTests {
     (["defer", "1", "100d"], "at most 49d 17h, not 100d"),
   ]
 
-  /// What nobody asks: a veto of it would do nothing, and a question about it would meet none.
   private static let notAsked: [(line: [String], reason: String)] = [
     (["ask", "host.reboot"], "which ends in should and a verb: did you mean host.shouldReboot?"),
     (["ask", "a.b"], "did you mean a.shouldB?"), (["ask", "a.mayB"], "did you mean a.shouldB?"),

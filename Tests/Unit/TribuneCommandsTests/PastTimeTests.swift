@@ -7,7 +7,6 @@ import Testing
 
 @Suite("A time in the past")
 struct PastTimeTests {
-  /// 2026-03-01 12:30:45.5, wherever this runs.
   private static let now = moment(2026, 3, 1, 12, 30, 45) + 500_000
 
   private static func moment(

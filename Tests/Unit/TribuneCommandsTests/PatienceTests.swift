@@ -8,18 +8,13 @@ import Tribune
 
 @Suite("Waiting until it is allowed", .timeLimit(.minutes(15)))
 struct PatienceTests {
-  /// What happens at one ask.
   enum Ask: Equatable, Sendable {
     case allowed
     case vetoed
-    /// Vetoed, and so many changes are signalled before the verdict.
     case changing(Int)
-    /// Only a failure is in the way.
     case failed
-    /// The bus goes away, and comes back.
     case away
     case error
-    /// Nobody ever answers.
     case silent
   }
 
@@ -29,7 +24,6 @@ struct PatienceTests {
       outcomes: [Outcome(delegate: 1, kind: kind)])
   }
 
-  /// Asks with these results, one after the other.
   private func asked(
     _ asks: [Ask], _ patience: Patience, onVeto: @escaping @Sendable (ChangeSignal) -> Void = { _ in }
   ) async -> (count: Int, query: UInt64?) {
@@ -136,7 +130,6 @@ struct PatienceTests {
       .vetoed, query: 1, isUnanswered: isUnanswered,
       outcomes: kinds.enumerated().map { Outcome(delegate: UInt64($0) + 1, kind: $1) })
     #expect(verdict.mayEndUnannounced == mayEndUnannounced)
-    // A required delegate that is missing is announced when it attaches.
     let missing = Verdict(.vetoed, query: 1, outcomes: [Outcome(delegate: 0, label: "x", kind: .gone)])
     #expect(!missing.mayEndUnannounced)
   }

@@ -5,12 +5,9 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// Questions and lines go in; effects come out.
 @Suite("Questions at the terminal", .timeLimit(.minutes(15)))
 struct QuestionQueueTests {
-  /// An event; each comes a second after the one before.
   enum Event: Sendable {
-    /// A question that has ten seconds.
     case ask(Int, by: UInt32 = 0)
     case line(String)
     case withdraw(Int)

@@ -16,7 +16,6 @@ struct StandingVetoesTests {
     Outcome(delegate: id, label: label, kind: kind, reason: reason, pid: 7, uid: uid, process: "p\(id)")
   }
 
-  /// What is shown of each of several verdicts, a minute after each other.
   private func shown(
     _ verdicts: [Verdict], holdAges: [UInt64: Duration] = [:], default fallback: Verdict.Decision = .allowed
   ) -> [[String]] {

@@ -9,7 +9,6 @@ import TribuneWire
 
 @Suite("Traffic in words", .timeLimit(.minutes(15)))
 struct TrafficTextTests {
-  /// - Parameter kind: instead of that of the fields.
   private static func item<F: FrameFields>(
     _ fields: F, _ text: String = "", kind: UInt8? = nil
   ) throws -> TrafficItem {

@@ -66,7 +66,6 @@ struct VerdictSummaryTests {
     "says who vetoed: a unit, or else a label",
     arguments: [
       ([veto("a.service")], [], ["a.service"]), ([outcome("held", unit: "a.service")], [], ["a.service"]),
-      // A verdict counts once, however many delegates of a unit vetoed.
       ([veto("a.service"), veto("a.service")], [], ["a.service"]),
       ([outcome("vetoed", label: "a.service")], [], ["\"a.service\""]),
       (
@@ -78,7 +77,6 @@ struct VerdictSummaryTests {
         [outcome("approved", label: "a"), outcome("abstained", label: "b"), outcome("answered", label: "c")],
         ["a"], []
       ),
-      // Whether a failure is a veto depends on its policy.
       ([outcome("timedOut", label: "a"), outcome("gone", label: "b")], ["b"], ["\"b\""]),
       ([outcome("failed", label: "a", unit: "a.service")], ["a"], ["a.service"]),
       (["{"], ["a"], []), (["5", "{}"], ["a"], []),

@@ -22,7 +22,6 @@ struct VetoNewsTests {
     (detach, "p", #"{"respondsTo":["**"]}"#, false),
     ("a.mayB", "", .none, true), ("a.mayB", "o", "{}", true), ("a.mayB", "p", "{}", false),
     ("tribune.bus.didReload", "", "{}", true),
-    // What cannot be read may be news.
     (release, "", "", true), (release, "", "{}", true), (attach, "", #"{"respondsTo":[1]}"#, true),
     (release, "", #"{"pattern":"a..b"}"#, true), (release, "p", "", false),
   ]
@@ -31,7 +30,6 @@ struct VetoNewsTests {
   func concerning(name: String, object: String, userInfo: UserInfo, isNews: Bool) {
     let delivery = Delivery.notification(Notification(name, object: object, userInfo: userInfo))
     #expect(delivery.mayEndVeto(of: "a.shouldB", object: "o") == isNews)
-    // A question without an object is about all objects.
     #expect(delivery.mayEndVeto(of: "a.shouldB", object: "") == (isNews || object == "p"))
   }
 

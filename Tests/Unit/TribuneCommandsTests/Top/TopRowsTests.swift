@@ -9,7 +9,6 @@ import TribuneWire
 
 @Suite("The rows of top", .timeLimit(.minutes(15)))
 struct TopRowsTests {
-  /// What the last column has, which is who waits for whom.
   private static func lines(_ groups: [TopGroup]) -> [String] {
     groups.flatMap { $0 }.map { $0.branch + ($0.values.last?.shown ?? "") }
   }

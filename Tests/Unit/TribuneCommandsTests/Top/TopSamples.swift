@@ -6,7 +6,6 @@ import TribuneWire
 @testable import TribuneCommands
 
 extension QueryInfo {
-  /// A query that waits for these delegates.
   static func made(
     _ id: UInt64, by connection: String, _ process: String, asks name: String, age: Duration = .seconds(1),
     omitted: Int = 0, _ participants: Participant...
@@ -66,14 +65,12 @@ extension TopSample {
     return TopSample(view: view, snapshot: snapshot)
   }
 
-  /// The bus does not tell.
   static func refused(_ view: TopView, _ reason: String) -> TopSample {
     var sample = made(view)
     sample.refusal = reason
     return sample
   }
 
-  /// So many names: a.a, a.b and so on, of which each was asked once more than the one before.
   static func names(_ count: Int, at seconds: Double = 0, faster: Int = 0) -> TopSample {
     let names = (0..<count).map { index in
       NameStatistics(
@@ -85,7 +82,6 @@ extension TopSample {
     return made(.names, at: seconds) { $0.names = names }
   }
 
-  /// Two users, of whom the second did more.
   static let users = made(.users) { snapshot in
     snapshot.users = (1...2).map {
       UserStatistics(
@@ -94,7 +90,6 @@ extension TopSample {
     }
   }
 
-  /// Two connections, of which the second did more.
   static let connections = made(.connections) { snapshot in
     snapshot.connections = (1...2 as ClosedRange<UInt32>).map { number in
       let peer = PeerIdentity(
