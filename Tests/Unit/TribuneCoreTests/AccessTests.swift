@@ -11,7 +11,6 @@ import TribuneWire
 struct AccessTests {
   private let bus = BusUnderTest()
 
-  /// The user that may do what the lines say, and one that may do everything.
   private static let ann: UInt32 = 1001
   private static let owner: UInt32 = 7
 
@@ -50,7 +49,7 @@ struct AccessTests {
     apply("allow * ** user:ann", "deny \(action) a.* user:*")
     let denied = try bus.refusedActions("a.b", bus.connect(uid: Self.ann))
     var expected = Set(action.split(separator: ",").map(String.init)).subtracting(["set"])
-    // What needs an action that is denied is refused, too. A declaration is about all names.
+    // `retain` needs `post`, and `override` needs `ask`. A declaration is about all names.
     if expected.contains("post") { expected.formUnion(["plain post", "retain"]) }
     if expected.contains("ask") { expected.insert("override") }
     #expect(denied == expected)
@@ -138,12 +137,11 @@ struct AccessTests {
     let allowed: ActionSet = [ActionSet(.post), ActionSet(.ask)]
     #expect(ids.map { bus.bus.center.actions(atRoute: route, for: $0) } == [allowed, []])
     #expect(ids.map { bus.bus.chains.actions(at: chain, for: $0) } == [allowed, []])
-    // Whoever decided anew would still refuse.
     bus.bus.center.remember(ActionSet(.post), atRoute: route, for: ids[1])
     #expect(slots.map(mayPost) == [true, true] && slots.map(mayAsk) == [true, false])
     bus.bus.chains.remember(ActionSet(.ask), at: chain, for: ids[1])
     #expect(slots.map(mayAsk) == [true, true])
-    // Another connection of the same subject has the same decision, until the route is made anew.
+    // Connections of one subject share the decision until the route is rebuilt.
     #expect(mayPost(bus.connect(uid: 1002)))
     bus.bus.center.invalidateRoutes()
     #expect(slots.map(mayPost) == [true, false])
@@ -316,14 +314,12 @@ struct AccessTests {
       ]
     }
     #expect(listed([line]) == [mayList, mayList, true])
-    // A part that is denied hides registrations, and a line that denies everything this, too.
     #expect(listed([line, "deny list host.** user:*"]) == [mayList, mayList, true])
     #expect(listed([line, "deny list ** user:*"]) == [false, false, true])
   }
 
   private static let declarations: [(String, [Serial])] = [
     ("allow declare ** user:ann", [1, 2, 3]),
-    // Definitions are for the whole bus.
     ("allow declare ** object:o/** user:ann", [1]),
     ("deny declare ** object:o/y user:ann", [1]), ("deny declare ** object:elsewhere user:ann", [1]),
     ("allow declare a.** user:ann", []),
@@ -380,7 +376,6 @@ struct AccessTests {
     #expect(bus.bus.delegateEntries(of: 0, for: nil).map(\.connection.rawValue) == [2])
     #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.connection.rawValue) == [2])
     #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a.B"])
-    // The serials are free.
     bus.observe("b", by: ann, serial: 3)
     bus.expect("A ok 3 as 3")
   }
@@ -459,7 +454,6 @@ struct AccessTests {
       (["allow post,retain a.* user:bob,group:9"], false),
       (["allow * ** user:*", "deny retain a.b user:*"], false),
       (["allow * ** user:*", "deny retain a.b group:9"], true), ([], false),
-      // To retain needs the right to post, too.
       (["allow retain a.* user:ann"], false), (["allow post a.* user:ann"], false),
       (["allow * ** user:*", "deny post a.b user:*"], false),
       (["allow * ** user:*", "deny post a.b unit:x.service"], true),
@@ -478,7 +472,7 @@ extension Policy {
     var parser = PolicyParser(
       NameLookup(user: { ["root": 0, "ann": 1001, "bob": 1002][$0] }, group: { ["ops": 2001][$0] }))
     parser.read(Array(lines.joined(separator: "\n").utf8), file: "test.policy")
-    // Lines at random may deny to nobody: they are left out.
+    // A random line may match only users that do not exist; the parser leaves it out.
     precondition(
       parser.diagnostics.allSatisfy { $0.isWarning || $0.message.contains("the line matches nobody") },
       "a test wrote an invalid policy: \(parser.diagnostics)")

@@ -45,7 +45,7 @@ struct AccountsTests {
       #expect(abs(Double(use(of: user)) - part) <= Double(user), "user \(user)")
       #expect(use(of: user) > 0)
     }
-    // A sixteenth is for privileged users, and more may be left.
+    // A sixteenth is reserved for privileged users.
     takeAll(0)
     #expect(use(of: 0) >= total / 16)
     #expect(accounts.used(.connections) == total)
@@ -93,7 +93,6 @@ struct AccountsTests {
     #expect(accounts.share(of: .connections, for: seven) == 1400 * 3 / 5)
     accounts.charge(100, of: .connections, to: 7)
     #expect(accounts.share(of: .connections, for: eight) == 1400 / 5)
-    // Another configuration, while both have some.
     setTotal(1600, weights: [8: 2])
     #expect(accounts.share(of: .connections, for: seven) == 1400 / 4)
     #expect(accounts.share(of: .connections, for: eight) == 1400 * 2 / 4)
@@ -122,7 +121,6 @@ struct AccountsTests {
       accounts.chargeUnclosedConnection(to: one)
       #expect(use(of: 1) == count && accounts.used(.connections) == count + 1)
     }
-    // Beside those of the other user, one third of fourteen is left.
     #expect(throws: WireError.self) { try accounts.require(1, of: .connections, for: one) }
     one.descriptors.unclosedConnections.change(by: -1)
     accounts.countConnections()

@@ -87,7 +87,6 @@ struct AnnouncementTests {
       "didDetach d1 of :2 on o: x", "didRelease d2 of :2 on p: x (busy)",
       "didConclude q1 x on o: cancelled parallel by :2, 0 vetoes, 5ms", "didDisconnect :2 pid 7 tooSlow",
       "didDisconnect :3 pid 8")
-    // A connection does not receive the announcement of its own end.
     bus.disconnect(observer)
     #expect(bus.take() == [])
   }
@@ -106,7 +105,6 @@ struct AnnouncementTests {
     bus.ask("x", object: "o", by: observer, serial: 5)
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 held (at 80 %)")
     #expect(bus.bus.holdCount == 1)
-    // Its serial is in use as long as it counts.
     bus.amend(1, why: "again", by: holder, serial: 3)
     bus.expect("B refused 3 duplicateSerial")
     bus.amend(1, why: "", by: holder, serial: 4)
@@ -128,7 +126,6 @@ struct AnnouncementTests {
     _ = bus.take()
     bus.hold("x", object: "o", by: holder, serial: 1)
     bus.hold("y.*", why: "tired", for: 20, by: holder, serial: 2)
-    // A refused hold is not announced.
     bus.hold("z", by: holder, serial: 2)
     bus.expect(
       "B ok 1 as 1 d1", "didTake d1 of :2 on o: x (busy)", "B ok 2 as 2 d2",

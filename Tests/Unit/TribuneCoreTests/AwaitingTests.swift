@@ -57,10 +57,10 @@ struct AwaitingTests {
     bus.post("a.x", by: two, serial: 9, .awaited, deadline: 500)
     for serial in [7, 9] as [Serial] { bus.done(serial, of: serial == 7 ? 1 : 3, by: one) }
     bus.done(7, of: 1, by: two)
-    // For each post 192 bytes, and 128 for each observer that it waited for.
+    // 192 bytes for each post, and 128 for each awaited observer.
     #expect(bus.userByteCounts[1000].map { $0 > before + 2 * (192 + 2 * 128) } == true)
     #expect(bus.userByteCounts[5] == own)
-    // Nobody waits for it once it no longer observes, but those posts still do.
+    // New posts do not wait for an observation that has ended; the earlier ones still do.
     bus.cancel(1, by: silent)
     _ = bus.take()
     bus.post("a.z", by: poster, serial: 8, .awaited)
@@ -196,7 +196,6 @@ struct AwaitingTests {
     bus.expect("A refused 4 limitExceeded")
     bus.post("b", by: poster, serial: 5, .awaited)
     bus.expect("A refused 5 limitExceeded")
-    // After the answer, the poster is below its limits again.
     for slot in [one, two] { bus.done(1, of: 1, by: slot) }
     _ = bus.take()
     bus.post("a", by: poster, serial: 6, .awaited)

@@ -34,7 +34,6 @@ struct BoundedVerdictTests {
     #expect(length(of: verdict) < 128 << 10)
     #expect(decision.vetoes.count == verdict.outcomes.count)
     #expect(decision.omittedVetoCount == Int(verdict.omittedCount))
-    // All are counted.
     #expect(bus.bus.nameEntries(for: nil).map(\.outcomes) == [OutcomeCounts(held: 1024)])
   }
 
@@ -77,7 +76,6 @@ struct BoundedVerdictTests {
     bus.attach(["x"], by: slot, serial: Serial(10_000 + number), label: "\(number)")
   }
 
-  /// Attaches 900 delegates that answer, and then one that vetoes.
   private func answers(_ mode: QueryMode, _ answer: AnswerKind, _ reason: String) {
     let (asker, delegate) = (bus.connect(), bus.connect())
     for serial in 1...901 { attach(by: delegate, serial) }
@@ -151,7 +149,6 @@ struct BoundedVerdictTests {
   }
 }
 
-/// What a closure has recorded.
 private final class Recorded<Element> {
   var all: [Element] = []
 }

@@ -32,7 +32,6 @@ struct BufferedAccessTests {
     _ = bus.take()
   }
 
-  /// Lines, and what the suspended connection is sent when it resumes.
   private static let cases: [([String], [String])] = [
     (["allow observe ** user:*"], ["a.open 1 + a.open 2", "a.secret 3 + a.secret 4", "a.open o 5", "b 7"]),
     (
@@ -43,7 +42,7 @@ struct BufferedAccessTests {
       ["allow observe ** user:*", "deny observe *.open object:o user:ann"],
       ["a.open 1 + a.open 2", "a.secret 3 + a.secret 4", "b 7"]
     ),
-    // The observations end, and what they have brought may still be observed.
+    // Buffered notifications may still be observed.
     (["allow observe a.secret user:ann"], ["a.secret 3 + a.secret 4"]),
     (["allow observe ** object:o user:ann"], ["a.open o 5"]),
     (["allow observe b user:ann"], ["b 7"]),

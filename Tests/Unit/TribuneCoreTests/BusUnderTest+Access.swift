@@ -6,7 +6,6 @@ import TribuneTestSupport
 import TribuneWire
 
 extension BusUnderTest {
-  /// Does each thing that a policy can allow, and lists what is refused.
   func refusedActions(_ name: String, _ slot: ConnectionSlot) throws -> Set<String> {
     var refusals: [Serial: WireError] = [:]
     onEffect = { if case .refusal(_, let serial, let error) = $0 { refusals[serial] = error } }
@@ -42,8 +41,6 @@ extension BusUnderTest {
     return refused
   }
 
-  /// What the bus says about an action, as `policy explain` asks it: the decision, the text of its line, and what near
-  /// misses lack.
   func explainAccess(
     _ action: String, _ name: String, object: String = "", to subject: AccessSubject? = nil,
     for slot: ConnectionSlot

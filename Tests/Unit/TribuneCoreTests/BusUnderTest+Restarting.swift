@@ -8,18 +8,16 @@ import TribuneWire
 @testable import TribuneCore
 
 enum Restart: Int, CaseIterable, Sendable {
-  /// All events of the earlier bus are replayed.
   case replay
-  /// The frames of what is registered are replayed, and the rest is restored, as after a compaction.
+  /// Replays registrations and restores the rest, as after a compaction.
   case snapshot
 }
 
 struct LoggedEvent {
   let counters: BusCounters
-  /// nil if the event was no frame.
   let frame: LoggedFrame?
   let happen: (inout Bus) -> Void
-  /// The context of a declaration, which its frame does not have.
+  /// A declaration's context, which its frame lacks.
   var context: ByteBuffer?
 }
 
@@ -30,7 +28,6 @@ struct LoggedFrame {
   let sender: ConnectionID?
   let at: Instant
 
-  /// - Returns: the error that ends the connection; nil if it goes on.
   func receive(in bus: inout Bus) -> WireError? {
     do throws(WireError) {
       let slice = ByteSlice(frame, 0..<frame.count)
@@ -55,7 +52,6 @@ extension BusUnderTest {
     note()
   }
 
-  /// Restores another bus from this one, and goes on with it.
   func restart(
     _ restart: Restart, configuring source: String = "",
     sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -104,7 +100,7 @@ extension BusUnderTest {
     }
   }
 
-  /// Restores what a compaction keeps: connections, the frames of registrations, and then the rest.
+  /// In the order of a compaction: connections, registrations, the rest.
   private func restore(in other: inout Bus) throws(WireError) {
     other.setLast(query: bus.counters.lastQuery, delegate: bus.counters.lastDelegate)
     other.restoring.isReplaying = true
@@ -152,13 +148,11 @@ extension BusUnderTest {
 
 extension Bus {
   fileprivate var userByteCounts: [UInt32: Int] {
-    // A user without connections can still have retained notifications.
     Dictionary(
       uniqueKeysWithValues: accounts.nonEmpty.filter { $0.charges.connectionCount > 0 }
         .map { ($0.uid, $0.uses[.log]) })
   }
 
-  /// All counts of a connection that have a limit.
   fileprivate func accounts(of slot: ConnectionSlot) -> [Int] {
     let connection = connections[slot]
     return [

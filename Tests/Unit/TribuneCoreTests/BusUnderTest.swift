@@ -7,21 +7,18 @@ import TribuneProtocols
 import TribuneTestSupport
 import TribuneWire
 
-/// A bus with a clock that the test moves, and connections that send frames.
+/// A bus with a made clock and scripted connections.
 ///
-/// A transcript has one line for each frame that the bus sends, with its receiver: `B question 1 d2 5000ms`.
-/// Connections are called A, B, C …, in the order of their slots.
+/// The transcript has a line for each frame that the bus sends: `B question 1 d2 5000ms` goes to B.
+/// Connections are A, B, C …, in the order of their slots.
 final class BusUnderTest {
   var bus: Bus
-  /// All events so far; nil if the test does not log them.
   var log: [LoggedEvent]?
   private(set) var peers: [ConnectionSlot: (id: ConnectionID, peer: PeerIdentity)] = [:]
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   private var transcript: [String] = []
   private var questions: [(to: ConnectionSlot, question: Question)] = []
-  /// Gets each effect that sends or announces something.
   var onEffect: ((Effect) -> Void)?
-  /// Gets each effect that is for the log alone.
   var onKept: ((Effect) -> Void)?
   var lastVerdict: Verdict?
   private var lastConnection: UInt64 = 0
@@ -59,7 +56,7 @@ final class BusUnderTest {
     return slot
   }
 
-  /// Connects a delegate, which attaches with serial 1, and clears the transcript.
+  /// The delegate attaches with serial 1. Clears the transcript.
   @discardableResult
   func connectDelegate(
     _ patterns: String..., to object: String = "", policy: FailurePolicy = .veto, timeout: UInt32 = 0,
@@ -82,7 +79,7 @@ final class BusUnderTest {
     note()
   }
 
-  /// Lets time pass. The bus learns of it with the next event.
+  /// The bus learns of it with the next event.
   func elapse(milliseconds: UInt32) { now = now.advanced(byMilliseconds: milliseconds) }
 
   func advance(milliseconds: UInt32) {
@@ -95,7 +92,6 @@ final class BusUnderTest {
     while bus.nextDeadline.map({ $0 <= now }) == true { happen { [now] in _ = $0.deliverDue(at: now) } }
   }
 
-  /// Advances to the next deadline of the bus.
   func advanceToNextDeadline() -> Bool {
     guard let next = bus.nextDeadline else { return false }
     now = max(now, next)
@@ -103,7 +99,7 @@ final class BusUnderTest {
     return true
   }
 
-  /// - Returns: the error that ends the connection; nil if it goes on.
+  /// Returns the error that ends the connection.
   @discardableResult
   func send<F: FrameFields>(
     _ fields: F, flags: FrameFlags = [], from slot: ConnectionSlot, serial: Serial, name: String = "",
@@ -156,7 +152,7 @@ final class BusUnderTest {
     send(fields, from: slot, serial: serial, name: name, object: object, text: text)
   }
 
-  /// - Parameter expiry: milliseconds from now; nil for none.
+  /// `expiry` is in milliseconds from now.
   func hold(
     _ pattern: String = "", object: String = "", why: String = "busy", for expiry: UInt32? = nil,
     holder: PeerIdentity? = nil, by slot: ConnectionSlot, serial: Serial
@@ -175,7 +171,6 @@ final class BusUnderTest {
     by slot: ConnectionSlot, serial: Serial
   ) { send(Declare(protocolName: protocolName), from: slot, serial: serial, object: object, text: source) }
 
-  /// Sends a post with options, which the core handles.
   func post(
     _ name: String, object: String = "", text: String = "", by slot: ConnectionSlot, serial: Serial = 0,
     _ options: PostOptions, style: PostingStyle = .now, deadline: UInt32 = 0, length: UInt32 = 0,
@@ -186,7 +181,6 @@ final class BusUnderTest {
       serial: serial, name: name, object: object, text: text)
   }
 
-  /// Hands on a run of plain posts, as the server does. The transcript shows who receives it now.
   func plain(_ name: String, object: String = "", _ texts: String...) throws(WireError) {
     let run = ByteBuffer(capacity: 0)
     for text in texts { run.appendFrame(Post(), serial: 0, name: name, object: object, text: text) }
@@ -219,7 +213,6 @@ final class BusUnderTest {
     send(done, from: slot, serial: 904, text: reason ?? "")
   }
 
-  /// The error with which the bus refuses a plain post; nil if it takes the post.
   func post(_ name: String, object: String, text: String = "") throws(WireError) -> ErrorCode? {
     let frame = ByteBuffer { $0.appendFrame(Post(), serial: 0, name: name, object: object, text: text) }
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
@@ -260,7 +253,6 @@ final class BusUnderTest {
     send(Cancel(target: target), from: slot, serial: serial)
   }
 
-  /// Lets that much time pass, and expects that nothing happens before the last millisecond.
   func expectNothing(
     forMilliseconds milliseconds: UInt32, sourceLocation: Testing.SourceLocation = #_sourceLocation
   ) {
@@ -285,7 +277,6 @@ final class BusUnderTest {
     return questions
   }
 
-  /// The sorted letters of the connections that receive a notification.
   func receivers(_ name: String, object: String = "") throws(WireError) -> String {
     let key = ByteBuffer(holding: Array((name + object).utf8))
     return try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).map(\.slot.letter)
@@ -296,7 +287,6 @@ final class BusUnderTest {
     try explain(name, object: object).compactMap { if case .delegate(let entry) = $0 { entry } else { nil } }
   }
 
-  /// Holds, missing delegates and the chain, as `list` shows them.
   func explain(
     _ name: String, object: String = "", for slot: ConnectionSlot? = nil
   ) throws(WireError) -> [Entry] {
@@ -322,10 +312,8 @@ final class BusUnderTest {
   }
 
   var nextDeadline: Instant? { bus.nextDeadline }
-  /// The number of verdicts, and of vetoes among them.
   var verdictCounts: [UInt64] { [bus.totals.asked, bus.totals.vetoed] }
 
-  /// Whether nothing is registered, under way or retained.
   var isEmpty: Bool {
     bus.observationCount == 0 && bus.delegateCount == 0 && bus.holdCount == 0 && bus.queryCount == 0
       && !bus.isMonitored && bus.nextDeadline == nil && bus.declarationCount == 0 && bus.protocolCount == 0
@@ -349,7 +337,6 @@ final class BusUnderTest {
 }
 
 extension PayloadCheck {
-  /// Refuses userInfo and values that contain `bad`.
   static let fake = PayloadCheck(
     userInfo: { (payload, method) throws(WireError) in try requireFit(payload, method) },
     value: { (payload, method) throws(WireError) in try requireFit(payload, method) })
@@ -362,12 +349,10 @@ extension PayloadCheck {
 }
 
 extension ConnectionSlot {
-  /// A for the first slot, B for the second.
   var letter: String { index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)" }
 }
 
 extension PeerIdentity {
-  /// Whom the policy decides about, if the kernel vouches for all of the identity.
   var subject: Subject {
     Subject(user: uid, groups: [gid], unit: Subject.Unit(units.system.isEmpty ? nil : units.system))
   }
@@ -418,7 +403,6 @@ extension Effect {
 }
 
 extension ByteSlice {
-  /// `a.b o text` for each frame of the slice, joined by plus signs.
   fileprivate var summary: String {
     var position = 0
     var frames: [String] = []
@@ -436,7 +420,6 @@ extension QueryTail {
 }
 
 extension RawSpan {
-  /// Name, object and text, which follow each other without a separator.
   fileprivate func summary(_ nameLength: Int, _ objectLength: Int) -> String {
     let object = String(repairing: extracting(nameLength..<nameLength + objectLength))
     let text = String(repairing: extracting(droppingFirst: nameLength + objectLength))
@@ -467,21 +450,18 @@ extension Announcement {
 }
 
 extension HoldEntry {
-  /// `d1 of :2 on o: a.b (busy)`.
   fileprivate var summary: String {
     "d\(delegate.id.rawValue) of \(connection) on \(object): \(pattern) (\(why))"
   }
 }
 
 extension DelegateEntry {
-  /// `d1 of :2 on o: a.b, a.c`.
   fileprivate var summary: String {
     "d\(delegate.id.rawValue) of \(connection) on \(object): \(patterns.joined(separator: ", "))"
   }
 }
 
 extension Progress {
-  /// `5000ms` for a deferral, `asked 5000ms`, or the outcome.
   fileprivate var summary: String {
     switch stage {
     case .deferred: "\(timeout)ms"
@@ -492,7 +472,6 @@ extension Progress {
 }
 
 extension Bus {
-  /// Retained notifications that a connection may see, by name and then by object.
   func retainedEntries(of connection: UInt64, for slot: ConnectionSlot?, at now: Instant) -> [RetainedEntry] {
     retainedNotifications(of: connection).compactMap { listableEntry(of: $0, for: slot, at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
@@ -502,7 +481,7 @@ extension Bus {
 }
 
 extension Verdict {
-  /// `vetoed: d1 approved, d2 vetoed (busy)`; an unanswered one has a question mark.
+  /// `vetoed: d1 approved, d2 vetoed (busy)`; `allowed?` if unanswered.
   var summary: String {
     let summaries = outcomes.map { outcome in
       let text = outcome.value.isEmpty ? outcome.reason : String(decoding: outcome.value, as: UTF8.self)

@@ -4,7 +4,6 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-/// A query, how the delegates in its chain reply, and its verdict.
 struct ChainCase: Sendable, CustomTestStringConvertible {
   enum Reply: Equatable, Sendable {
     case value(String)
@@ -14,11 +13,10 @@ struct ChainCase: Sendable, CustomTestStringConvertible {
 
   let mode: QueryMode
   let fallback: VerdictKind
-  /// In the order of the chain.
+  /// In chain order.
   let replies: [Reply]
-  /// Indices of the delegates whose failure policy is *abstain*.
+  /// Indices of delegates with the failure policy *abstain*.
   let abstaining: Set<Int>
-  /// Ids of the delegates that are asked.
   let asked: [UInt64]
   let verdict: String
 
@@ -34,7 +32,6 @@ struct ChainCase: Sendable, CustomTestStringConvertible {
     self.verdict = verdict
   }
 
-  /// The transcript of the `concluded` frames, for the delegates that were asked and stayed.
   var concluded: [String] {
     let ending = verdict.hasPrefix("allowed") ? "allowed" : "vetoed"
     return asked.filter { ![.leave, .detach].contains(replies[Int($0) - 1]) }
@@ -45,7 +42,6 @@ struct ChainCase: Sendable, CustomTestStringConvertible {
 }
 
 extension BusUnderTest {
-  /// Asks from connection A, and lets the delegates B, C … reply until nothing is due.
   func run(_ example: ChainCase, fallback: VerdictKind? = nil) -> [Question] {
     let asker = connect()
     for index in example.replies.indices {
@@ -69,7 +65,7 @@ extension BusUnderTest {
     return asked
   }
 
-  /// The bus refuses the reply if a veto has ended the query before.
+  /// The bus refuses a reply to a query that a veto has ended.
   private func reply(_ reply: ChainCase.Reply, to question: Question, from slot: ConnectionSlot) {
     let delegate = question.delegate.rawValue
     switch reply {

@@ -7,7 +7,6 @@ import TribuneWire
 
 @Suite("Deadlines", .timeLimit(.minutes(15)))
 struct DeadlineTests {
-  /// An asker A, and delegates B, C … for the name x, with a timeout each.
   private func bus(
     timeouts: [UInt32], policy: FailurePolicy = .veto
   ) -> (BusUnderTest, asker: ConnectionSlot, delegates: [ConnectionSlot]) {
@@ -168,7 +167,6 @@ struct DeadlineTests {
       (.veto, "vetoed: d1 timedOut, d2 timedOut (it was not asked in time)", "vetoed"),
     ])
   func neverAsked(policy: FailurePolicy, verdict: String, conclusion: String) {
-    // The first delegate abstains if it does not answer, and uses up all the time.
     let (bus, asker, _) = bus(timeouts: [500], policy: .abstain)
     for _ in 0..<2 { bus.connectDelegate("x", policy: policy, timeout: 500) }
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 500)

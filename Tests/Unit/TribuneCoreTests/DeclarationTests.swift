@@ -4,7 +4,6 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-/// Protocols as an image viewer declares them.
 let scrollView = """
   protocol Scroll {
     optional should scroll.shouldScrollToTop ()
@@ -29,7 +28,6 @@ struct DeclarationTests {
     bus.declare("view/2", as: "Own", defining: "protocol Own : Scroll {}", by: owner, serial: 3)
     bus.expect("A ok 1 as 1", "A ok 2 as 2", "A ok 3 as 3")
     #expect(bus.bus.declarationCount == 3 && bus.bus.protocolCount == 3)
-    // Declarations do not count as observations.
     #expect(bus.counts(at: owner).observations == 0 && bus.observationCount == 0)
     #expect(
       bus.bus.objectEntries(of: 0).map { "\($0.object) \($0.protocolName) \($0.connection)" }
@@ -68,7 +66,6 @@ struct DeclarationTests {
     Refused(source: "protocol Scroll {}", code: .conflict),
     Refused(source: "protocol New {}\nprotocol Scroll {}", code: .conflict),
     Refused(source: "protocol New : None {}\nprotocol Scroll {}", code: .invalidProtocol),
-    // The same method twice, with different types.
     Refused(
       source: "protocol New { optional did a.didB (x: int)\n optional did a.didB (x: bool) }",
       code: .invalidProtocol),
@@ -100,7 +97,6 @@ struct DeclarationTests {
   func conflicts() throws {
     let (one, two) = (bus.connect(), bus.connect())
     bus.declare("o", as: "Scroll", defining: scrollView, by: one, serial: 1)
-    // The same definition with another comment.
     bus.declare("o", as: "Scroll", defining: "# mine\n" + scrollView, by: two, serial: 1)
     bus.declare("o", as: "Tap", by: two, serial: 2)
     bus.declare("o", as: "Scroll", by: two, serial: 1)
@@ -149,7 +145,7 @@ struct DeclarationTests {
       ("tap", ["scroll.didTap", "scroll.didScroll"], ["Scroll"], .notConforming),
       ("tap", ["scroll.didScroll"], ["Tap"], .notConforming),
       ("tap", ["scroll.didTap"], ["Scroll", "Tap"], nil), ("free", ["what.ever"], ["None"], nil),
-      // Of any object, and so of these.
+      // These delegates are for any object, and thus for base and tap.
       ("", ["scroll.didTap"], [], .notConforming), ("", ["own.shouldGo", "scroll.*"], [], .notConforming),
       ("", ["scroll.didScroll"], ["Scroll"], .notConforming),
       ("", ["own.shouldGo", "scroll.*"], ["Tap"], nil), ("", ["own.shouldGo"], [], nil),
@@ -178,7 +174,6 @@ struct DeclarationTests {
     bus.declare("o", as: "Tap", defining: scrollView, by: owner, serial: 1)
     #expect(bus.delegateCount == 1)
     _ = bus.take()
-    // Attaching the same delegate again still succeeds.
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 2)
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 2, label: "another")
     bus.ask("own.shouldGo", object: "o", by: owner, serial: 9)
@@ -191,7 +186,6 @@ struct DeclarationTests {
 
   struct Message: Sendable {
     let name: String
-    /// nil for a post.
     let mode: QueryMode?
     let text: String
     let code: ErrorCode?
@@ -268,7 +262,6 @@ struct DeclarationTests {
         == "allowed: d1 failed (the value does not fit: scroll.zoomTarget takes nothing bad), d2 answered (good)"
     )
     #expect(bus.queryCount == 0)
-    // An object without a protocol takes any value.
     bus.attach(["**"], to: "free", by: delegate, serial: 3)
     bus.ask("scroll.zoomTarget", object: "free", by: owner, serial: 3, mode: mode)
     bus.answer(.value, "bad", query: 2, delegate: 3, from: delegate)
@@ -307,7 +300,6 @@ struct DeclarationTests {
     bus.expect("A ok 1 as 1", "A refused 2 conflict")
     #expect(try bus.post("b.didX", object: "view/2") == nil)
     #expect(try bus.post("d.didX", object: "view/2") == .unknownName)
-    // Without rules the declaration applies; a new rule applies instead of it.
     bus.configure(text.joined())
     #expect(try protocolName("view/2") == "B" && protocolName("view/1") == nil)
     bus.configure(text.joined(), ["view/*": "D"])

@@ -15,7 +15,6 @@ struct DelegateChainTests {
     for (index, order) in ([0, 10, -5, 0, .min, .max, 10] as [Int32]).enumerated() {
       bus.attach(["x"], to: "o", by: slots[index % 3], serial: Serial(index + 1), order: order)
     }
-    // A second attach of a connection with the same names changes nothing.
     #expect(try bus.chain("x", object: "o").map(\.order) == [-5, 0, 10])
     for (index, order) in ([3, .min, .max, 0] as [Int32]).enumerated() {
       bus.attach(["x", "y\(index)"], to: "o", by: slots[0], serial: Serial(index + 50), order: order)
@@ -54,7 +53,6 @@ struct DelegateChainTests {
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, mode: .order)
     bus.expect("B question 2 q1 d2 5000ms x")
-    // Each is one delegate, even if it came after the first ask.
     bus.attach(["x", "*"], to: "r", by: delegate, serial: 9)
     #expect(try bus.chain("x", object: "").map(\.object) == ["r", "p", "o", ""])
   }
@@ -141,7 +139,6 @@ struct DelegateChainTests {
     bus.expect(
       "A ok 1 as 1 d1", "A refused 2 limitExceeded", "A ok 2 as 2 d2", "A refused 3 limitExceeded",
       "B ok 3 as 3 d3", "A ok 902", "A ok 3 as 3 d4")
-    // The delegates that it replaces do not count.
     bus.attach(["g", "h", "i", "j"], by: slot, serial: 4, isSet: true)
     bus.expect(
       "A ok 4 as 4 d5", "A ended 2 replaced by d5", "B ended 3 replaced by d5", "A ended 3 replaced by d5")
@@ -162,7 +159,6 @@ struct DelegateChainTests {
     bus.expect(
       "A ok 1 as 1 d1", "A refused 2 limitExceeded", "A ok 2 as 2 d2", "B ok 2 as 2 d3", "A ok 902",
       "A ok 1 as 1 d4")
-    // The delegates that it replaces do not count.
     bus.attach(["a.b.c.d.e.f"], by: slot, serial: 4, isSet: true)
     #expect(bus.take().first == "A ok 4 as 4 d5")
   }

@@ -6,7 +6,6 @@ import TribuneWire
 
 @Suite("Departures during a query", .timeLimit(.minutes(15)))
 struct DepartureTests {
-  /// An asker A, and delegates B and C for the name x.
   private func ask(
     mode: QueryMode = .parallel, policy: FailurePolicy = .veto
   ) -> (BusUnderTest, asker: ConnectionSlot, one: ConnectionSlot, other: ConnectionSlot) {
@@ -73,7 +72,7 @@ struct DepartureTests {
   @Test(
     "An answer that is not expected is refused, and changes nothing",
     arguments: [
-      // The sender is the asker (0) or one of the delegates (1 and 2).
+      // The last number is the sender: the asker (0) or a delegate (1, 2).
       ("from the asker", 1, 1, 0), ("from another delegate", 1, 1, 2), ("to a query that never was", 2, 1, 1),
       ("to query 0", 0, 1, 1), ("for a delegate that never was", 1, 9, 1), ("for delegate 0", 1, 0, 1),
       ("with the largest numbers", .max, .max, 1),

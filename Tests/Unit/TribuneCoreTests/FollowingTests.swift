@@ -16,8 +16,7 @@ struct FollowingTests {
 
   private static let observing = "allow observe tribune.** user:*"
 
-  /// Applies the lines, and connects ann, who observes what the bus posts about holds and delegates, and the owner, who
-  /// may do everything.
+  /// Ann observes announcements and is bound by the lines; the owner may do everything.
   private func connect(_ lines: [String]) -> (ann: ConnectionSlot, owner: ConnectionSlot) {
     let rules = AccessRules.policy(Policy(text: lines + [Self.observing]), exempt: [Self.owner])
     bus.happen { $0.apply(rules, at: bus.now) }
@@ -31,7 +30,6 @@ struct FollowingTests {
     return (ann, owner)
   }
 
-  /// The announcements that somebody causes, each as its receivers get it: `A: a.*, b`, in the order of the receivers.
   private func announced(_ body: () -> Void) throws -> [[String]] {
     var announcements: [Announcement] = []
     bus.onEffect = { if case .announcement(let announcement) = $0 { announcements.append(announcement) } }
@@ -64,7 +62,7 @@ struct FollowingTests {
     (["allow list b.* user:ann"], "a.*", "", false), (["allow list a.* user:bob"], "a.*", "", false),
     (["allow list a.* user:*", "deny list a.shouldB user:ann"], "a.*", "", true),
     (["allow list a.* user:*", "deny list a.shouldB user:ann"], "a.shouldB", "", false),
-    // A verdict names the holds against what may be asked.
+    // Asking suffices: a verdict names the holds.
     (["allow ask a.shouldB user:ann"], "a.shouldB", "", true),
     (["allow ask a.shouldB user:ann"], "**", "", true),
     (["allow ask a.shouldC user:ann"], "a.shouldB", "", false),
@@ -72,9 +70,7 @@ struct FollowingTests {
     (["allow ask a.** user:*", "deny ask a.shouldB user:ann"], "a.shouldB", "", false),
     (["allow ask a.** object:o user:*"], "a.shouldB", "o", true),
     (["allow ask a.** object:o user:*"], "a.shouldB", "p", false),
-    // It is about any object, and so about that one, too.
     (["allow ask a.** object:o user:*"], "a.shouldB", "", true),
-    // To observe the bus, or to do something else with the name, does not suffice.
     (["allow observe,post,retain,delegate,hold,override ** user:ann"], "a.shouldB", "", false),
     (["allow list a.* user:*", "deny observe tribune.hold.* user:ann"], "a.shouldB", "", false),
     (["allow list a.* user:*", "deny observe tribune.hold.* object:o user:ann"], "a.shouldB", "o", false),

@@ -23,7 +23,6 @@ struct HoldTests {
     bus.hold(pattern, object: object, by: holder, serial: 1)
     _ = bus.take()
     for serial in 5...6 {
-      // The second ask uses what the first one has found.
       bus.ask(name, object: about, by: asker, serial: Serial(serial))
       let verdict = isHeld ? "vetoed: d1 held (busy)" : "allowed?"
       bus.expect("A verdict \(serial) q\(serial - 4) \(verdict)")
@@ -236,6 +235,5 @@ struct HoldTests {
 }
 
 extension QueryMode {
-  /// The modes that ask for leave, not for values.
   static let leave = allCases.filter { !$0.isForValues }
 }

@@ -123,7 +123,7 @@ struct NotificationCenterTests {
   func tokenLimit() {
     let (one, other) = (bus.connect(), bus.connect())
     let long = Array(repeating: "*", count: 128).joined(separator: ".")
-    // 256 of them are 32,768 tokens; those of monitors count too.
+    // 256 of them have 32,768 tokens, the limit, which includes monitors.
     bus.send(Monitor(), from: one, serial: 1, name: long)
     for serial in 2...256 { bus.observe(long, by: one, serial: Serial(serial)) }
     #expect(bus.take().last == "A ok 256 as 256")
@@ -144,7 +144,6 @@ struct NotificationCenterTests {
   func stars() throws {
     let slot = bus.connect()
     let stars = String(repeating: "*.", count: 127)
-    // A dot at the end makes an empty token.
     bus.observe(stars, by: slot, serial: 1)
     bus.observe(stars + ".", by: slot, serial: 1)
     #expect(bus.take() == Array(repeating: "A refused 1 invalidPattern", count: 2))
@@ -155,7 +154,6 @@ struct NotificationCenterTests {
     #expect(try bus.receivers(name(127)) == "")
     #expect(try bus.receivers("a") == "")
     bus.cancel(1, by: slot)
-    // 126 tokens, and then one or more.
     bus.observe(String(stars.dropLast(2)) + "**", by: slot, serial: 1)
     #expect(try bus.receivers(name(128)) == "A")
     #expect(try bus.receivers(name(127)) == "A")

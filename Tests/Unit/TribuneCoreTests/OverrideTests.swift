@@ -98,12 +98,11 @@ struct OverrideTests {
   @Test(
     "A query is vetoed if no delegate has the label or the unit that is required",
     arguments: [
-      // A pattern, what it requires, the labels of the delegates (in unit `test.service`), what is missing.
+      // A pattern, its requirements, the delegates' labels (unit `test.service`), the missing ones.
       ("x", [.label("guard")], [], ["label:guard"]), ("x", [.label("guard")], ["guard"], []),
       ("x", [.label("guard")], ["Guard", "guards"], ["label:guard"]),
       ("x", [.label("\u{FC}")], ["u\u{308}"], ["label:\u{FC}"]),
       ("x", [.unit("test.service")], [], ["unit:test.service"]), ("x", [.unit("test.service")], ["any"], []),
-      // Neither counts for the other, whatever it is called.
       ("x", [.label("test.service")], ["any"], ["label:test.service"]),
       ("x", [.unit("guard.service")], ["guard.service"], ["unit:guard.service"]),
       ("**", [.label("one"), .label("guard"), .label("two")], ["guard"], ["label:one", "label:two"]),

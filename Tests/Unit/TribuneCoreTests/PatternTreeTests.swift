@@ -27,7 +27,6 @@ struct PatternTreeTests {
         let new = Registration(
           key: Int.random(in: 0..<6, using: &random), pattern: try Pattern(random.longPattern()),
           object: random.pick([nil, nil, "o", "p", "ü"]))
-        // Sometimes twice: each is removed separately.
         for registration in [new] + (random.oneIn(4) ? [new] : []) {
           tree.insert(registration.key, pattern: registration.pattern, object: registration.object)
           all.append(registration)
@@ -55,7 +54,7 @@ struct PatternTreeTests {
       for registration in all.shuffled(using: &random) {
         fresh.insert(registration.key, pattern: registration.pattern, object: registration.object)
       }
-      // An unused node may need one more, where its way forks.
+      // An unused node may need another one where its way forks.
       let nodes = fresh.extent.nodes
       #expect((nodes...nodes + 2 * unusedMax).contains(tree.extent.nodes), "step \(step)")
       #expect(tree.extent.texts == fresh.extent.texts, "step \(step)")
@@ -105,7 +104,7 @@ struct PatternTreeTests {
     let name = Array(repeating: "a", count: depth).joined(separator: ".")
     var (tokens, patterns) = (0, 0)
     for number in 0..<min(32_768 / depth, 4096) {
-      // Half of the patterns differ in their first tokens, which makes as many forks as possible.
+      // Half of the patterns differ in their first tokens, to fork as often as possible.
       let stars = (0..<depth).map { place in
         number % 2 == 0 ? place < 20 && (number >> (place + 1)) & 1 == 1 : random.oneIn(2)
       }
@@ -134,7 +133,6 @@ struct PatternTreeTests {
         tree.insert(number, pattern: try Pattern(pattern), object: nil)
       }
     }
-    // `shop` and `didOpen` are now separate nodes, and `*` is new.
     #expect(cost() <= alone + 3)
   }
 }
@@ -146,7 +144,6 @@ extension SplitMix64 {
     (0..<Int.random(in: 1...4, using: &self)).map { _ in pick(["a", "b", "c"]) }.joined(separator: ".")
   }
 
-  /// A name in which tokens can be stars.
   mutating func pattern() -> String {
     var tokens = (0..<Int.random(in: 1...4, using: &self)).map { _ in pick(["a", "b", "c", "*"]) }
     if oneIn(4) { tokens[tokens.count - 1] = "**" }
@@ -157,7 +154,6 @@ extension SplitMix64 {
 }
 
 extension SplitMix64 {
-  /// A long name; many of them have a common prefix.
   fileprivate mutating func longName() -> String {
     tokens(of: ["a", "a", "a", "a", "b", "c"]).joined(separator: ".")
   }

@@ -17,7 +17,6 @@ struct PlacesByIDTests {
       last += random.oneIn(50) ? 200 : 1
       places[QueryID(rawValue: last)] = step
       expected[last] = step
-      // Most queries end soon; a few stay for long.
       while expected.count > 40 || !expected.isEmpty && random.oneIn(2) {
         guard let gone = expected.keys.filter({ $0 % 7 != 0 || random.oneIn(20) }).min() else { break }
         places[QueryID(rawValue: gone)] = nil

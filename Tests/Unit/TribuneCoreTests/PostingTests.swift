@@ -66,7 +66,6 @@ struct PostingTests {
       ),
     ])
   func coalescing(_ options: PostOptions, _ delivered: [String]) {
-    // Its name is the object of one that replaces, and the other way round.
     bus.post("p", object: "a", text: "0", by: poster, [], style: .whenIdle)
     bus.post("a", object: "o", text: "1", by: poster, [], style: .whenIdle)
     bus.post("b", object: "o", text: "2", by: poster, [], style: .whenIdle)
@@ -94,7 +93,7 @@ struct PostingTests {
     func takeNames() -> [String] { bus.take().map { String($0.split(separator: " ")[1]) } }
     let early = takeNames()
     #expect(early == (0..<early.count).map { "a.b\($0)" })
-    // The remaining ones are a mebibyte, with the overhead of each.
+    // The rest fill a mebibyte, with their overhead.
     #expect((200..<205).contains(early.count))
     bus.endIteration()
     bus.idle()

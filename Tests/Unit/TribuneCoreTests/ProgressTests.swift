@@ -41,10 +41,8 @@ struct ProgressTests {
     #expect(bus.queryCount == 0)
   }
 
-  /// A deferral by another connection for delegates of user 1000, and its outcome.
   struct Deferral: Sendable {
     var user: UInt32 = 1000
-    /// The number of delegates, with one connection each.
     var delegates = 1
     var answered: Set<UInt64> = []
     var delegate: UInt64 = 0

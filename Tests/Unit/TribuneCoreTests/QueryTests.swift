@@ -103,7 +103,6 @@ struct QueryTests {
     _ = bus.take()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, text: text)
     bus.expect("B question 1 q1 d1 5000ms xo\(text)")
-    // Other queries come and go meanwhile.
     bus.ask("y.z", by: asker, serial: 6, mode: mode, text: "something else")
     _ = bus.take()
     bus.answer(.approve, delegate: 1, from: delegate)
@@ -202,10 +201,9 @@ struct QueryTests {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "y"))
     bus.attach(["x"], by: delegate, serial: 2)
     _ = bus.take()
-    // A single one can be as long as a frame.
     bus.ask("x", by: asker, serial: 5, mode: mode, text: "01234567890")
     bus.ask("x", by: asker, serial: 6, mode: mode, text: "0")
-    // Nothing is kept for questions that are all sent at once, or for a single delegate.
+    // Questions sent at once, or to a single delegate, keep no bytes.
     bus.ask("x", by: asker, serial: 7, mode: .all, text: "01234567890")
     bus.ask("y", by: asker, serial: 8, mode: mode, text: "01234567890")
     #expect(bus.take().filter { $0.hasPrefix("A") } == ["A refused 6 limitExceeded"])

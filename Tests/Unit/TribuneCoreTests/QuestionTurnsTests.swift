@@ -10,7 +10,7 @@ import TribuneWire
 struct QuestionTurnsTests {
   private static let (root, bob, carol): (UInt32, UInt32, UInt32) = (0, 1001, 1002)
 
-  /// A delegate that is asked eight questions at a time: three of one user alone, one of the next one, seven of root.
+  /// A delegate gets eight questions at a time: three of one user alone, one of the next one, seven of root.
   let bus = BusUnderTest { $0.questionsAtATime = 8 }
   let delegate: ConnectionSlot
   private let asker: [UInt32: ConnectionSlot]
@@ -34,7 +34,6 @@ struct QuestionTurnsTests {
     }
   }
 
-  /// The queries whose questions were sent since the last call, in order.
   private func asked() -> [UInt64] { bus.takeQuestions().map(\.question.query.rawValue) }
 
   private func approve(_ queries: UInt64...) {
@@ -118,7 +117,7 @@ struct QuestionTurnsTests {
     #expect(asked() == Array(8...27))
     try ask(1...5, by: Self.bob)
     #expect(asked() == [41])
-    // The parent is not the asker's to answer.
+    // The asker was not asked the parent.
     bus.ask("x", by: try slot(Self.bob), serial: 6, parent: 21)
     #expect(asked() == [])
   }
@@ -284,7 +283,6 @@ struct QuestionTurnsTests {
     #expect(bus.queryCount == 0)
   }
 
-  /// A bus with the connections and the queries of this one, without the turns.
   private func restored() throws -> (bus: BusUnderTest, turns: [UInt8]) {
     let other = BusUnderTest { $0.questionsAtATime = 8 }
     for uid in [Self.root, Self.root, Self.bob, Self.carol] { other.connect(uid: uid) }

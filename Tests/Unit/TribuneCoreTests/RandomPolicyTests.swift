@@ -8,7 +8,6 @@ import TribuneWire
 
 @Suite("Random policies against a naive evaluator", .timeLimit(.minutes(15)))
 struct RandomPolicyTests {
-  /// A line in words, from which both the policy and the naive evaluator are made.
   private struct Line {
     var isAllow: Bool
     var actions: [String]
@@ -120,7 +119,7 @@ struct RandomPolicyTests {
       let lines = (0..<Int.random(in: 0...12, using: &random)).map { _ in Line(&random) }
       let bus = bus(with: lines)
       let slots = Self.subjects.map { connect($0, to: bus) }
-      // Twice, so that the second time uses what was remembered.
+      // Twice: the second time uses remembered decisions.
       for _ in 0..<2 {
         for name in Self.names {
           for object in Self.objects {
@@ -136,10 +135,10 @@ struct RandomPolicyTests {
     }
   }
 
-  /// Patterns compared by all names that they match, as far as the patterns here can tell names apart.
+  /// Compares patterns by all names that these patterns can tell apart.
   private struct Names {
     private static let all: [String] = {
-      // No pattern has z, which stands for all other tokens, and as a fourth one for all longer names.
+      // The patterns lack z: it represents all other tokens, and as a fourth token all longer names.
       let tokens = ["a", "b", "c", "1", "2", "3", "12", "z"]
       let pairs = tokens.flatMap { first in tokens.map { "\(first).\($0)" } }
       let triples = pairs.flatMap { pair in tokens.map { "\(pair).\($0)" } }
@@ -156,7 +155,6 @@ struct RandomPolicyTests {
       return names
     }
 
-    /// Whether a pattern matches all names of another one, and any of them.
     mutating func relation(_ pattern: String, _ other: String) -> (contains: Bool, overlaps: Bool) {
       if let known = relations[[pattern, other]] { return known }
       let (names, others) = (names(pattern), names(other))
@@ -169,10 +167,10 @@ struct RandomPolicyTests {
   private static let registered =
     ["a", "a.b", "a.*", "*.b", "a.**", "**", "*", "b.b", "a.b.c", "*.*.c"]
     + ["a.*.*", "*.*", "a.*.**", "1.**", "1.1", "2.*", "a.1", "a.2", "12.**", "*.1"]
-  /// Every object that the patterns here can tell apart. The first one stands for none.
+  /// All objects that these patterns can tell apart; the first represents none.
   private static let allObjects = ["", "o", "1", "2", "3", "12", "o/1", "o/2", "o/3", "o/12", "o/z", "o/1/2"]
 
-  /// - Parameter object: empty for any.
+  /// `object` is empty for any.
   private func mayRegister(
     _ action: String, _ patterns: [String], _ object: String, _ lines: [Line], _ subject: Subject,
     _ names: inout Names
@@ -188,7 +186,6 @@ struct RandomPolicyTests {
         let areAbout = objects.map { line.isAbout($0, for: subject) }
         let contains = relations.contains(where: \.contains) && !areAbout.contains(false)
         let overlaps = relations.contains(where: \.overlaps) && areAbout.contains(true)
-        // An observer that is denied a part gets the rest.
         if !line.isAllow, action == "observe" ? contains : overlaps { return false }
         if line.isAllow, contains { isAllowed = true }
       }
@@ -259,7 +256,6 @@ struct RandomPolicyTests {
           "\(own.map(\.text)) \(name) \(object) \(subject)")
       }
     }
-    // Both are usual.
     #expect(decisions.values.allSatisfy { $0 > 50 }, "\(decisions)")
   }
 }

@@ -6,10 +6,9 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// The turns that each connection counts against those that the queries under way say, and over restarts.
+/// Compares each connection's turns with the queries in flight, also after restarts.
 @Suite("Random turns of questions", .timeLimit(.minutes(15)))
 struct RandomTurnsTests {
-  /// SplitMix64.
   private struct Numbers: RandomNumberGenerator {
     var state: UInt64
 
@@ -121,7 +120,6 @@ struct RandomTurnsTests {
       _ = bus.take()
       bus.checkTurns("\(seed) \(step)")
     }
-    // Everything ends.
     for _ in 0..<2000 where bus.queryCount > 0 {
       for one in open {
         bus.answer(
@@ -190,7 +188,6 @@ extension Bus {
         turns.waitingByTurn.reduce(0) { $0 + $1.questions.count } == waiting[slot] ?? 0, "\(what): waiting")
       #expect(turns.sentCount <= max(1, limits.questionsAtATime), "\(what): max")
       if turns.unreadCount > 0, turns.isAnyWaiting { #expect(turns.isReported, "\(what): reported") }
-      // Somebody can always go on.
       if turns.isAnyWaiting { #expect(turns.sentCount > 0, "\(what): stuck") }
     }
   }

@@ -17,7 +17,6 @@ struct RecursionTests {
     bus.ask("x", object: "o", by: delegate, serial: 6, mode: inner, text: "2", parent: 1)
     bus.expect("B refused 6 recursion")
     #expect(bus.queryCount == 1 && bus.counts(at: delegate).queries == 0)
-    // The serial of the refused query is free, and the other query goes on.
     bus.ask("z", by: delegate, serial: 6)
     bus.answer(.abstain, query: 1, delegate: 1, from: delegate)
     bus.answer(.abstain, query: 2, delegate: 1, from: delegate)
@@ -85,7 +84,6 @@ struct RecursionTests {
     _ = bus.take()
     bus.ask("x", object: "o", by: stranger, serial: 6, parent: 1)
     bus.expect("B question 1 q2 d1 5000ms xo")
-    // Nor is that query nested in it.
     bus.ask("x", object: "o", by: delegate, serial: 6, parent: 2)
     bus.expect("B refused 6 recursion")
     bus.ask("y", by: delegate, serial: 6, parent: 2)
@@ -104,7 +102,7 @@ struct RecursionTests {
       bus.ask("x", by: asker, serial: Serial(10 + index), parent: UInt64(index))
     }
     #expect(bus.queryCount == 40)
-    // For the delegate's user, each is nested in none.
+    // For the delegate's user, none of them is nested.
     bus.ask("y", by: bus.connect(), serial: 1, parent: 40)
     #expect(bus.take().last == "B question 1 q41 d1 5000ms y")
   }
@@ -137,7 +135,6 @@ struct RecursionTests {
     bus.disconnect(second)
     #expect(bus.take().contains { $0.hasPrefix("A verdict 5 q1") })
     ask(3)
-    // The first query is over.
     bus.expect("B question 1 q3 d1 5000ms x", "B question 1 q4 d1 5000ms x")
   }
 
@@ -156,7 +153,6 @@ struct RecursionTests {
     #expect(bus.queryCount == 34)
   }
 
-  /// A delegate 1 for everything, serial 1.
   private static func chain() -> (BusUnderTest, asker: ConnectionSlot, delegate: ConnectionSlot) {
     let bus = BusUnderTest()
     return (bus, bus.connect(), bus.connectDelegate("**"))

@@ -22,7 +22,6 @@ struct ReplacingTests {
     #expect(try bus.chain("y", object: "o").isEmpty)
     #expect(bus.delegateCount == 1)
     #expect([one, other, setter].map { bus.counts(at: $0).delegates } == [0, 0, 1])
-    // A replaced delegate cannot be cancelled, and its serial is free.
     bus.cancel(1, by: one)
     bus.attach(["x"], to: "o", by: one, serial: 1)
     bus.expect("A refused 902 notFound", "A ok 1 as 1 d5")

@@ -33,9 +33,7 @@ struct RestoredConfigurationTests {
     #expect(rules.count == 3)
     let again = ByteBuffer { other.bus.appendConfiguration(to: $0) }
     #expect(again.count == fields().count)
-    // The protocols themselves are not restored.
     #expect(other.bus.protocolCount == 0)
-    // A reload replaces it.
     other.configure("", [:])
     #expect(try other.post("scroll.didTap", object: "view/7") == nil)
     #expect(try bus.post("scroll.didScroll", object: "view/7") == nil)
@@ -45,7 +43,6 @@ struct RestoredConfigurationTests {
   func truncated() {
     let fields = fields()
     let policy = ByteBuffer { bus.bus.policy.append(to: $0) }
-    // The deadline and the policy come before the number of rules.
     for length in 0..<policy.count + 8 {
       let other = BusUnderTest()
       #expect(throws: WireError.self) {

@@ -7,11 +7,9 @@ import TribuneWire
 
 @Suite("Declarations in a restored bus", .timeLimit(.minutes(15)))
 struct RestoredDeclarationTests {
-  /// How a definition ends.
   enum Ending: CaseIterable {
     case cancelled
     case gone
-    /// Another definition has its names.
     case replaced
   }
 
@@ -33,7 +31,6 @@ struct RestoredDeclarationTests {
     _ = bus.take()
   }
 
-  /// Members, objects and protocols as the bus lists them.
   private func members(of objects: [String]) throws -> [String] {
     try objects.map { object in
       let methods = try bus.bus.memberEntries(of: object.utf8Bytes).map { "\($0.origin).\($0.name)" }
@@ -74,7 +71,6 @@ struct RestoredDeclarationTests {
     bus.expect("B ok 1 as 1", "B ok 2 as 2")
     let changed = "protocol File { optional did p.didY () }\nprotocol Own {}\nprotocol Heir {}"
     let now = areOthers ? changed : ""
-    // As after a reload.
     bus.configure(now)
     let before = try members(of: ["view/1", "view/2"])
     bus.restart(.snapshot, configuring: now)

@@ -111,7 +111,7 @@ struct RestoringTests {
     let other = BusUnderTest()
     let poster = other.connect()
     tell(other)
-    // Each post replaces the one before. Together they exceed the limit of a user.
+    // Each post replaces the last. Together they exceed the user's limit.
     let text = String(repeating: "x", count: bus.bus.limits.totals[.retained] / 20)
     for _ in 0..<20 { bus.post("a", text: text, by: asker, [.retain, .coalesceByName], style: .whenIdle) }
     bus.idle()
@@ -241,7 +241,6 @@ struct RestoringTests {
   }
 }
 
-/// A file without a descriptor.
 final class MadeFile: AttachedFile {
   let length: Int
   let rawDescriptor: Int32 = -1

@@ -71,7 +71,7 @@ struct RetainedTests {
       bus.post(name, text: text, by: slot, serial: 9, .retain, style: style, flags: .acknowledge)
       return bus.take().filter { !$0.contains("from") }.joined()
     }
-    // Each takes 514 bytes, and the first user has 2,250 of 4,500.
+    // Each takes 514 bytes. The first user may have 2,250 of 4,500; then the other, 814 of 2,444.
     #expect(retain("a", by: one) == "A ok 9")
     #expect(retain("b", by: again) == "B ok 9")
     let long = String(repeating: "x", count: 1400)
@@ -80,7 +80,6 @@ struct RetainedTests {
     #expect(retain("e", by: one) == "A ok 9")
     #expect(retain("d", by: one) == "A refused 9 limitExceeded")
     #expect(retain("a", by: again) == "B ok 9", "the replaced one frees its bytes")
-    // The other one has 814 of the 2,444 that are left.
     #expect(retain("f", by: other) == "C ok 9")
     #expect(retain("g", by: other) == "C refused 9 limitExceeded")
     #expect(retain("a", by: other) == "C refused 9 limitExceeded", "it is that user who has it then")

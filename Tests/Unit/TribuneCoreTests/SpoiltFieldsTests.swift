@@ -17,13 +17,12 @@ struct SpoiltFieldsTests {
   private let one = ConnectionSlot(index: 1)
   private let two = ConnectionSlot(index: 2)
 
-  /// A bus with connections and registrations, and nothing under way.
   private func base() -> BusUnderTest {
     let bus = BusUnderTest()
     for _ in 0..<3 { bus.connect() }
     bus.attach(["a", "p.q"], by: one, serial: 1, policy: .abstain, timeout: 900)
     bus.attach(["a", "p.q"], by: two, serial: 1, timeout: 900)
-    // Delegates that were attached before stay, whether they conform or not.
+    // Delegates attached earlier stay, conforming or not.
     bus.declare(
       "o", as: "P", defining: "protocol P { optional value p.q () -> (v: int) }", by: asker, serial: 90)
     bus.observe("n", by: one, serial: 2, .awaited)
@@ -36,7 +35,6 @@ struct SpoiltFieldsTests {
     return bus
   }
 
-  /// The fields, and the files, of a bus that has `part` alone to restore.
   private func fields(_ part: Part) throws -> (fields: [UInt8], files: [any AttachedFile]) {
     let bus = base()
     let buffer = ByteBuffer(capacity: 0)
@@ -142,7 +140,6 @@ struct SpoiltFieldsTests {
         }
       }
     }
-    // At least every truncated variant.
     #expect(refusedCount >= bytes.count)
   }
 

@@ -53,7 +53,6 @@ struct StatisticsTests {
     #expect(Int(go.durations.first) == Durations.bucket(of: 7000))
     let held = try #require(name("b"))
     #expect(held.asked == 1 && held.outcomes == OutcomeCounts(held: 1))
-    // Nobody was asked, so nobody has waited.
     #expect(held.durations.counts == [])
 
     let first = try #require(participant("first"))
@@ -79,7 +78,7 @@ struct StatisticsTests {
     bus.answer(.veto, query: 2, delegate: 2, from: two)
     #expect(bus.verdictCounts == [1, 1])
     let go = try #require(name("a.shouldGo"))
-    // All that the delegates said about it counts, also what they said to the bus before.
+    // Answers that the earlier bus received count for the name.
     #expect((go.asked, go.vetoed, go.outcomes) == (1, 1, OutcomeCounts(approved: 1, vetoed: 1)))
     #expect(go.durations.sum == 5000)
     #expect(participant("first") == nil && participant("second")?.outcomes == OutcomeCounts(vetoed: 1))
@@ -109,7 +108,6 @@ struct StatisticsTests {
       bus.answer(.approve, query: 1, delegate: 2, from: two)
     }
     let entry = try #require(name("a.b"))
-    // That nobody has a value is no veto.
     #expect((entry.asked, entry.vetoed, entry.overridden) == (1, 0, isForValues ? 0 : 1))
   }
 
@@ -137,7 +135,6 @@ struct StatisticsTests {
     let askers = 3000
     for number in 0..<askers {
       bus.ask("n\(number)", by: asker, serial: 1)
-      // These are asked again and again.
       if number % 3 == 0 { for _ in 0..<5 { bus.ask("busy\(number % 90)", by: asker, serial: 1) } }
       _ = bus.take()
     }
@@ -151,7 +148,6 @@ struct StatisticsTests {
 
   @Test("still counts for a name that is not among the busiest any more")
   func folded() throws {
-    // The chain is cached, and has the tally.
     bus.ask("a.rare", by: asker, serial: 1)
     for number in 0..<1256 {
       for serial in 1...2 { bus.ask("n\(number)", by: asker, serial: Serial(serial)) }
@@ -180,7 +176,6 @@ struct StatisticsTests {
     #expect(bus.bus.participantEntries(for: one).map(\.label) == ["first"])
     #expect(queries(for: one).isEmpty)
     #expect(queries(for: two).isEmpty)
-    // Its own.
     #expect(queries(for: asker).map(\.name) == ["a.c"])
     #expect(bus.bus.nameEntries(for: asker).isEmpty)
   }
@@ -238,7 +233,6 @@ struct StatisticsTests {
 
   @Test("keeps what root and each other user asks most, however much one user asks")
   func shares() {
-    // Root asks for a name that somebody else has taken.
     bus.ask("host.shouldReboot", by: asker, serial: 1)
     let root = bus.connect(uid: 0)
     bus.ask("host.shouldReboot", by: root, serial: 1)

@@ -28,7 +28,6 @@ struct SuspensionTests {
     try bus.plain("a.didClose", "2")
     bus.post("a.didClose", text: "3", by: poster, .immediately)
     bus.ask("a.shouldClose", by: poster, serial: 1)
-    // The buffered ones stay buffered.
     bus.expect(
       " a.b 1", "A a.didClose 2", "A a.didClose 3 from :2", "A question 1 q1 d1 5000ms a.shouldClose")
   }

@@ -15,12 +15,10 @@ struct TextNumbersTests {
     var given: [TextNumber: String] = [:]
     var expected: [String: (number: TextNumber, useCount: Int)] = [:]
     for step in 0..<20_000 {
-      // More and more texts, then fewer and fewer.
       let isGrowing = random.oneIn(4) == (step >= 10_000)
       let text = "text\(Int.random(in: 0..<3000, using: &random))"
       if isGrowing {
         let number = numbers.retain(text.utf8Bytes)
-        // No number is ever given to two texts.
         #expect(given[number, default: text] == text)
         given[number] = text
         if let entry = expected[text] { #expect(number == entry.number) }

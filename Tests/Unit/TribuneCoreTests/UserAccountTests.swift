@@ -4,25 +4,23 @@ import Testing
 import TribuneCore
 import TribuneWire
 
-/// What must survive a restart has a limit for each user, so that no user exhausts the log.
 @Suite("The account of a user", .timeLimit(.minutes(15)))
 struct UserAccountTests {
   private let bus: BusUnderTest
   private let (one, other, stranger): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
 
   init() {
-    // A user who is alone may have 1,500 bytes, enough for some ten registrations of any kind.
+    // Alone, a user may have 1,500 bytes: about ten registrations of any kind.
     bus = BusUnderTest { $0.totals[.log] = 3_200 }
     (one, other, stranger) = (bus.connect(uid: 1000), bus.connect(uid: 1000), bus.connect(uid: 1001))
   }
 
-  /// Gives a user as much beside another one who has some registrations.
   private func makeSpaceForTwo() { bus.bus.limits.totals[.log] = 5_200 }
 
   enum Kind: CaseIterable { case observation, monitor, delegate, hold, declaration }
 
   private func register(_ kind: Kind, by slot: ConnectionSlot, serial: Serial) {
-    // All numbers have the same length.
+    // All numbers have the same length, and thus the same cost.
     let number = 10_000 + serial
     switch kind {
     case .observation: bus.observe("a.n\(number)", by: slot, serial: serial)
@@ -35,7 +33,6 @@ struct UserAccountTests {
     }
   }
 
-  /// Sends requests until the bus refuses one, and returns how many it accepted.
   private func fill(from first: Serial = 1, _ request: (Serial) -> Void) -> Serial {
     for serial in first..<first + 100 {
       _ = bus.take()
@@ -49,10 +46,8 @@ struct UserAccountTests {
     fill { register(kind, by: slot, serial: $0) }
   }
 
-  /// Whether the last frame exceeded a limit. Clears the transcript.
   private func isRefused() -> Bool { bus.take().contains { $0.hasSuffix(" limitExceeded") } }
 
-  /// Expects that it may register one of each kind.
   private func expectRoom(for slot: ConnectionSlot) {
     for kind in Kind.allCases {
       register(kind, by: slot, serial: 2)
@@ -71,7 +66,6 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  /// A resource of which registrations take some, and what takes it.
   static let resources: [(SharedResource, Kind)] = [
     (.log, .observation), (.registrations, .monitor), (.registrations, .delegate), (.registrations, .hold),
     (.registrations, .declaration), (.protocols, .declaration),
@@ -190,7 +184,6 @@ struct UserAccountTests {
     #expect(ask(by: other, serial: 1, "x"))
     #expect(ask(by: other, serial: 2, ""))
     bus.send(Cancel(target: 2), from: other, serial: 3)
-    // The query that remains is counted.
     bus.send(Cancel(target: 1), from: one, serial: 2)
     #expect(!ask(by: other, serial: 4, text))
     bus.send(Cancel(target: 1), from: other, serial: 5)
@@ -219,7 +212,6 @@ struct UserAccountTests {
     #expect(askAll(by: bus.connect(uid: 1002)) > 0)
     for query in 1...count { bus.answer(.approve, query: query, delegate: 1, from: stranger) }
     bus.send(Cancel(target: 90), from: other, serial: 92)
-    // Each delegate is charged, with its label.
     bus.attach(["q.shouldB"], by: stranger, serial: 200, label: String(repeating: "l", count: 255))
     let fewer = askAll(by: other)
     #expect(fewer > 0 && fewer < count)
@@ -236,7 +228,6 @@ struct UserAccountTests {
     #expect(askAll(by: other) < count)
     bus.disconnect(other)
     let last = bus.connect(uid: 1000)
-    // These queries end at once.
     #expect(askAll(by: last, mode: .parallel) == 100)
     let third = bus.connect(uid: 1002)
     bus.hold("q.shouldB", why: String(repeating: "w", count: 1200), by: third, serial: 3)
@@ -337,7 +328,6 @@ struct UserAccountTests {
       if isAnswer { bus.answer(.value, text, query: serial, delegate: 1, from: stranger) }
     }
     _ = bus.take()
-    // What it registers besides fills up no more than that.
     for serial in 100...400 as ClosedRange<Serial> { bus.hold("own.n\(serial)", by: one, serial: serial) }
     _ = bus.take()
     for next in [bus.connect(uid: 1003), bus.connect(uid: 0)] { expectRoom(for: next) }
@@ -369,7 +359,6 @@ struct UserAccountTests {
     let (poster, reason) = (bus.peers[one]?.id.rawValue ?? 0, String(repeating: "x", count: 200))
     for observer in observers { bus.done(1, of: poster, by: observer, failed: reason) }
     #expect(bus.take().joined().split(separator: reason).count == 2)
-    // All that is freed.
     #expect(!isRefused(3, by: other))
     bus.cancel(1, by: other)
     bus.disconnect(other)

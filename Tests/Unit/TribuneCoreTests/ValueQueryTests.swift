@@ -97,7 +97,7 @@ struct ValueQueryTests {
       let query = UInt64(serial - 4)
       bus.answer(.veto, "12345678", query: query, delegate: 1, from: delegate)
       bus.answer(.veto, "123", query: query, delegate: 2, from: delegate)
-      // The second query has the same limit: the first one has freed its bytes.
+      // The second query has the same limit, because the first freed its bytes.
       #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.vetoed, .vetoed])
       #expect(bus.lastVerdict?.outcomes.first?.reason == "12345678")
       #expect(bus.lastVerdict?.outcomes.last?.reason.hasPrefix("the limit on the answers") == true)
@@ -117,11 +117,9 @@ struct ValueQueryTests {
     bus.answer(.value, "1234", query: 2, delegate: 1, from: source)
     bus.answer(.value, "1234567890", query: 3, delegate: 1, from: source)
     #expect(bus.take().isEmpty)
-    // Over by one byte, in either query, and for another asker not at all.
     bus.answer(.value, "1", query: 2, delegate: 2, from: source)
     #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered, .failed])
     #expect(bus.lastVerdict?.outcomes.map(\.value.count) == [4, 0])
-    // The second query has freed its four bytes.
     bus.answer(.value, "1234", query: 1, delegate: 2, from: source)
     #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered, .answered])
     bus.cancel(5, by: other)

@@ -22,7 +22,6 @@ struct WillDidTests {
     ] as [(String, String, String, String, Bool)])
   func received(pattern: String, of object: String, name: String, about: String, isReceived: Bool) throws {
     bus.attach([pattern], to: object, by: bus.connect(), serial: 1)
-    // An observation of the object receives what is about the object alone.
     if object == "o" { bus.observe(pattern, object: "o", by: bus.connect(), serial: 1) }
     let isObserved = object == "o" && about == "o" && isReceived
     #expect(try bus.receivers(name, object: about) == (isReceived ? isObserved ? "AB" : "A" : ""))
