@@ -11,7 +11,6 @@ struct HTTPAccessTests {
     var reader = SettingsReader(HTTPAccessReader(), [section])
     let text = lines.map { "\($0)=\($1)\n" }.joined()
     reader.read(Array("[Made]\n\(text)".utf8), file: "f")
-    // Each key is known, and each mistake is explained.
     for diagnostic in reader.diagnostics {
       #expect(diagnostic.severity == .error && !diagnostic.message.isEmpty)
     }
