@@ -41,7 +41,7 @@ struct JSONTextTests {
         }
       }
       #expect(Array(JSONValue.string(text).compact.utf8) == Array("\"\(expected)\"".utf8))
-      // What JSON forbids in a text is in the first 256.
+      // The first 256 include all scalars that JSON forbids in a text.
       if first > 0 {
         #expect(try Array(JSONText(Array("\"\(text)\"".utf8)).compact.utf8) == Array("\"\(expected)\"".utf8))
       }
