@@ -11,7 +11,6 @@ import TribuneWire
 
 @Suite("A log that another daemon left", .timeLimit(.minutes(15)))
 struct AdoptionTests {
-  /// Three entries of each kind, and five slots, the last of which is empty.
   private static func filled() throws -> WriteAheadLog {
     let log = try WriteAheadLog(slotCount: 5, segmentCapacity: 65_536)
     for (number, kind) in (UInt8(1)...17).enumerated() {
@@ -41,7 +40,6 @@ struct AdoptionTests {
     return LogImage(bytes)
   }
 
-  /// With one changed byte, the next daemon reads what was written, or detects the damage.
   @Test("is read as it was, or known to be damaged, whichever of its bytes changes")
   func flips() throws {
     let log = try Self.filled()
@@ -51,7 +49,7 @@ struct AdoptionTests {
     let logStart = log.header.start(ofSegment: 0)
     let logEnd = logStart + log.usedLength
     let slotsEnd = LogHeader.slotsOffset + 5 * 64
-    // Every byte with a meaning, and some of the others.
+    // Every byte with a meaning, and a sample of the others.
     let offsets =
       Array(0..<128) + Array(stride(from: 128, to: LogHeader.slotsOffset, by: 61))
       + Array(LogHeader.slotsOffset..<slotsEnd) + Array(stride(from: slotsEnd, to: logStart, by: 997))
@@ -62,7 +60,6 @@ struct AdoptionTests {
         try Self.write([image.bytes[offset] ^ mask], to: file, at: offset)
         switch offset {
         case 0..<8: #expect(Self.flaw(file) == .foreign)
-        // The header, the active segment's number and its committed length.
         case 8..<40, 64..<80: #expect(Self.flaw(file) == .damaged)
         default:
           let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(file.rawValue)))
@@ -81,12 +78,10 @@ struct AdoptionTests {
             try #require(adopted.slotCopy(slot) == expected, "byte \(offset), \(mask)")
           }
         }
-        // Undo the change, and the end of the log that the damage caused.
         try Self.write([image.bytes[offset]], to: file, at: offset)
         try Self.write(Array(image.bytes[64..<88]), to: file, at: 64)
       }
     }
-    // The original contents are back.
     let adopted = try WriteAheadLog(adopting: file)
     #expect(adopted.contents().entries == entries)
   }
@@ -113,7 +108,6 @@ struct AdoptionTests {
   func unsealed(seals: CInt) throws {
     let image = try LogImage(of: Self.filled())
     #expect(logError(of: try image.file(seals: seals)) == .notSealed)
-    // So is one that was truncated already.
     #expect(logError(of: try image.file(length: 8_192, seals: seals)) == .notSealed)
   }
 
@@ -130,7 +124,6 @@ struct AdoptionTests {
     let image = try LogImage(of: Self.filled())
     let newer = Self.patched(image) { $0[8] = version }
     #expect(logError(of: try newer.file()) == .newer(version: UInt32(version)))
-    // The rest of the header, and its length, do not matter.
     for length: UInt8 in [24, 32, 48, 64] {
       let other = Self.patched(image) {
         $0[8] = version
@@ -155,7 +148,6 @@ struct AdoptionTests {
       #expect(logError(of: try LogImage(of: log).file()) == .tooManyRecoveries(3))
       if round == 0 { log.endRecovery() }
     }
-    // A damaged count is ignored.
     log.mapping.store(CheckedWord(3).bits ^ 1, at: 88)
     #expect(try LogImage(of: log).adopted().contents().entries == entries)
   }
@@ -163,7 +155,7 @@ struct AdoptionTests {
   @Test(
     "is refused if its header has impossible values",
     arguments: [
-      // Version 0; too many slots; segments of no bytes, of a part of a word, and too long.
+      // Version 0; too many slots; segments of 0 bytes, of a partial word, and too long.
       (8, 0), (24, 1 << 24 + 1), (24, .max), (32, 0), (32, 12), (32, 1 << 32 + 8), (32, .max),
     ] as [(Int, UInt64)])
   func absurd(offset: Int, value: UInt64) throws {
@@ -180,7 +172,7 @@ struct AdoptionTests {
     arguments: [64, 72])
   func outside(offset: Int) throws {
     let log = try Self.filled()
-    // A committed length of a segment 2 would be at 88. It is valid here, so only the segment's number can be refused.
+    // Offset 88 would be segment 2's committed length. Valid here, it leaves only the segment's number to refuse.
     log.mapping.store(CheckedWord(0).bits, at: 88)
     log.mapping.store(CheckedWord(65_536 / 8 + 1).bits, at: offset)
     #expect(logError(of: try LogImage(of: log).file()) == .damaged)
@@ -188,7 +180,7 @@ struct AdoptionTests {
     #expect(logError(of: try LogImage(of: log).file()) == .damaged)
   }
 
-  /// A writer's bug, not a flipped bit: the checksum is right.
+  /// The checksum is right: a writer's bug, not a flipped bit.
   @Test(
     "is damaged at an entry of impossible length",
     arguments: [0, 8, 16, 24, 31, 36, 44, 65_544, 0xFFFF_FFF8, 0xFFFF_FFFF] as [UInt64])
@@ -230,13 +222,11 @@ struct AdoptionTests {
       let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
       #expect(logError(of: file) == .foreign, "\(path)")
     }
-    // A regular file has no seals, even with the bytes of a log.
     var name = Array("/tmp/tribune-log-XXXXXX".utf8CString)
     let copy = FileDescriptor(owning: try retrying { unsafe mkstemp(&name) })
     _ = try retrying { unsafe unlink(name) }
     try Self.write(image.bytes, to: copy, at: 0)
     #expect([.foreign, .notSealed].contains(logError(of: copy)))
-    // Other files in memory: an empty one, one with other contents, and a read-only one.
     #expect(logError(of: try LogImage([]).file()) == .foreign)
     #expect(logError(of: try LogImage([UInt8](repeating: 0x54, count: 200_000)).file()) == .foreign)
     let passed = try MemoryFile(holding: image.bytes.raw)

@@ -45,7 +45,6 @@ struct CompactionTests {
       }
       if isDone { break }
       try #require((seen.count - before) * 40 >= lengthMax && (seen.count - before - 1) * 40 < lengthMax)
-      // Steps of no length would never end.
       if lengthMax == 0 {
         #expect(seen.isEmpty)
         return
@@ -72,7 +71,6 @@ struct CompactionTests {
     try Self.fill(log, 4..<6)
     #expect(!step(80))
     #expect(tail.isEmpty)
-    // An uncommitted entry does not count yet.
     _ = try #require(log.append(EntryCopy(3, owner: 6)))
     #expect(step(.max))
     #expect(tail == [4, 5])
@@ -99,7 +97,6 @@ struct CompactionTests {
       })
     // The last entry does not fit after 32 bytes and nine entries.
     #expect(count == 9)
-    // The compaction has failed, and does not take an entry that would fit either.
     #expect(log.appendToCompaction(EntryCopy(7)) == nil)
     #expect(!log.endCompaction())
     #expect(!log.isCompacting)
@@ -128,7 +125,6 @@ struct CompactionTests {
     #expect(log.compact())
     log.abandonCompaction()
     #expect(try log.storedLength < 2 << 20)
-    // The next compaction frees what a killed process left of its own.
     log.beginCompaction()
     #expect(log.compact())
     let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(log.rawDescriptor)))
@@ -163,7 +159,6 @@ struct CompactionTests {
       try #require(log.usedLength == used)
     }
     try model.expect(log)
-    // Otherwise the test has tried nothing.
     #expect(compactions > 10 && refusals > 0, "\(compactions) compactions, \(refusals) refusals")
   }
 }

@@ -31,7 +31,6 @@ struct CounterTests {
     #expect(log.slotCopy(2) == nil)
     log.assignSlot(2, to: 6)
     #expect(log.slotCopy(2) == SlotCopy(owner: 6))
-    // Even if the slot was not released.
     log.setCounter(4, of: 2, to: 9)
     log.assignSlot(2, to: .max, firstCounter: 3)
     #expect(log.slotCopy(2) == SlotCopy(owner: .max, counters: [3, 0, 0, 0, 0, 0]))
@@ -62,7 +61,6 @@ struct CounterTests {
     for number in numbers { log.assignSlot(number, to: 100 + UInt64(number)) }
     log.assignSlot(70, to: 1)
     log.releaseSlot(70)
-    // The entries after the slots are not taken for slots.
     #expect(log.append(EntryCopy(3, body: [UInt8](repeating: 1, count: 3_000))) != nil)
     let before = try log.storedLength
     var found: [Int] = []
@@ -72,7 +70,7 @@ struct CounterTests {
     }
     #expect(found == numbers)
     #expect(try log.storedLength == before)
-    // Looking at each slot would take memory.
+    // Reading an untouched slot takes memory.
     #expect(log.slotCopy(50_000) == nil)
     #expect(try log.storedLength > before)
   }

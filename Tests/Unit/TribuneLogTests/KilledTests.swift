@@ -21,7 +21,6 @@ private struct Contents: Equatable {
   }
 }
 
-/// The images of a log before each store into it.
 private enum Stores {
   private static let descriptor = Atomic<CInt>(-1)
   private static let images = Mutex<[LogImage]>([])
@@ -74,12 +73,10 @@ struct KilledTests {
         }
         storeCount += images.count
       }
-      // Otherwise the test has tried nothing.
       #expect(storeCount > 500)
     }
   }
 
-  /// Does a random operation on a log.
   private static func act(on log: WriteAheadLog, _ random: inout SplitMix64) -> Int? {
     let number = random.next()
     switch Int.random(in: 0..<20, using: &random) {

@@ -32,7 +32,7 @@ struct EntryCopy: Equatable, Sendable {
   }
 }
 
-/// A copy of a counter slot. Damaged counters are nil.
+/// Damaged counters are nil.
 struct SlotCopy: Equatable {
   var owner: UInt64
   var counters: [UInt32?] = [UInt32?](repeating: 0, count: CounterSlot.counterCount)
@@ -57,7 +57,6 @@ extension WriteAheadLog {
     appendToCompaction(kind: entry.kind, owner: entry.owner, time: entry.time, entry.body.raw)
   }
 
-  /// Goes on with a compaction, and keeps every entry unless `isLive` says otherwise.
   func compact(
     lengthMax: Int = .max, keeping isLive: (LogEntry, _ isTail: Bool) -> Bool = { _, _ in true }
   ) -> Bool {
@@ -68,7 +67,6 @@ extension WriteAheadLog {
 
   func discardUncommitted() { discard(from: EntryPosition(offset: entries.value.committed)) }
 
-  /// Bytes that the last compaction kept; 0 before the first.
   var keptLength: Int { entries.value.kept }
 
   var storedLength: Int {
@@ -92,7 +90,7 @@ extension WriteAheadLog {
   }
 }
 
-/// The bytes of a log at one time, as a process leaves them that is killed then.
+/// A log's bytes as a killed process leaves them.
 struct LogImage {
   static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
 
@@ -111,14 +109,12 @@ struct LogImage {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// A file in memory that holds the image, or the start of it.
   func file(length: Int? = nil, seals: CInt = seals) throws -> FileDescriptor {
     let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
     let file = FileDescriptor(owning: try retrying { unsafe memfd_create("test", flags) })
     let descriptor = file.rawValue
     let count = length ?? bytes.count
     _ = try retrying { ftruncate(descriptor, off_t(count)) }
-    // The file has zeros after the end of the bytes.
     let written = min(count, bytes.count)
     if written > 0 {
       let result = try retrying { unsafe pwrite(descriptor, bytes, written, 0) }
@@ -131,7 +127,6 @@ struct LogImage {
   func adopted() throws -> WriteAheadLog { try WriteAheadLog(adopting: file()) }
 }
 
-/// Why a file is refused as a log; nil if it is taken over.
 func logError(of file: consuming FileDescriptor) -> LogError? {
   do throws(LogError) {
     _ = try WriteAheadLog(adopting: file)

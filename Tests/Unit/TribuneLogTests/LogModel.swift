@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// The expected contents of a log in a random run.
 struct LogModel {
   struct Modelled {
     var copy: EntryCopy
@@ -16,7 +15,7 @@ struct LogModel {
 
   var entries: [Modelled] = []
   var committedCount = 0
-  /// The entries that the compaction has kept so far. `readCount` is the number of those that it has read.
+  /// The compaction has read `readCount` entries.
   private var kept: [Modelled]?
   private var readCount = 0
   private var number: UInt64 = 0
@@ -45,7 +44,6 @@ struct LogModel {
     }
   }
 
-  /// Begins a compaction, goes on with it, or ends it.
   mutating func compaction(_ log: WriteAheadLog, using random: inout SplitMix64) throws -> Bool {
     if kept == nil {
       if !random.oneIn(4) { return false }
@@ -99,7 +97,6 @@ struct LogModel {
     }
     readCount += visited.count
     let liveCount = entries[read..<read + visited.count].count { $0.isLive }
-    // A compaction stops if an entry does not fit.
     try #require(moves.count == liveCount || moves.count == liveCount - 1 && isDone)
     try #require(isDone || readCount < committedCount)
     return isDone

@@ -17,7 +17,7 @@ struct SequenceTests {
     let numbers: [UInt64] = [0, 1, 0x00AB_CDEF_0123_4567]
     for (sequence, number) in numbers.enumerated() { log.setLast(number, ofSequence: sequence) }
     #expect(try Self.last(LogImage(of: log).adopted()) == numbers.map { .given($0) })
-    // A larger number is stored as the largest.
+    // Numbers are capped at 56 bits.
     log.setLast(.max, ofSequence: 1)
     #expect(log.last(ofSequence: 1) == .given(1 << 56 - 1))
   }

@@ -61,7 +61,6 @@ struct WriteAheadLogTests {
     #expect(adopted.append(EntryCopy(3, body: [9, 9, 9])) != nil)
     adopted.commit()
     #expect(try adopted.wholeEntries().map(\.body) == [[1, 2], [9, 9, 9]])
-    // The padding of a body is zeros, whatever was there before.
     #expect(LogImage(of: adopted).bytes[end + 32..<end + 40] == [9, 9, 9, 0, 0, 0, 0, 0])
   }
 
@@ -108,7 +107,7 @@ struct WriteAheadLogTests {
     log.commit()
     var status = stat()
     _ = try retrying { unsafe fstat(log.rawDescriptor, &status) }
-    // The header, a page of slots and one of entries, whatever the size of a page.
+    // The header, a page of slots and one of entries, at any page size.
     #expect(status.st_blocks * 512 <= 3 * sysconf(CInt(_SC_PAGESIZE)))
     #expect(status.st_size > 2 << 32)
   }
@@ -117,7 +116,7 @@ struct WriteAheadLogTests {
   func crowded() throws {
     let log = try WriteAheadLog(slotCount: 8, segmentCapacity: 16 << 20)
     let entry = EntryCopy(3, body: [UInt8](repeating: 1, count: 65_504))
-    /// Appends 64 KiB at a time until a compaction is due, and returns the length of the log in KiB.
+    /// Appends 64 KiB at a time until a compaction is due. Returns KiB.
     func fill() throws -> Int {
       while !log.isCompactionDue {
         _ = try #require(log.append(entry))
@@ -142,7 +141,7 @@ struct WriteAheadLogTests {
     // Twice as much would be the admission limit.
     try compact(keeping: 4 << 20)
     #expect(try fill() == 6144 + 64)
-    // Half of the rest would be almost nothing.
+    // Half of the rest would be too little.
     while log.append(entry) != nil { log.commit() }
     try compact(keeping: (7 << 20) + 65_536)
     #expect(try fill() == 7680 + 64 + 64)
