@@ -39,7 +39,7 @@ struct EnforcementTests {
     #expect(before.targets == Self.reboot && before.blocks[.shutdown] == .full)
     #expect(enforcement([.reboot], on: Self.newer, masked: Self.reboot).blocks[.shutdown] == .weak)
     #expect(enforcement([.reboot], on: Self.newer, masked: nil).blocks[.shutdown] == .full)
-    // An older logind has no weak locks: its locks are.
+    // An older logind lacks weak locks: its full ones let root pass.
     #expect(enforcement([.reboot], on: Self.older, masked: Self.reboot).blocks[.shutdown] == .full)
     #expect(enforcement([.suspend], on: Self.newer).targets == ["suspend.target"])
   }
