@@ -100,7 +100,6 @@ struct DurableTests {
         #expect(account.note(number, from: "db2", instance) == .stale)
       }
     }
-    // Another one takes the place of the first.
     #expect(account.note(1, from: "db2", Instance()) == .newAfterGap)
     #expect(account.note(9, from: "db2", instances[0]) == .newAfterGap)
   }
@@ -143,7 +142,6 @@ struct DurableTests {
     _ = account.note(1, from: "db2", Instance())
     let found = try #require(DurableAccount(account.text))
     #expect(found == account && found.start(in: 7) == 4_712 && found.start(in: 8) == 1)
-    // Without a position.
     let lines = account.text.split(separator: "\n").dropFirst()
     #expect(try #require(DurableAccount(lines.joined())).start(in: 7) == 1)
     let fresh = try #require(DurableAccount("7 0\n"))

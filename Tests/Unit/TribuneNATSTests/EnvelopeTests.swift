@@ -90,7 +90,6 @@ struct EnvelopeTests {
     #expect(try ReplyEnvelope(message) == .progress(timeout: .seconds(3_600), status: ""))
   }
 
-  /// Headers that are valid, but for one.
   private static let spoiled: [(ClusterMessage.Header, String?)] = [
     (.instance, nil), (.instance, ""), (.instance, "0123456789ABCDEF0123456789ABCDEF"), (.instance, "0"),
     (.object, "%0A"), (.object, String(repeating: "a", count: 256)), (.object, "%C0%80"), (.number, nil),

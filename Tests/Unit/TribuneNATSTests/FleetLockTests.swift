@@ -162,7 +162,7 @@ struct FleetLockTests {
       let asker = Asker(pid: pid, process: LoopRule.process)
       let question = Question("q", object: "a", userInfo: userInfo, asker: asker)
       let known = FleetLockQuestion.userInfoForOthers(question, here)
-      // They could have this host ask with the mark.
+      // Others could make this host ask with the mark.
       #expect(known == nil || known == UserInfo(#"{"group":"g"}"#))
       return known != nil
     }

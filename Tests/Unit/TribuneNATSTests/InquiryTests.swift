@@ -15,7 +15,6 @@ struct InquiryTests {
 
   private func isVeto(_ action: Inquiry.Action) -> Bool {
     switch action {
-    // A failure counts as a veto: the delegate is attached so.
     case .conclude(.veto), .conclude(.failed): true
     default: false
     }
@@ -56,7 +55,6 @@ struct InquiryTests {
     var silent = inquiry(.unlisted)
     _ = silent.isDue(at: silent.due)
     #expect(silent.isProven(true) == .conclude(.abstain))
-    // Then it is this host that nobody hears.
     var cutOff = inquiry(.unlisted)
     _ = cutOff.isDue(at: cutOff.due)
     #expect(isVeto(cutOff.isProven(false)))
@@ -86,11 +84,9 @@ struct InquiryTests {
       #expect((action == .conclude(.abstain)) == isThere)
       #expect(isVeto(action) == !isThere)
     }
-    // A veto that came before the proof counts.
     var vetoing = inquiry
     #expect(vetoing.reply(.veto("why"), payload: [], at: start) == .conclude(.veto("why")))
     #expect(vetoing.isProven(true) == .none)
-    // So does a proof that does not come.
     #expect(isVeto(inquiry.isDue(at: inquiry.due)))
   }
 

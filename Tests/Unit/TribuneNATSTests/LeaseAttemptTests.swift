@@ -14,7 +14,6 @@ struct LeaseAttemptTests {
     LeaseAttempt(change ?? .acquire(db1, slots: 1), until: start + .seconds(10)) { _ in false }
   }
 
-  /// An attempt that has read revision 7, and whose write has failed like this.
   private func attempt(writing kind: LeaseStoreError.Kind) -> LeaseAttempt {
     var attempt = attempt()
     _ = attempt.hasRead(stored(7), at: start)
@@ -87,7 +86,7 @@ struct LeaseAttemptTests {
     _ = attempt.hasRead(stored(7), at: start)
     #expect(attempt.hasWritten(error(.inFlight), at: start) == .read(after: .milliseconds(200)))
     #expect(attempt.hasRead(stored(8, db1), at: start) == .write(record(db1).bytes, expecting: 8))
-    // It is new: what was read is of this attempt.
+    // Not `again`: this attempt wrote the record.
     #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: false)))
   }
 
@@ -96,7 +95,6 @@ struct LeaseAttemptTests {
     var attempt = attempt(writing: .inFlight)
     #expect(
       attempt.hasRead(.failure(LeaseStoreError(.final, "gone")), at: start) == .conclude(.unknown("gone")))
-    // An older one than was read before says nothing.
     attempt = self.attempt(writing: .inFlight)
     _ = attempt.hasRead(stored(6), at: start)
     #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.unknown("why")))

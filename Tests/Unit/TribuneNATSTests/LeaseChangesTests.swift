@@ -29,7 +29,6 @@ struct LeaseChangesTests {
 
   private func acquire() async -> Change { await start(.acquire(db1, slots: 1)) }
 
-  /// An acquisition whose write is under way, and that nobody waits for any more.
   private func abandoned() async -> Change {
     let change = await acquire()
     await link.answer()

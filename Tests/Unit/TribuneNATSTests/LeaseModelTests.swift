@@ -29,18 +29,15 @@ struct LeaseModelTests {
   }
 }
 
-/// Commands of three hosts that ask for one lease, give up, and ask again.
 @MainActor
 private final class LeaseWorld {
   @MainActor
   private final class Command {
     let host: String
     var id = Instance().text
-    /// Whether it was told that it has the lease, and has not asked to release it.
     var hasLease = false
     var asking: Task<Void, Never>?
     var isReleasing = false
-    /// Grows when it gives up: it does not hear of what it asked before.
     var turn = 0
 
     init(_ host: String) { self.host = host }
@@ -54,9 +51,7 @@ private final class LeaseWorld {
   private let hosts = ["db1", "db2", "db3"]
   private let commands = ["db1", "db1", "db2", "db2", "db3"].map { Command($0) }
   private var gateways: [String: (link: SteppedLeases, changes: LeaseChanges)] = [:]
-  /// The ids of the commands that have not ended.
   private var running: Set<String> = []
-  /// The hosts on which a command has ended without a release.
   private var keepers: Set<String> = []
   private var random: SplitMix64
 
@@ -173,7 +168,6 @@ private final class LeaseWorld {
     }
   }
 
-  /// Nobody asks for anything any more, and everything comes to its end.
   func end() async {
     for command in commands { giveUp(command) }
     await settle()

@@ -29,7 +29,6 @@ struct LeaseRecordTests {
       before: LeaseRecord, change: LeaseRecord.Change, runs: Bool, effect: LeaseRecord.Effect,
       after: LeaseRecord
     )] = [
-      // A free one is taken, with as many slots as are asked for.
       (
         LeaseRecord(), .acquire(owner("db1"), slots: 1), false, .changed(owner("db1"), before: nil),
         record(1, owner("db1"))
@@ -38,13 +37,11 @@ struct LeaseRecordTests {
         record(1), .acquire(owner("db1"), slots: 2), false, .changed(owner("db1"), before: nil),
         record(2, owner("db1"))
       ),
-      // Another host waits, unless there is a slot for it.
       (record(1, owner("db1")), .acquire(owner("db2"), slots: 1), false, .busy, record(1, owner("db1"))),
       (
         record(2, owner("db1")), .acquire(owner("db2"), slots: 2), false, .changed(owner("db2"), before: nil),
         record(2, owner("db1"), owner("db2"))
       ),
-      // What two hosts do not agree about, the one that comes later does not decide.
       (
         record(1, owner("db1")), .acquire(owner("db2"), slots: 2), false,
         .refused("it has 1 slot as long as db1 has it"), record(1, owner("db1"))
@@ -53,18 +50,16 @@ struct LeaseRecordTests {
         record(2, owner("db1"), owner("db2")), .acquire(owner("db2"), slots: 1), false,
         .refused("it has 2 slots as long as db1 has it"), record(2, owner("db1"), owner("db2"))
       ),
-      // A host gets what it has again, since when it had it: but not while a command of its own runs.
+      // A host gets its lease again, with the old time, unless its own command runs.
       (
         record(1, owner("db1")), .acquire(owner("db1", 2, pid: 43, since: 200), slots: 1), false,
         .changed(owner("db1", 2, pid: 43), before: owner("db1")), record(1, owner("db1", 2, pid: 43))
       ),
       (record(1, owner("db1")), .acquire(owner("db1", 2), slots: 1), true, .busy, record(1, owner("db1"))),
-      // The same acquisition is made once more.
       (
         record(1, owner("db1")), .acquire(owner("db1"), slots: 1), true,
         .changed(owner("db1"), before: owner("db1")), record(1, owner("db1"))
       ),
-      // It is released by its own acquisition, or by whoever knows that nothing runs.
       (
         record(1, owner("db1")), .release(host: "db1", machine: "", id: id(1)), true,
         .changed(owner("db1"), before: owner("db1")), record(1)
@@ -81,7 +76,6 @@ struct LeaseRecordTests {
         record(1, owner("db1")), .release(host: "db1", machine: "", id: nil), false,
         .changed(owner("db1"), before: owner("db1")), record(1)
       ),
-      // Another machine of the same name is not that host.
       (
         record(1, owner("db1")), .acquire(owner("db1", machine: "other"), slots: 1), false,
         .refused(
@@ -98,7 +92,6 @@ struct LeaseRecordTests {
         record(1, owner("db1")), .release(host: "db1", machine: "", id: nil), true,
         .refused("process 42 (backup) on this host still runs under it"), record(1, owner("db1"))
       ),
-      // It is taken from the host that is named, and from no other.
       (
         record(2, owner("db1"), owner("db2")), .remove(host: "db1", id: nil), true,
         .changed(owner("db1"), before: owner("db1")), record(2, owner("db2"))

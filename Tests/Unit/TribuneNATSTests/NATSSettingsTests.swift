@@ -154,7 +154,6 @@ struct NATSSettingsTests {
     #expect(!read("[Cluster]\nServers=nats://a").0.requiresTLS)
     #expect(read("[Cluster]\nServers=nats://a tls://b").0.requiresTLS)
     #expect(read("[Cluster]\nServers=nats://a\nAuthorityFile=/a").0.requiresTLS)
-    // Also if its path is wrong.
     #expect(read("[Cluster]\nServers=nats://a\nAuthorityFile=a").0.requiresTLS)
     #expect(read("[Cluster]\nServers=nats://a\nCertificateFile=a").0.requiresTLS)
   }

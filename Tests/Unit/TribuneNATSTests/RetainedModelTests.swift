@@ -25,10 +25,9 @@ struct RetainedModelTests {
   }
 }
 
-/// Three hosts and one key. A bus is the last value and what the gateway has yet to read; the bucket is all values ever.
 private struct RetainedWorld {
   struct Value: Equatable {
-    /// Counts all that is posted; every fifth clears the value.
+    /// Every fifth clears the value.
     var number: Int
 
     var payload: [UInt8] { number % 5 == 0 ? [] : Array("\(number)".utf8) }
@@ -52,7 +51,6 @@ private struct RetainedWorld {
 
   enum Post {
     case underWay([UInt8])
-    /// The bus has it, and the gateway does not know that yet.
     case made
   }
 
@@ -62,7 +60,6 @@ private struct RetainedWorld {
     var unread: [Reading] = []
     var isReading = true
     var post: Post?
-    /// How many of the bucket's values have come.
     var heard = 0
   }
 
@@ -160,16 +157,13 @@ private struct RetainedWorld {
 
   private mutating func fail(_ host: Int) {
     switch Int.random(in: 0..<4, using: &random) {
-    // The bucket's last value alone comes again.
     case 0: hosts[host].heard = max(0, bucket.count - 1)
     case 1: endReading(host)
     case 2:
-      // The bus is started anew, with or without what it has retained.
       if random.oneIn(2) { hosts[host].retained = nil }
       endReading(host)
       if hosts[host].post != nil, random.oneIn(2) { endPost(host, isRefused: true) }
     default:
-      // The gateway is.
       if case .underWay = hosts[host].post, random.oneIn(2) { goOn(host) }
       hosts[host].post = nil
       hosts[host].ledger = RetainedLedger()
@@ -211,7 +205,6 @@ private struct RetainedWorld {
     }
   }
 
-  /// What does not hold at rest.
   var problem: String? {
     for (index, host) in hosts.enumerated() {
       let has = host.retained?.payload ?? []

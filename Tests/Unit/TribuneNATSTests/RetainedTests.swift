@@ -63,7 +63,6 @@ struct RetainedTests {
     #expect(ledger.write(of: key) == nil)
     #expect(stored(&ledger, [2]) == .store)
     #expect(stored(&ledger, [3]) == .store)
-    // The last one was refused for this one.
     #expect(ledger.arrive(key, revision: 2, [2], isOwn: true) == .store)
     #expect(ledger.write(of: key) == .init(payload: [3], expected: 2))
     #expect(ledger.arrive(key, revision: 3, [3], isOwn: true) == .none)

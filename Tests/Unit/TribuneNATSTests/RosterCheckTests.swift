@@ -19,7 +19,6 @@ struct RosterCheckTests {
     let check = check("db1", "db2")
     #expect(check.doubt(about: "db2", with: check.mark) == nil)
     for mark in ["", "3-0", check.mark + "0"] { #expect(check.doubt(about: "db2", with: mark) != nil) }
-    // Who has no roster only answers.
     #expect(self.check().doubt(about: "db2", with: "3-0") == nil)
   }
 

@@ -2,7 +2,7 @@
 
 @testable import TribuneNATS
 
-/// Leases as JetStream has them: a write is made only against the revision that it expects.
+/// As in JetStream, a write succeeds only against the revision that it expects.
 @MainActor
 final class LeasesInMemory {
   private var stored: [String: StoredLease] = [:]
@@ -29,7 +29,6 @@ final class LeasesInMemory {
   }
 }
 
-/// A gateway's link to these leases. What it is asked is done, and is answered, when a test says so.
 @MainActor
 final class SteppedLeases: LeaseStorage {
   enum Request {
@@ -40,13 +39,12 @@ final class SteppedLeases: LeaseStorage {
   private struct Call {
     let request: Request
     let answer: CheckedContinuation<Result<StoredLease, LeaseStoreError>, Never>
-    /// Nil until it is done.
     var result: Result<StoredLease, LeaseStoreError>?
   }
 
   private let leases: LeasesInMemory
   private var calls: [Call] = []
-  /// Those that may be done although nobody waits for their answer.
+  /// May be performed, but are not answered.
   private var stray: [Request] = []
   private var isCut = false
 
@@ -86,7 +84,6 @@ final class SteppedLeases: LeaseStorage {
     await settle()
   }
 
-  /// Nobody hears whether it is done.
   func lose(at index: Int = 0) async {
     let call = calls.remove(at: index)
     var kind = LeaseStoreError.Kind.transient
@@ -96,7 +93,6 @@ final class SteppedLeases: LeaseStorage {
     await settle()
   }
 
-  /// Has it come once more.
   func duplicate(at index: Int) { stray.append(calls[index].request) }
 
   func performStray(at index: Int) { _ = leases.perform(stray.remove(at: index)) }
@@ -108,13 +104,12 @@ final class SteppedLeases: LeaseStorage {
     while !calls.isEmpty { await answer() }
   }
 
-  /// Nothing is answered any more.
   func cut() async {
     isCut = true
     while !calls.isEmpty { await lose() }
   }
 }
 
-/// Lets the tasks of the main actor go on until they wait for answers.
+/// Lets the main actor's tasks run until they wait for answers.
 @MainActor
 func settle() async { for _ in 0..<12 { await Task.yield() } }
