@@ -7,7 +7,7 @@ import TribuneWire
 
 @Suite("The groups of a process", .timeLimit(.minutes(15)))
 struct GroupsTests {
-  /// As many as a process can have: all even numbers, and not in order.
+  /// As many as a process can have, unsorted.
   private static let many = (0..<UInt32(65_536)).map { 2 * $0 }.reversed() as [UInt32]
 
   private static func policy(_ lines: [String]) -> Policy {

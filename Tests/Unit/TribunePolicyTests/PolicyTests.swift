@@ -59,11 +59,10 @@ struct PolicyTests {
     #expect(decision.isAllowed == isAllowed)
   }
 
-  /// Whether each action may be done with a pattern and an object, if lines allow and deny these.
   @Test(
     "A registration must lie inside of a line that allows it, and outside of all that deny",
     arguments: [
-      // allowed, denied, asked for, filtered actions, all others
+      // Allowed, denied, pattern, object; the results for filtered actions and all others.
       ("a.**", "z", "a.b", "", true, true), ("a.**", "z", "a.**", "", true, true),
       ("a.**", "z", "a.*", "", true, true), ("a.**", "z", "*.b", "", false, false),
       ("a.**", "z", "**", "", false, false), ("a.*", "z", "a.**", "", false, false),
@@ -132,7 +131,6 @@ struct PolicyTests {
     #expect(policy.nearMisses(to: request, by: Self.ann, count: 2).count == 2)
   }
 
-  /// The actions are for messages and for registrations, without an object and with some.
   @Test(
     "A line with an object is not about messages without one, nor about an empty part; a near miss says so",
     arguments: [
@@ -150,7 +148,6 @@ struct PolicyTests {
       let misses = allowing.nearMisses(to: request, by: Self.ann, count: 10)
       let bound = pattern.replacing("%U", with: "1001")
       #expect(misses.map(\.lacks) == (matches ? [] : ["needs an object that matches \(bound)"]))
-      // A registration about any object is about each of them.
       let denying = Self.policy("allow * ** user:*", "deny * x.* object:\(pattern) user:*")
       let isDenied = !denying.decision(on: request, by: Self.ann).isAllowed
       #expect(isDenied == (matches || object == nil))
