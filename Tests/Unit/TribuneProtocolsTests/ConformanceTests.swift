@@ -77,7 +77,6 @@ struct ConformanceTests {
         ["Nobody"], ["scroll.didScroll"],
         .init(protocolName: "Scroll", unknownProtocols: ["Nobody"], lacksProtocol: true), .notConforming
       ),
-      // A delegate of the base protocol does not conform to a child.
       (
         ["Scroll"], ["scroll.didScroll"],
         .init(protocolName: "Tap", lacksProtocol: true, missing: ["tap.didTap"]), .notConforming

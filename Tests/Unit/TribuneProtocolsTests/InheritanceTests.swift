@@ -43,7 +43,6 @@ struct InheritanceTests {
       #expect(child.method(named: "a")?.origin == "R")
       #expect(child.method(named: "b")?.isRequired == false)
       #expect(Set(child.ancestors.map(\.name)).count == child.ancestors.count)
-      // A child comes before its parents.
       #expect(child.ancestors.last?.name == "A")
     }
     #expect(library["L"]?.method(named: "a")?.isRequired == false)

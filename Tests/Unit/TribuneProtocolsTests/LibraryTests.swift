@@ -7,7 +7,6 @@ import TribuneProtocols
 struct LibraryTests {
   private static func source(_ text: String) -> ProtocolSource { ProtocolSource(text, file: "wire") }
 
-  /// The refusal of the text; nil if the library adds it.
   private static func refusal(
     of text: String, for owner: Int, in library: inout Library
   ) -> (messages: [String], isConflict: Bool)? {
@@ -136,7 +135,6 @@ struct LibraryTests {
     #expect(library.load(files) == [])
     #expect(library.owner(of: "A") == nil)
     #expect(library.protocols(of: 1).count == 2)
-    // The next load removes the file's protocols, but not those that the owner also has.
     #expect(library.load([]) == [])
     #expect(library.protocols.map(\.name) == ["B", "C"])
     library.remove(1)

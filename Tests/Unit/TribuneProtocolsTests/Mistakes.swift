@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sources with mistakes, and their diagnostics.
 enum Mistakes {
   private static let protocolName = "a protocol's name (a letter, then letters, digits and _)"
   private static let typeName = "a type's name (an upper case letter, then letters and digits)"
@@ -13,11 +12,10 @@ enum Mistakes {
     #""\#(name)" is a \#(kind) method, but its last part does not begin with "\#(kind)" and an upper case letter"#
   }
 
-  /// None of them defines a protocol A.
   static let syntax: [(String, [String])] = [
     ("x", [#"1:1: found "x", expected "protocol""#]),
     ("}", [#"1:1: found "}", expected "protocol""#]),
-    // Text of the file is escaped. Columns count characters, not bytes.
+    // Columns count characters, not bytes.
     ("\u{1B}[2J\u{202E}", [#"1:1: found "\u{1b}", expected "protocol""#]),
     (
       "protocol größe {} §",
@@ -108,7 +106,7 @@ enum Mistakes {
     ),
   ]
 
-  /// A source with that many parts, how many it can have, and the diagnostic when it has one more.
+  /// A source with n parts, the limit of n, and the diagnostic one past it.
   static let bounds: [(source: @Sendable (Int) -> String, limit: Int, diagnostic: String)] = [
     ({ field(String(repeating: "[]", count: $0) + "int") }, 30, "1:87: types are nested more than 32 deep"),
     (

@@ -109,7 +109,7 @@ struct ParserTests {
 
   @Test("a source past a limit is refused with the location")
   func bounds() {
-    // These are no arguments, because they would be printed.
+    // Not as `arguments`, which would be printed.
     for (source, limit, expected) in Mistakes.bounds {
       #expect(Library.loading(source(limit)).diagnostics == [], "\(expected)")
       #expect(Library.loading(source(limit + 1)).diagnostics == ["a.protocol:\(expected)"])
