@@ -29,7 +29,6 @@ struct BrokenOutputTests {
     try bus.flush(session)
     #expect(session.output.writing == .closed && session.pacing.isFlowing)
     #expect(try bus.session(of: poster).pacing.pauseCount == 0)
-    // Reading the rest makes the socket writable again.
     _ = try observer.frames()
     #expect(try !bus.readyTokens().contains(session.token))
     try observer.send(Observe(), serial: 2, name: "load.**")

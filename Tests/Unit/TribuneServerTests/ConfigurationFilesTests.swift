@@ -174,7 +174,6 @@ struct ConfigurationFilesTests {
   func shippedFile() throws {
     let text = try repositoryText("config/tribuned.conf")
 
-    // Sections and keys, in the order of the table, each key once and with its default.
     let shown = text.split(separator: "\n").compactMap { line -> String? in
       if line.hasPrefix("[") { return String(line) }
       guard line.hasPrefix("#"), !line.hasPrefix("# "), line.contains("=") else { return nil }

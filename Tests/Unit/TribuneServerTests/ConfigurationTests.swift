@@ -8,7 +8,6 @@ import TribuneServer
 import TribuneService
 import TribuneWire
 
-/// Reads one file's text on top of the defaults.
 private func read(
   _ text: String, defaults: Configuration = Configuration()
 ) -> (configuration: Configuration, diagnostics: [String]) {
@@ -103,9 +102,7 @@ struct ConfigurationTests {
       $0.queriesMax = 7
     },
     Good("[Bus]\nQueriesMax=7\nQueriesMax=\n") { _ in },
-    // A line can have any length.
     Good("[Bus]\nQueriesMax=" + String(repeating: "0", count: 5_000) + "7\n") { $0.queriesMax = 7 },
-    // Sections about something.
     Good(
       "[Query \"backup.*\"]\nRequireDelegate=label:a label:b.service\nRequireDelegate=label:c label:a\n",
       require(("backup.*", ["a", "b.service", "c"]))),
@@ -164,7 +161,6 @@ struct ConfigurationTests {
   }
 
   static let bad: [Bad] = [
-    // Unknown sections and keys are reported with the most similar one.
     Bad("Mode=0600", "1: error: Mode= stands before any section"),
     Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu] (did you mean [Bus]?)"),
     Bad("[bus]\n", "1: warning: [bus] counts as [Bus], which is how to write it"),
@@ -188,11 +184,9 @@ struct ConfigurationTests {
     Bad(
       "[Bus]\n\u{1B}[31mQueries\u{7F}=1",
       "2: mistake: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
-    // Invalid values that the message escapes, or names in part.
     Bad(
       "[Log]\nLevel=\u{1B}]0;x\u{7}",
       "2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is not one of error, warning, notice, info, debug"),
-    // Sections about something.
     Bad("[Query]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
     Bad("[User]\nShare=2", "1: mistake: [User]: needs a user, as in [User \"backup\"]"),
     Bad(
@@ -253,12 +247,10 @@ struct ConfigurationTests {
     Bad(
       "[Object \"a/*\"]\nProtocol=P\n\n[Object \"a/*\"]\nProtocol=Q\n[Object \"b\"]\nProtocol=P\nProtocol=\n",
       "5: mistake: Protocol=: there is no protocol \"Q\" in protocols.d"),
-    // Invalid lines.
     Bad("[Bus\nQueriesMax=x", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad("[Bus]\nwhat", "2: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\n  2", "3: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\u{0}2", "2: error: the line contains a NUL byte"),
-    // Contradictory settings, at the line of the last one.
     Bad("[Queue]\nLowMark=1M", "2: error: LowMark=1M is not below HighMark=1M"),
     Bad("[Queue]\nLowMark=2M\n\nHighMark=65M", "4: error: HighMark=65M is over HardLimit=64M"),
     Bad(
@@ -274,10 +266,8 @@ struct ConfigurationTests {
     Bad(
       "[Notifications]\nRetainedMax=65M",
       "2: warning: RetainedMax=65M is over LogMax=64M: retained notifications can fill the log"),
-    // An invalid value is not compared with others.
     Bad(
       "[Queue]\nHighMark=8X\nLowMark=2M", "2: error: HighMark=: \"8X\" is not a size such as 64K, 1M or 2G"),
-    // Several mistakes, in the order of their lines.
     Bad(
       "x\n[Bus]\nQueriesMax=a\nFoo=1\ny\n[Nowhere]\nBar=2\n[Log]\nLevel=b\n",
       "1: error: the line is neither a [Section] nor a Key=Value",

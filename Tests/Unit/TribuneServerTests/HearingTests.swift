@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// What lies in the socket of a connection when its time is over counts.
 @MainActor
 @Suite("A deadline", .timeLimit(.minutes(15)))
 struct HearingTests {
@@ -16,7 +15,6 @@ struct HearingTests {
   private let asker: SteppedBus.Client
   private let delegate: SteppedBus.Client
 
-  /// The delegate's silence is no veto.
   init() throws {
     bus = try SteppedBus(clock)
     (asker, delegate) = (try bus.client(), try bus.client())
@@ -33,7 +31,6 @@ struct HearingTests {
     try bus.pass(asker)
   }
 
-  /// The delegate sends a veto of the first query behind a number of other frames.
   private func veto(behind count: Int = 0) throws {
     let frames = ByteBuffer(capacity: 4096)
     for serial in 0..<Serial(count) { frames.appendFrame(Suspend(isSuspended: false), serial: 100 + serial) }
@@ -42,7 +39,6 @@ struct HearingTests {
     try delegate.send(frames)
   }
 
-  /// Waits until everything is due that anybody has asked or posted.
   private func passDeadline() {
     let due = bus.server.context.now.advanced(byMilliseconds: 1)
     while SystemClock.monotonicNanoseconds < due.nanoseconds {}
@@ -127,7 +123,6 @@ struct HearingTests {
 
   @Test("still waits for the delegate if the bus dies, and has been decided for another")
   func killed() throws {
-    // It is heard first, and says nothing.
     try asker.send(Attach(patterns: ["store.*"]), serial: 9)
     try bus.pass(asker)
     try ask("load.shouldStop", "store.shouldStop")

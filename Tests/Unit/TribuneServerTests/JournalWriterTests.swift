@@ -6,7 +6,7 @@ import Testing
 import TribuneServer
 import TribuneSystem
 
-/// A socket such as journald's, read only by `read`.
+/// Like journald's socket; only `read` reads it.
 private final class StuckJournal: Sendable {
   private let ends: [CInt]
 
@@ -19,7 +19,6 @@ private final class StuckJournal: Sendable {
 
   deinit { for end in ends { close(end) } }
 
-  /// Waits for as long as the socket is full.
   func send(_ entry: JournalEntry) {
     let bytes = Array(entry.fields.joined(separator: "\n").utf8)
     let sent = unsafe Glibc.send(ends[0], bytes, bytes.count, CInt(MSG_NOSIGNAL))
@@ -38,7 +37,6 @@ private final class StuckJournal: Sendable {
 struct JournalWriterTests {
   private func entry(_ text: String) -> JournalItem { .entry(JournalEntry(.info, text)) }
 
-  /// The number of entries that an entry reports as dropped; nil if it reports none.
   private static func droppedCount(_ fields: [String]) -> Int? {
     fields.first { $0.hasPrefix("TRIBUNE_DROPPED=") }.flatMap { Int($0.dropFirst("TRIBUNE_DROPPED=".count)) }
   }
@@ -56,7 +54,7 @@ struct JournalWriterTests {
   func stuck() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
-    // Without a reader, the socket fills, then the queue. The calls return all the same.
+    // Without a reader, the socket fills, then the queue. The calls still return.
     let count = 3 * JournalWriter.entriesMax
     for number in 0..<count { writer.write(entry("\(number)")) }
     #expect(!writer.flush(within: .milliseconds(1)))
@@ -76,7 +74,6 @@ struct JournalWriterTests {
     }
     #expect(written == written.sorted())
     #expect(dropped > 0)
-    // The entries that waited at the time come after the count.
     #expect(try #require(countStandsAt) < written.count)
     #expect(writer.flush(within: .seconds(30)))
   }
@@ -110,7 +107,6 @@ struct JournalWriterTests {
       counts[try #require(journal.read().first), default: 0] += 1
     }
     #expect(counts["MESSAGE=other"] == JournalWriter.entriesMax / 8)
-    // And what the socket holds.
     #expect(counts["MESSAGE=flood", default: 0] < JournalWriter.entriesMax)
   }
 
@@ -118,7 +114,7 @@ struct JournalWriterTests {
   func counts() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
-    // Once the queue is full, another entry follows for each that is read.
+    // Once the queue is full, each read admits one entry.
     var (written, counted, counts) = (JournalWriter.entriesMax + 100, 0, 0)
     for number in 0..<written { writer.write(entry("\(number)")) }
     while counted < written {

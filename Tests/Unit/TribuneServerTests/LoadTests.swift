@@ -67,7 +67,6 @@ struct LoadTests {
     listed.add(TrafficCounts(posted: 1), of: peer(1, "a.service"))
     listed.add(TrafficCounts(delivered: 90), of: peer(2, ""))
     for number in 0..<1100 { listed.add(TrafficCounts(posted: 2), of: peer(3, "\(number).service")) }
-    // Seldom seen, but the only one of its user.
     listed.add(TrafficCounts(posted: 1), of: peer(4, "d.service"))
     let entries = listed.entries
     #expect(entries.count == 1001)
@@ -75,7 +74,6 @@ struct LoadTests {
     #expect(entries[1].unit == "a.service" && entries[1].posted == 9 && entries[1].connections == 2)
     #expect(entries[1000].uid == .max && entries[1000].connections == 103 && entries[1000].posted == 206)
     #expect(entries.contains { $0.uid == 4 })
-    // Who may see its own user alone sees neither the other users' connections that have gone, nor what is folded.
     let own = UserTraffic(with: gone, visible: .only(3)).entries
     #expect(own.isEmpty)
   }

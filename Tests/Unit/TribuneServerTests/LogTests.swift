@@ -30,7 +30,6 @@ struct LogTests {
     for (stream, expected) in cases {
       #expect(LogDestination.of(file.fileDescriptor, journalStream: stream) == expected, "\(stream)")
     }
-    // A descriptor that is not open.
     #expect(LogDestination.of(1_000_000, journalStream: "\(device):\(inode)") == .standardError)
   }
 

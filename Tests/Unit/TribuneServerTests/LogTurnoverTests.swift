@@ -14,7 +14,6 @@ struct LogTurnoverTests {
 
   private func user(_ uid: UInt32) -> UserAccount { accounts.account(of: uid) }
 
-  /// Logs frames of a user until it has to wait.
   private func fill(_ uid: UInt32) -> Int {
     for count in 0..<1_000_000 {
       if user(uid).waitsForCompaction.value { return count }

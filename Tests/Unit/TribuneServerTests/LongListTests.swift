@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A list that takes long is made in parts, between which others are served.
 @MainActor
 @Suite("Long lists")
 struct LongListTests {
@@ -39,7 +38,6 @@ struct LongListTests {
     frames.appendFrame(List(subject), serial: 1)
     frames.appendFrame(Suspend(isSuspended: false), serial: 2)
     try lister.send(frames)
-    // Each part of a list takes an iteration.
     clock.step = TimeShares.iterationNanosecondsMax
     try bus.pass(lister)
     var listed: [(kind: FrameKind?, serial: Serial)] = []
@@ -56,7 +54,6 @@ struct LongListTests {
     while bus.server.hasWork { try bus.pass() }
     listed += try lister.frames()
     #expect(listed.map(\.kind) == Array(repeating: .entry, count: count) + [.ok, .ok])
-    // What was sent behind the list is handled behind it.
     #expect(listed.last?.serial == 2)
   }
 

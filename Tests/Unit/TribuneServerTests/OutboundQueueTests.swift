@@ -102,10 +102,8 @@ struct OutboundQueueTests {
     "A loss stands after all earlier frames, and adds up with the one before until that begins to be sent",
     arguments: [
       ([.posts(4), .drop, .posts(2), .drop, .posts(2)], ["lost 6", "6", "7"]),
-      // A half-sent loss stays as it is, and one that has been sent does not come back.
       ([.posts(4), .drop, .send(35), .posts(3), .drop, .posts(1)], ["lost 4", "lost 3", "7"]),
       ([.posts(1), .drop, .send(.max), .posts(1), .drop], ["lost 1", "lost 1"]),
-      // A notification that is being sent stays.
       ([.posts(1), .verdict, .posts(2), .send(5), .drop], ["0", "verdict 1", "lost 2"]),
     ] as [([Step], [String])])
   func losses(steps: [Step], received: [String]) {

@@ -18,7 +18,6 @@ struct PartialFramesTests {
     var configuration = Configuration()
     configuration.partialFramesMemoryMaxBytes = 1 << 20
     accounts = Accounts(privileged: [0])
-    // The bus applies the totals to its accounts.
     _ = Bus(configuration, accounts)
     partials = PartialFrames(accounts)
   }

@@ -7,7 +7,7 @@ import TribuneSystem
 
 @testable import TribuneServer
 
-/// Descriptors to pass, one of each kind. The receiver owns them.
+/// The receiver owns them.
 private struct Descriptors {
   private let folder: TemporaryFolder
   let listener: CInt
@@ -30,7 +30,7 @@ private struct Descriptors {
   }
 }
 
-/// A file in memory to pass. The receiver owns it.
+/// The receiver owns it.
 private func file() throws -> (descriptor: CInt, inode: UInt64) {
   let memory = try SharedFile(length: 1)
   let file = try FileDescriptor.duplicate(of: memory.rawDescriptor)
@@ -39,13 +39,12 @@ private func file() throws -> (descriptor: CInt, inode: UInt64) {
 }
 
 extension PassedAtStart {
-  /// Take a descriptor, close it and return its number.
+  /// These close the descriptor, and return its number.
   fileprivate func connection(_ cookie: UInt64) -> CInt? { takeConnection(cookie: cookie)?.rawValue }
   fileprivate func file(_ inode: UInt64) -> CInt? { takeFile(inode: inode)?.rawValue }
   fileprivate func listener(_ inode: UInt64) -> CInt? { takeListener(inode: inode)?.rawValue }
   fileprivate func state() -> CInt? { takeLog()?.rawValue }
 
-  /// The items and descriptors of a keeper.
   fileprivate convenience init(_ items: [KeptItem], _ descriptors: CInt...) {
     self.init()
     take(items, descriptors)

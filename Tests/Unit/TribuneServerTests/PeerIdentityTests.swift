@@ -21,7 +21,7 @@ struct PeerIdentityTests {
     #expect(identity.gid == getgid())
     let name = try String(contentsOfFile: "/proc/self/comm", encoding: .utf8)
     #expect(identity.process == name.dropLast())
-    // Without systemd, there is no unit.
+    // Without systemd, the unit is empty.
     let unit = identity.units.system
     #expect(unit.isEmpty || [".service", ".scope"].contains { unit.hasSuffix($0) })
   }
@@ -41,7 +41,7 @@ struct PeerIdentityTests {
     child.executableURL = URL(filePath: "/bin/sleep")
     child.arguments = ["600"]
     try child.run()
-    // The id of another process stands for one that was given out again.
+    // The child's handle makes the id look reused.
     let credentials = PeerCredentials(pid: getpid(), uid: 1000, gid: 100)
     let handle = PeerProcess.handle(
       FileDescriptor(owning: tribune_pidfd_open(child.processIdentifier, 0)))
@@ -79,7 +79,6 @@ struct PeerIdentityTests {
     #expect(subject == Subject(user: getuid(), groups: [4242], unit: Subject.Unit(unit.isEmpty ? nil : unit)))
     kill(client.processIdentifier, SIGKILL)
     client.waitUntilExit()
-    // Also the handle that is requested only now is of no other process.
     for ended in 0..<2 {
       let other = try PeerProcess(peerOf: accepted)
       let (peer, subject) =

@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// Stands for a file that is open during this object's life.
 private final class OpenFile: AttachedFile {
   let number: Int
   let length: Int
@@ -18,12 +17,9 @@ private final class OpenFile: AttachedFile {
   }
 }
 
-/// A queue, its frames and its reader.
 struct QueuedTraffic: ~Copyable {
-  /// Counts of what the reader has not received whole.
   struct Unread: Equatable {
     var notifications: UInt64
-    /// Those of the notifications that wait as losses.
     var lost: UInt64
     var others: UInt64
     var isMidFrame: Bool
@@ -37,11 +33,9 @@ struct QueuedTraffic: ~Copyable {
   private var files: [Reference] = []
   private var sentFiles: Set<Int> = []
   var sent: [UInt8] = []
-  /// The pool whose buffers short frames are copied into; nil if they are not copied.
   var pool: BufferPool?
   private var buffer = ByteBuffer(capacity: 0)
 
-  /// - Parameter posts: notifications that wait from the start, with serials from 0 on.
   init(posts: Int = 0) {
     for number in 0..<posts { queue(.post, number) }
   }
@@ -53,9 +47,7 @@ struct QueuedTraffic: ~Copyable {
     files.reduce(0) { $0 + ($1.file.map { sentFiles.contains($0.number) ? 0 : $0.length } ?? 0) }
   }
 
-  /// Queues a frame whose serial is `number`: a notification, or a verdict, which must not be dropped.
-  ///
-  /// - Parameter length: that of the file that comes with the frame, if any.
+  /// `length` is the attached file's. A verdict must not be dropped.
   mutating func queue(_ kind: FrameKind, _ number: Int, payloadLength: Int = 0, attached length: Int? = nil) {
     if let length {
       let file = OpenFile(number, length: length)
@@ -110,7 +102,6 @@ struct QueuedTraffic: ~Copyable {
     }
   }
 
-  /// Lets the reader have at most `count` bytes of one send.
   @discardableResult
   mutating func send(_ count: Int) -> [Int] {
     var piece: [UInt8] = []
@@ -138,7 +129,6 @@ struct QueuedTraffic: ~Copyable {
     stream.bytes.integer(at: position, as: UInt64.self) == Hello.magic
   }
 
-  /// 0, and the ends of the hello and the frames in a stream.
   private static func ends(in stream: ByteBuffer) -> [Int] {
     var ends = [0]
     while let end = ends.last, end < stream.count {
@@ -158,7 +148,6 @@ struct QueuedTraffic: ~Copyable {
     return bytes
   }
 
-  /// The counts, taken from the stream.
   var unread: Unread {
     let stream = ByteBuffer(holding: sent + unsent)
     var (notifications, lost, others, isMidFrame) = (UInt64(0), UInt64(0), UInt64(0), false)
@@ -205,8 +194,7 @@ struct QueuedTraffic: ~Copyable {
     return count
   }
 
-  /// What the reader decodes once it has received everything: a notification's number, `verdict`
-  /// with its number, or `lost` with a count.
+  /// For each frame: a notification's number, `verdict` and its number, or `lost` and a count.
   var received: [String] {
     let stream = ByteBuffer(holding: sent + unsent)
     var frames: [String] = []

@@ -70,7 +70,7 @@ struct ServiceNotifierTests {
   @Test("does not wait for a manager that does not read, and later tells it the latest state, or the end")
   func managerThatDoesNotRead() async {
     await #expect(processExitsWith: .success) {
-      // Nothing else ends a wait in the kernel.
+      // Ends a wait in the kernel that would hang.
       alarm(60)
       let manager = try NotifySocket.ofThisProcess()
       let filling = try manager.fill()
@@ -86,7 +86,6 @@ struct ServiceNotifierTests {
         return notifier
       }
       try manager.drain(filling)
-      // The bus is busy with something else meanwhile.
       let messages = try (1...3).map { _ in try manager.receive().text }
       #expect(messages[0] == "WATCHDOG=1")
       #expect(messages[1].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
@@ -134,7 +133,7 @@ struct ServiceNotifierTests {
         var none = rlimit(rlim_cur: 0, rlim_max: usual.rlim_max)
         #expect(unsafe setrlimit(resource, &none) == 0)
         notifier.status("2")
-        // Other parts of this process may need descriptors: the runtime, and the test's own wait.
+        // The runtime, and the test's own wait, may need descriptors.
         #expect(unsafe setrlimit(resource, &usual) == 0)
         #expect(try manager.next() == "STATUS=2")
       }

@@ -62,7 +62,6 @@ struct SessionTests {
     #expect(session.isGreeted && !session.isOpen && !session.output.accepts)
   }
 
-  /// The transitions of each state in the order of `states`, one character each: `+` if there is one.
   private func transitions<State>(_ states: [State], _ mayBecome: (State, State) -> Bool) -> [String] {
     states.map { state in states.map { mayBecome(state, $0) ? "+" : "-" }.joined() }
   }

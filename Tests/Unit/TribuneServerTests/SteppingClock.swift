@@ -4,10 +4,10 @@ import TribuneCore
 
 @testable import TribuneServer
 
-/// A clock that goes on with each look at it, for a bus whose work seems to take time.
+/// Advances at each reading, as if the bus's work took time.
 @MainActor
 final class SteppingClock {
-  /// Nanoseconds between two looks.
+  /// Nanoseconds between two readings.
   var step: UInt64 = 0
   fileprivate weak var server: BusServer?
   private var passed: UInt64 = 0

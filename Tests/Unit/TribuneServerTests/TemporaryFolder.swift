@@ -3,12 +3,11 @@
 import Foundation
 import TribuneTestSupport
 
-/// A fresh folder that goes away with its owner.
 final class TemporaryFolder: Sendable {
   let path: String
 
   init() throws {
-    // Short, because the paths of sockets are limited.
+    // Short, because the kernel limits the paths of sockets.
     path = "/tmp/tribune-\(UUID().uuidString.prefix(13))"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
   }
@@ -30,7 +29,7 @@ final class TemporaryFolder: Sendable {
 }
 
 extension NotifySocket {
-  /// The socket that this process notifies. Changes the environment, so the test needs a process of its own.
+  /// Changes the environment, so the test needs its own process.
   static func ofThisProcess(isAbstract: Bool = false) throws -> NotifySocket {
     let folder = try TemporaryFolder()
     let socket = try NotifySocket(path: isAbstract ? nil : folder.path + "/notify", in: folder)

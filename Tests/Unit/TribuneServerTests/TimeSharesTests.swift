@@ -25,7 +25,6 @@ struct TimeSharesTests {
 
   private func begin() { timeShares.begin(at: Instant(nanoseconds: clock.now)) }
 
-  /// Handles frames of a user, each of which takes so long, until there is no time for more.
   private func handleAll(of account: UserAccount, nanoseconds: UInt64, isMuchWork: Bool = true) -> Int {
     for count in 0..<100_000 {
       guard timeShares.hasTime(for: account, isMuchWork: isMuchWork) else { return count }
@@ -123,7 +122,6 @@ struct TimeSharesTests {
     let rounds = users.count / TimeShares.lateUsersMax + 2
     for round in 0..<3 * rounds {
       var count = 0
-      // The same ones always come first.
       for account in users where timeShares.hasTime(for: account, isMuchWork: true) {
         clock.now += TimeShares.iterationNanosecondsMax
         #expect(served[account.uid, default: round] >= round - rounds)

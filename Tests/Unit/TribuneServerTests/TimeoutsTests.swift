@@ -15,7 +15,6 @@ struct TimeoutsTests {
     var expected: [(due: UInt64, kind: Timeouts.Kind)] = []
     var now: UInt64 = 0
     for number in 0..<500 {
-      // It may be earlier than those that were added before.
       let due = now + UInt64.random(in: 0...100, using: &random)
       let kind = Timeouts.Kind.allCases[number % Timeouts.Kind.allCases.count]
       timeouts.insert(kind, .listener(Int(due)), due: Instant(nanoseconds: due))

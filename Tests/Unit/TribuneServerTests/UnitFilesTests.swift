@@ -5,14 +5,11 @@ import Testing
 import TribuneServer
 import TribuneTestSupport
 
-/// The output and the status of one of systemd's programs.
 struct SystemdRun {
   let status: Int32
   let output: String
 
-  /// Runs a program to its end, for a minute at most.
-  ///
-  /// - Throws: `Missing` if it is not installed.
+  /// Waits for a minute at most. Throws `Missing` if the program is not installed.
   init(_ program: String, _ arguments: [String], in folder: TemporaryFolder) throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/\(program)") else {
       throw Missing(program: program)
@@ -52,7 +49,6 @@ struct UnitFilesTests {
     "user/tribuned-varlink.socket",
   ]
 
-  /// The units as `make install` would write them, for programs that exist.
   init() throws {
     folder = try TemporaryFolder()
     for unit in Self.units {
@@ -97,13 +93,11 @@ struct UnitFilesTests {
     #expect(run.status != 0)
   }
 
-  /// The result of `systemd-analyze security`: each setting, and whether the service has it.
-  ///
-  /// - Parameter threshold: the exposure that fails, in tenths.
+  /// `threshold` is the exposure that fails, in tenths.
   private func security(
     of service: String, threshold: Int
   ) throws -> (run: SystemdRun, settings: [(name: String, isSet: Bool)]) {
-    // It checks less in a service that stops late.
+    // systemd-analyze checks less in a service that stops late.
     let unit = try String(contentsOfFile: "\(folder.path)/\(service)", encoding: .utf8)
     try folder.write("asked/\(service)", unit.replacing("\nDefaultDependencies=no\n", with: "\n"))
     let run = try SystemdRun(
@@ -148,7 +142,6 @@ struct UnitFilesTests {
     }
   }
 
-  /// The lines of a unit in the repository, without comments.
   private func settings(_ unit: String) throws -> [Substring] {
     try repositoryText("systemd/\(unit)").split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
@@ -161,8 +154,8 @@ struct UnitFilesTests {
   @Test(
     "have the settings that the programs rely on, and lack those that would break them",
     arguments: [
-      // Peers are visible. systemd stores the log and two leases. One signal hands over, the other does not. The folder
-      // of the socket goes with the socket, not with the service.
+      // Peers are visible. systemd stores the log and two leases. Only a restart's signal hands over. The socket's
+      // folder outlives the service.
       (
         "tribuned.service",
         ["FileDescriptorStoreMax=3", "KillSignal=SIGINT", "RestartKillSignal=SIGTERM"],
@@ -183,13 +176,11 @@ struct UnitFilesTests {
         ],
         ["RuntimeDirectory=tribune"]
       ),
-      // The gateway is the service of FleetLock's sockets, and needs them for nothing else.
       (
         "tribune-fleetlock.socket",
         ["Service=tribune-nats.service", "ListenStream=127.0.0.1:9791", "SocketMode=0660"], []
       ),
-      // It sees the processes that have leases, reaches NATS, and may read keys as its user. What it has noted of durable
-      // notifications outlives a crash.
+      // Sees processes that have leases, and reads keys as its user. Its durable account survives a crash.
       (
         "tribune-nats.service",
         [
@@ -203,7 +194,7 @@ struct UnitFilesTests {
         "tribuned-keeper.socket",
         ["ListenSequentialPacket=/run/tribune-keeper/socket", "SocketMode=0600"], []
       ),
-      // Delegates see the system and reach the bus, but do not change the system.
+      // Delegates see the system, but cannot change it.
       (
         "tribune-delegates.service",
         [
@@ -212,7 +203,7 @@ struct UnitFilesTests {
           "ExecStart=@bindir@/tribunectl delegate --directory=@confdir@/delegates.d",
         ], ["PrivateNetwork=", "PrivateTmp=", "ProtectProc=", "PrivateUsers=", "DynamicUser="]
       ),
-      // It sees the processes that have locks, and the terminals. Whatever ends it, nothing stays masked.
+      // Sees processes that have locks, and the terminals. However it ends, all units are unmasked.
       (
         "tribune-logind.service",
         [
@@ -282,7 +273,7 @@ struct UnitFilesTests {
     #expect(try value("User", of: "tribune-web.service") == "tribune-web")
     let lines = try settings("tribune.sysusers")
     try #require(lines.count == 3)
-    // With an empty root, the users of this host do not count.
+    // An empty root hides this host's users.
     let run = try SystemdRun(
       "systemd-sysusers",
       ["--root=\(folder.path)", "--dry-run", "--inline", "--"] + lines.map { String($0) }, in: folder)

@@ -20,7 +20,6 @@ struct ValueCheckTests {
     return try #require(library["P"]?.method(named: "p"))
   }
 
-  /// The message of the error; nil if the userInfo fits.
   private static func refusal(_ userInfo: String, for method: ProtocolMethod) -> String? {
     do throws(WireError) {
       try ValueCheck.check(userInfo: userInfo.utf8Bytes, for: method)

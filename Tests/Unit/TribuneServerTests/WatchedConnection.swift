@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 import TribuneSystem
 
-/// A connection of which one end is passed on. The other end shows whether that is still open.
+/// One end is passed on; the other shows whether it is still open.
 final class WatchedConnection {
   /// The receiver owns it.
   let passed: CInt
@@ -18,7 +18,7 @@ final class WatchedConnection {
     peer = try pair.other.duplicate()
   }
 
-  /// Waits until it is: a process that another test has just started has all descriptors until it executes its program.
+  /// Waits: a process that another test just forked has all descriptors until it executes its program.
   var isClosed: Bool {
     get throws {
       var byte: UInt8 = 0

@@ -33,7 +33,6 @@ struct KeeperChannelTests {
     }
   }
 
-  /// The next message; nil if there is none.
   private func next(from channel: KeeperChannel) throws -> KeeperMessage? {
     guard case .message(let message, _) = try channel.receive() else { return nil }
     return message
@@ -58,7 +57,6 @@ struct KeeperChannelTests {
   func reset() throws {
     var pair: Pair? = try Pair()
     let keeper = try #require(pair?.keeper)
-    // The bus ends with an unread message.
     #expect(try keeper.send(.leaving))
     #expect(try pair?.bus.send(.finished) == true)
     pair = nil

@@ -10,7 +10,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus's link to a keeper that follows a script.
 @MainActor
 private final class ScriptedKeeper: EventLoopTarget {
   let script: KeeperScript
@@ -25,7 +24,6 @@ private final class ScriptedKeeper: EventLoopTarget {
     link = KeeperLink(path: script.path, manager: nil, loop: loop, log: log)
   }
 
-  /// Runs the event loop until a message of the keeper has had its effect.
   func wait(until hasHappened: () -> Bool) throws {
     while !hasHappened() {
       if case .down = link.state { throw KeeperLink.Failure(description: "the keeper is gone") }
@@ -35,7 +33,6 @@ private final class ScriptedKeeper: EventLoopTarget {
 
   var isUp: Bool { if case .up = link.state { true } else { false } }
 
-  /// Leaves the keeper, and waits for its end.
   func end() async {
     link.leave(because: "the test ends")
     await script.expectEnd()
@@ -52,7 +49,6 @@ private final class ScriptedKeeper: EventLoopTarget {
   }
 }
 
-/// A connection and a log that a keeper has.
 private struct Kept {
   let connection: WatchedConnection
   let log: WriteAheadLog
@@ -66,7 +62,7 @@ private struct Kept {
     items = [.connection(connection.cookie), .log(state)]
   }
 
-  /// The steps in which a keeper gives both. Call it once.
+  /// Call it once: the steps own the descriptors.
   func given() throws -> [KeeperScript.Step] {
     let descriptors = [connection.passed, try FileDescriptor.duplicate(of: log.rawDescriptor).release()]
     return [
@@ -123,7 +119,6 @@ struct KeeperLinkResumingTests {
     await bus.script.expectEnd()
   }
 
-  /// The last steps of keepers that die too early, or break the protocol.
   private nonisolated static let nonsense: [[KeeperScript.Step]] = [
     [], [.says(.end(count: 1))], [.says(.finished)], [.says(.attach(.begin))], [.says(.forget([]))],
     [.saysBytes([1, 2, 3])],
@@ -134,7 +129,6 @@ struct KeeperLinkResumingTests {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
       try kept.given() + Self.nonsense[index]
-        // The bus sends everything to the next keeper.
         + [.hangsUp, .hears(.attach(.begin)), .says(.acknowledged(count: 0)), .hears(.batch([.file(1)]))]
         + [.says(.acknowledged(count: 1)), .hearsEnd])
     try bus.link.resume(into: bus.passed)
@@ -165,7 +159,6 @@ struct KeeperLinkResumingTests {
 @MainActor
 @Suite("A bus whose keeper breaks the protocol", .timeLimit(.minutes(15)))
 struct BrokenKeeperTests {
-  /// Checks that a bus leaves its keeper after these steps.
   private func hasLeft(_ steps: [KeeperScript.Step]) async throws {
     let file = try SharedFile(length: 1)
     let bus = try ScriptedKeeper(

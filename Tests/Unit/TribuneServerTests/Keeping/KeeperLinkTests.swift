@@ -9,7 +9,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus's link and its keepers, one after the other. The test makes all their steps.
 @MainActor
 private final class LinkedKeeper {
   private final class Clock {
@@ -28,14 +27,13 @@ private final class LinkedKeeper {
     link = KeeperLink(path: keeper.path, manager: nil, loop: loop, log: log) { [clock] in clock.now }
   }
 
-  /// Has a descriptor kept under each key. Nothing checks what they refer to.
+  /// Any socket serves: its kind is not checked.
   func keep(_ range: Range<Int>) throws {
     for key in range { link.keep(.connection(UInt64(key)), owning: try UnixSocket.make(nonblocking: true)) }
   }
 
   func forget(_ range: Range<Int>) { for key in range { link.forget(.connection(UInt64(key))) } }
 
-  /// Steps both sides until nothing changes.
   func settle(seconds: UInt64 = 0, keeperTurns: Bool = true) throws {
     clock.now = clock.now.advanced(byNanoseconds: seconds * 1_000_000_000)
     for _ in 0..<20 {

@@ -8,12 +8,10 @@ import TribuneWire
 @Suite("The messages between a bus and its keeper")
 struct KeeperMessageTests {
   static let kinds: [KeptItem.Kind] = [.log, .connection, .file, .listener, .lease]
-  /// As many as one message can have.
   static let items = (0..<KeeperMessage.itemsMax).map {
     KeptItem(kinds[$0 % kinds.count], UInt64($0) << 32 | 1)
   }
 
-  /// One of each kind at least, with the ends of what each field can be.
   static let all: [KeeperMessage] = [
     .attach(.begin), .attach(.resume(log: 0)), .attach(.resume(log: .max)), .batch([]), .batch(items),
     .forget([]), .forget(items), .acknowledged(count: 0), .acknowledged(count: 253), .end(count: 0),
@@ -34,7 +32,6 @@ struct KeeperMessageTests {
     #expect(bytes.count <= KeeperMessage.lengthMax)
     var count = 0
     if case .batch(let items) = message { count = items.count }
-    // There can be fewer.
     for given in [0, count] { #expect(try KeeperMessage(bytes.raw, descriptorCount: given) == message) }
     let tooMany = count + 1
     let code = refusal { () throws(WireError) in _ = try KeeperMessage(bytes.raw, descriptorCount: tooMany) }
@@ -67,7 +64,7 @@ struct KeeperMessageTests {
   @Test(
     "malformed messages are refused",
     arguments: [
-      // No head; a length that is not the packet's; unknown kinds; a descriptor count in a message without any.
+      // No head; a wrong length; unknown kinds; a descriptor count in a message without any.
       ([], .malformedFrame), ([0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 7, 0, 0], .malformedFrame),
       ([1, 0, 0, 0, 7, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 7, 0, 0, 0, 1], .malformedFrame),
       ([0xFF, 0xFF, 0xFF, 0xFF, 7, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
@@ -76,10 +73,10 @@ struct KeeperMessageTests {
       ([1, 0, 0, 0, 1, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 2, 1, 0, 0], .malformedFrame),
       ([1, 0, 0, 0, 3, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 4, 0, 0, 0], .malformedFrame),
       ([2, 0, 0, 0, 8, 0, 0, 0, 9, 0], .malformedFrame),
-      // An unknown version, and an unknown way to attach.
+      // An unknown version; an unknown way to attach.
       ([10, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], .unsupportedVersion),
       ([10, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
-      // Items without a length, with a wrong length, and of an unknown kind.
+      // Items without a length, with a wrong length, of an unknown kind.
       ([4, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0], .malformedFrame),
       ([5, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 1], .malformedFrame),
       ([13, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),

@@ -8,18 +8,16 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// A keeper that follows a script, on a thread of its own.
+/// A keeper that follows a script, on its own thread.
 final class KeeperScript: Sendable {
   enum Step: Sendable {
-    /// Waits for a message. Acknowledges other batches, and requests to forget, meanwhile.
+    /// Until then, acknowledges other batches and requests to forget.
     case hears(KeeperMessage)
     case says(KeeperMessage)
-    /// Sends a batch with these descriptors, which the script owns. They can be fewer than the items.
+    /// The script owns the descriptors, which can be fewer than the items.
     case gives([KeptItem], [CInt])
     case saysBytes([UInt8])
-    /// Takes the next bus.
     case hangsUp
-    /// Waits until the bus has hung up.
     case hearsEnd
   }
 
@@ -51,7 +49,6 @@ final class KeeperScript: Sendable {
     }
   }
 
-  /// Waits for the end of the script, and checks that the bus has followed it.
   func expectEnd() async {
     for await deviation in outcome { #expect(deviation == nil) }
   }
@@ -113,7 +110,7 @@ final class KeeperScript: Sendable {
     _ = try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket)
   }
 
-  /// The next message, whose descriptors are closed; nil when the bus has hung up.
+  /// Closes the message's descriptors. nil when the bus has hung up.
   private static func receive(from socket: borrowing FileDescriptor) throws -> KeeperMessage? {
     guard try Poll.wait(for: socket, forWriting: false, timeout: limit) else {
       throw Deviation(description: "no message comes")

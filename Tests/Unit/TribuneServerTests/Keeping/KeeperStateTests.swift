@@ -4,7 +4,7 @@ import Testing
 import TribuneCore
 import TribuneServer
 
-/// Which bus a keeper serves or awaits. Bus 1 is served first.
+/// Bus 1 is served first.
 @Suite("The state of a keeper")
 struct KeeperStateTests {
   private static let now = Instant(nanoseconds: 1_000_000_000)

@@ -6,7 +6,6 @@ import TribuneServer
 import TribuneSystem
 import TribuneTestSupport
 
-/// A keeper, and buses that the test plays.
 @MainActor
 @Suite("A keeper", .timeLimit(.minutes(15)))
 struct KeeperTests {
@@ -59,7 +58,7 @@ struct KeeperTests {
   @Test("has no more than a window of unacknowledged messages under way")
   func window() throws {
     let item = try WatchedConnection()
-    // Nothing checks what they refer to.
+    // The descriptors' kinds are not checked.
     for number in 0..<UInt64(KeeperMessage.windowMax + 1) {
       let items = (0..<UInt64(KeeperMessage.itemsMax)).map { KeptItem.connection(number << 32 | $0) }
       let copies = [CInt](repeating: item.passed, count: items.count)
@@ -83,7 +82,6 @@ struct KeeperTests {
     #expect(try bus.keep(Array(connections[2...])) == 1)
     #expect(keeper.count == 3)
     #expect(try connections[3].isClosed && connections[4].isClosed)
-    // A full keeper still takes a descriptor that replaces another.
     let another = try WatchedConnection()
     #expect(try bus.keep([], and: [.connection(connections[0].cookie)], [another.passed]) == 1)
     #expect(try connections[0].isClosed)
@@ -126,7 +124,7 @@ struct KeeperTests {
     let next = try keeper.bus()
     try keeper.turn()
     let connection = try WatchedConnection()
-    // Within a turn, the keeper reads in the order in which the messages came.
+    // Within a turn, the keeper reads messages in their order of arrival.
     try next.say(.attach(.resume(log: 0)))
     try bus?.say(.batch([.connection(connection.cookie)]), passing: [connection.passed])
     close(connection.passed)
@@ -136,16 +134,13 @@ struct KeeperTests {
 
   // MARK: The lease
 
-  /// The two ends of a lease. The keeper gets one of them.
   private final class Lease {
     private let pair: UnixSocket.SocketPair
     init() throws { pair = try UnixSocket.makePair() }
     var keepers: CInt { pair.one.rawValue }
-    /// The owner of the other end closes it.
     func end() { UnixSocket.shutdown(pair.other) }
   }
 
-  /// Has the keeper keep a lease and a connection.
   private func leased() throws -> (Lease, WatchedConnection) {
     let (lease, connection) = (try Lease(), try WatchedConnection())
     #expect(try bus.ask(.batch([.lease]), passing: [lease.keepers]) == .acknowledged(count: 1))
@@ -173,7 +168,6 @@ struct KeeperTests {
     let (lease, connection) = try leased()
     let next = try keeper.bus()
     try keeper.turn()
-    // The keeper finds all of that in one turn.
     try next.say(.attach(.resume(log: 0)))
     bus.hangUp()
     lease.end()
@@ -256,7 +250,7 @@ struct KeeperTests {
   func garbage(_ bytes: [UInt8]) throws {
     let stranger = try keeper.bus()
     try stranger.say(bytes: bytes)
-    // An empty packet is like an end.
+    // An empty packet looks like the end of the stream.
     let refusals = bytes.isEmpty ? 0 : 1
     #expect(try stranger.lastWords()?.count == refusals)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
@@ -268,7 +262,6 @@ struct KeeperTests {
   @Test("hangs up on a bus that does not read")
   func deaf() throws {
     #expect(throws: KeeperChannel.Failure.ended) {
-      // The keeper acknowledges each.
       for _ in 0..<100_000 {
         try bus.say(.forget([]))
         try keeper.turn()
@@ -283,7 +276,6 @@ struct KeeperTests {
     let refusal = [KeeperMessage.refusal("too many buses are connected")]
     #expect(try idle.count { try $0.lastWords() == refusal } == 7)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
-    // The keeper accepts all of them in one turn.
     for bus in idle[..<3] { bus.hangUp() }
     for bus in try (0..<4).map({ _ in try keeper.bus() }) { bus.hangUp() }
     let other = try keeper.bus(saying: .attach(.begin))

@@ -8,7 +8,7 @@ import TribuneTestSupport
 
 @testable import TribuneServer
 
-/// Each test has a process of its own, because it changes the environment.
+/// Each test changes the environment, so it needs its own process.
 @Suite("The store of the service manager", .timeLimit(.minutes(15)))
 struct ManagerStoreTests {
   @Test("needs a manager; gets the log, in place of the last one, and a lease, dropped when the keeper dies")
@@ -43,7 +43,7 @@ struct ManagerStoreTests {
   @Test("gets everything later, in order, if the manager does not read, and the bus does not wait")
   func stuck() async {
     await #expect(processExitsWith: .success) {
-      // Nothing else ends a wait in the kernel.
+      // Ends a wait in the kernel that would hang.
       alarm(60)
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
@@ -54,7 +54,6 @@ struct ManagerStoreTests {
         store.store(lease: connection.passed) { isSent = $0 }
         store.store(log: connection.passed)
         #expect(isSent == nil)
-        // The store has copies.
         close(connection.passed)
         let due = try #require(store.nextDue)
         try manager.drain(filling)

@@ -6,10 +6,9 @@ import Testing
 import TribuneServer
 import TribuneSystem
 
-/// A keeper whose turns the test makes. After its death, the test can start another one in its place.
 @MainActor
 final class SteppedKeeper {
-  /// Each keeper has a signal of its own: tests share a thread, and a pending signal must not end another keeper.
+  /// Tests share a thread: a pending signal must not end another keeper.
   private static var signalCount: CInt = 0
   private let number: CInt
 
@@ -28,17 +27,14 @@ final class SteppedKeeper {
   func start(capacity: Int = 10_000) throws {
     let socket = try Keeper.listener(at: path)
     listener = try socket.duplicate()
-    // A wait ends after a beat at the latest.
     keeper = try Keeper(
       on: socket, endedBy: try SignalDescriptor([number]), capacity: capacity,
       log: Log(level: .error, journal: nil), beatMilliseconds: 100, beat: {})
   }
 
-  /// Sends the keeper the signal that tells it to end.
   func signal() throws { try #require(raise(number) == 0) }
 
-  /// Kills the keeper. A process that another test is just starting has a copy of the listening socket, to which no bus
-  /// may connect.
+  /// A process that another test just forked has a copy of the listener; a bus must not connect to it.
   func die() {
     keeper = nil
     if let socket = listener.take() { UnixSocket.shutdown(socket) }
@@ -46,9 +42,7 @@ final class SteppedKeeper {
 
   var count: Int { keeper?.count ?? 0 }
 
-  /// Has the keeper do everything that is due.
-  ///
-  /// - Returns: whether the keeper goes on.
+  /// Returns false when the keeper ends.
   @discardableResult
   func turn() throws -> Bool {
     for _ in 0..<50 {
@@ -57,7 +51,6 @@ final class SteppedKeeper {
     return true
   }
 
-  /// Has the keeper work until something has happened in another process.
   func turn(until hasHappened: () throws -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !hasHappened() {
@@ -66,14 +59,12 @@ final class SteppedKeeper {
     }
   }
 
-  /// A bus that has connected, and has sent this, or nothing.
   func bus(saying message: KeeperMessage? = nil) throws -> ScriptedBus {
     let bus = try ScriptedBus(of: self)
     if let message { try bus.say(message) }
     return bus
   }
 
-  /// A bus that the keeper serves, and that has nothing kept yet.
   func servedBus() throws -> ScriptedBus {
     let bus = try bus()
     #expect(try bus.ask(.attach(.begin)) == .acknowledged(count: 0))
@@ -81,12 +72,10 @@ final class SteppedKeeper {
   }
 }
 
-/// A bus that the test plays.
 @MainActor
 final class ScriptedBus {
   private let keeper: SteppedKeeper
   private let channel: KeeperChannel
-  /// The descriptors of the last message.
   private(set) var passed: [CInt] = []
 
   fileprivate init(of keeper: SteppedKeeper) throws {
@@ -101,16 +90,13 @@ final class ScriptedBus {
     try #require(isSent)
   }
 
-  /// Whether a message of the keeper waits.
   var isAddressed: Bool { get throws { try channel.wait(atMost: .zero) } }
 
-  /// Sends a packet of these bytes.
   func say(bytes: [UInt8]) throws {
     let socket = channel.rawValue
     try #require(unsafe send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count)
   }
 
-  /// Turns the keeper, and takes its next message; nil if there is none.
   func hear() throws -> KeeperMessage? {
     try keeper.turn()
     for descriptor in passed { close(descriptor) }
@@ -125,9 +111,7 @@ final class ScriptedBus {
     return try hear()
   }
 
-  /// Has connections kept, and closes them here.
-  ///
-  /// - Returns: how many were taken.
+  /// Closes its own copies. Returns the number that the keeper took.
   func keep(_ connections: [WatchedConnection], and more: [KeptItem] = [], _ descriptors: [CInt] = []) throws
     -> Int
   {
@@ -141,7 +125,6 @@ final class ScriptedBus {
     return count
   }
 
-  /// The items that the keeper gives. Acknowledges and closes them.
   func takeAll() throws -> [KeptItem] {
     var items: [KeptItem] = []
     while true {
@@ -166,7 +149,6 @@ final class ScriptedBus {
     }
   }
 
-  /// The messages that the keeper sends before it hangs up; nil if it does not.
   func lastWords() throws -> [KeeperMessage]? {
     try keeper.turn()
     var words: [KeeperMessage] = []

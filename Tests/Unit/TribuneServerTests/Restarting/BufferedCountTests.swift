@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// The counter slot of a suspended observer at moments at which the bus may die.
+/// The counter slot must be right whenever the bus may die.
 @MainActor
 @Suite("Buffered notifications", .timeLimit(.minutes(15)))
 struct BufferedCountTests {

@@ -86,7 +86,6 @@ struct FoundConnectionTests {
     arguments: [0, .max - 1] as [UInt32])
   func said(sent: UInt32) throws {
     var found = try Self.found()
-    // The numbers wrap around.
     for number in [0, 1, 2, 1, 2, 3] as [UInt32] {
       found.controlFrames.append((number: sent &+ number, frame: ByteBuffer(capacity: 0)))
     }

@@ -29,7 +29,6 @@ struct HandingOverTests {
     for serial in 1...30 as ClosedRange<Serial> {
       frames.appendFrame(Observe(options: .awaited), serial: serial, name: "load.n\(serial)")
     }
-    // A partial frame behind whole ones.
     frames.append(UInt32(64))
     try client.send(frames)
     clock.step = 100_000_000
@@ -72,7 +71,7 @@ struct HandingOverTests {
     let file = try FileDescriptor.duplicate(of: memory.rawDescriptor)
     let copy = file.inode
     let inode = try #require(copy)
-    // As after a take-over that had no descriptor left for the keeper.
+    // As after a take-over without a free descriptor for the keeper.
     bus.server.recorder.retainedFiles.value[RetainedFiles.key("load.isHigh", "")] = inode
     try bus.session(of: bus.client()).input.descriptors.append(owning: file.release())
     try bus.server.handOver()

@@ -7,13 +7,11 @@ import TribuneWire
 @testable import TribuneLog
 @testable import TribuneServer
 
-/// The counter slots of a log before each store into it.
 @MainActor
 private enum Stores {
   private static var log: WriteAheadLog?
   private static var slots: [SessionCounters?] = []
 
-  /// - Returns: what slot 0 had before each store that `body` made.
   static func ofFirstSlot(of log: WriteAheadLog, during body: () -> Void) -> [SessionCounters?] {
     self.log = log
     store_watch_begin(

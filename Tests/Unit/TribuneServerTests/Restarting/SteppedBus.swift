@@ -11,8 +11,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus whose loop iterations the test makes. They take no time, so that nothing is left for the next one. Between two
-/// steps, the test can read the log, or end the bus.
+/// A bus whose loop iterations the test makes. Between steps, the test can read the log, or end the bus.
 @MainActor
 final class SteppedBus {
   let server: BusServer
@@ -22,11 +21,7 @@ final class SteppedBus {
 
   private static let slotCount = 64
 
-  /// Makes a bus with an empty log.
-  ///
-  /// The log's segments are as long as `configuration` needs them.
-  ///
-  /// - Parameter timeShares: without one, nothing takes time.
+  /// Segments are as long as `configuration` needs. By default, work takes no time.
   init(
     _ configuration: Configuration = Configuration(), timeShares: TimeShares = TimeShares(clock: nil)
   ) throws {
@@ -58,7 +53,6 @@ final class SteppedBus {
 
   private static let log = Log(level: .error, journal: nil)
 
-  /// The descriptors that a keeper would give to the next daemon.
   private func left(withConnections: Bool) throws -> PassedAtStart {
     var items = [KeptItem.log(0)]
     var copies = PassedDescriptors()
@@ -76,7 +70,7 @@ final class SteppedBus {
     return passed
   }
 
-  /// The bus that takes over if this one dies now. Do not use this one any more.
+  /// The bus that takes over if this one dies now. Do not use this one afterwards.
   func successor(
     _ configuration: Configuration? = nil, isKept: Bool = true,
     watch: (BusServer, _ takeOver: () -> Void) -> Void = { $1() }
@@ -100,7 +94,7 @@ final class SteppedBus {
       }
     }
 
-    /// Sends a frame. The bus reads it in `read`.
+    /// The bus reads it in `read`.
     func send<F: FrameFields>(_ fields: F, serial: Serial, name: String = "") throws {
       let frame = ByteBuffer(capacity: 256)
       frame.appendFrame(fields, serial: serial, name: name)
@@ -114,18 +108,16 @@ final class SteppedBus {
       try #require(sent == array.count)
     }
 
-    /// Stops reading. The bus notices when it sends something.
+    /// The bus notices when it sends.
     func stopReading() throws {
       let socket = socket.descriptor.rawValue
       try #require(shutdown(socket, CInt(SHUT_RD)) == 0)
     }
 
-    /// The kinds and serials of the frames that have come since the last call.
     func frames(isGreeting: Bool = false) throws -> [(kind: FrameKind?, serial: Serial)] {
       try received(isGreeting: isGreeting).map { ($0.header.kind, $0.header.serial) }
     }
 
-    /// The fields of the frames of one kind that have come since the last call.
     func frames<F: FrameFields>(of kind: FrameKind, _ type: F.Type) throws -> [F] {
       let buffer = socket.received
       var fields: [F] = []
@@ -136,14 +128,14 @@ final class SteppedBus {
       return fields
     }
 
-    /// The frames that have come since the last call, and where they are in the buffer until the next one.
+    /// Positions in the buffer hold until the next call.
     private func received(isGreeting: Bool = false) throws -> [(header: FrameHeader, start: Int)] {
       let buffer = socket.received
       buffer.truncate(to: 0)
       do throws(Errno) {
         while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
       } catch {
-        // The bus has closed it, and has not read everything.
+        // The bus closed the socket with unread bytes.
         try #require(error.isDisconnection)
       }
       if isGreeting { try #require(try Hello(buffer.bytes) != nil) }
@@ -161,13 +153,13 @@ final class SteppedBus {
     let client = try stranger()
     try read(client)
     endIteration()
-    // The bus's hello is no frame, so `frames` could not read it.
+    // The hello is not a frame, so `frames` cannot read it.
     let greeting = ByteBuffer(capacity: 4096)
     _ = try UnixSocket.receive(from: client.socket.descriptor, into: greeting)
     return client
   }
 
-  /// A client that the bus has accepted. The bus has not read its hello yet. Begins an iteration.
+  /// Its hello is unread. Begins an iteration.
   func stranger() throws -> Client {
     let socket = try Client.Socket(connectedTo: "\(folder.path)/bus")
     server.beginIteration()
@@ -189,14 +181,12 @@ final class SteppedBus {
 
   func endIteration() { _ = server.endIteration() }
 
-  /// Makes an iteration in which a session can be written to.
   func flush(_ session: Session) throws {
     beginIteration()
     server.handleEvent(session.token, .writable)
     endIteration()
   }
 
-  /// The tokens that the event loop would report now.
   func readyTokens() throws -> [WatchToken] {
     let probe = Probe()
     _ = try loop.iterate(for: probe)

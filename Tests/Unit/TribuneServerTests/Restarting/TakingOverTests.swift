@@ -23,7 +23,6 @@ struct TakingOverTests {
     #expect(next.server.sessions.detached(delegate.id) != nil)
     #expect(next.server.bus.value.delegateCount == 1)
     #expect(next.server.sessions.detached(idle.id) == nil)
-    // This holds even if the next daemon dies before the client comes back.
     let last = try next.successor(isKept: false)
     #expect(last.server.sessions.detached(delegate.id) != nil)
     #expect(last.server.bus.value.delegateCount == 1)
@@ -71,7 +70,6 @@ struct TakingOverTests {
     let stranger = try bus.stranger()
     let frames = ByteBuffer(capacity: 256)
     frames.appendFrame(Observe(), serial: 1, name: "load.*")
-    // The beginning of another frame.
     if isSending { frames.append(UInt32(64)) }
     try stranger.send(frames)
     try bus.read(stranger)
@@ -87,7 +85,7 @@ struct TakingOverTests {
     let bus = try SteppedBus()
     let stranger = try bus.stranger()
     let session = try bus.session(of: stranger)
-    // As after a hand-over, and the death of the next bus while it read the hello.
+    // As after a hand-over, and the next bus's death while it read the hello.
     bus.server.recorder.recordConnection(session)
     bus.server.recorder.keepOpen(session)
     bus.server.recorder.commit()
@@ -114,7 +112,6 @@ struct TakingOverTests {
     next.endIteration()
     let frames = try delegate.frames().map(\.kind)
     #expect(frames == [.ok, .question, .concluded])
-    // The end of the query is in the other segment alone.
     #expect(next.server.bus.value.queryCount == 0 && next.firstCommittedLength == before)
   }
 
@@ -124,7 +121,7 @@ struct TakingOverTests {
     let replaced = try bus.client()
     try replaced.send(Attach(patterns: ["load.*"]), serial: 1)
     try bus.pass(replaced)
-    // The log is long enough for a compaction, whose first step ends behind this entry.
+    // Makes a compaction due, whose first step ends behind this entry.
     _ = bus.server.wal.append(
       kind: 200, owner: 1, time: 1, RawSpan(), [UInt8](repeating: 0, count: 1 << 20).raw)
     let setter = try bus.client()
@@ -159,7 +156,6 @@ struct TakingOverTests {
 }
 
 extension SteppedBus {
-  /// The committed length of the segment with which the log began.
   fileprivate var firstCommittedLength: UInt64 {
     server.wal.mapping.load(at: LogHeader.committedOffset(ofSegment: 0))
   }
