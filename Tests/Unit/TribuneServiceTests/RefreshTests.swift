@@ -6,7 +6,6 @@ import TribuneService
 @Suite("Work on demand", .timeLimit(.minutes(15)))
 @MainActor
 struct RefreshTests {
-  /// Runs that are under way until they are ended.
   @MainActor private final class Runs {
     private(set) var count = 0
     private var waiting: CheckedContinuation<Bool, Never>?
@@ -22,7 +21,6 @@ struct RefreshTests {
       }
     }
 
-    /// Waits until one is under way.
     func next() async {
       if waiting == nil { await withCheckedContinuation { beginning = $0 } }
     }

@@ -24,7 +24,7 @@ struct SettingsReaderTests {
       }),
   ]
 
-  /// Of a file that could exist, while its folder of drop-ins could not.
+  /// The file could exist, but not its folder of drop-ins.
   private static let longName = String(repeating: "x", count: 254)
 
   private var reader = SettingsReader(Settings(), Self.sections)
