@@ -47,7 +47,7 @@ final class FolderTests {
     let isLocked = try Folder.withLock(path) { flock(number, LOCK_EX | LOCK_NB) == -1 }
     #expect(isLocked)
     #expect(flock(number, LOCK_EX | LOCK_NB) == 0)
-    // Who keeps it keeps nobody.
+    // A holder delays others only until the limit.
     #expect(try Folder.withLock(path, within: .zero) { true })
     other.close()
     #expect(throws: Errno.noSuchFile) { try Folder.withLock("\(self.path)/b") {} }

@@ -84,11 +84,10 @@ struct MemoryFileTests {
     arguments: ["/dev/null", "/dev/zero", "/proc/self/exe", "/tmp"])
   func noMemory(path: String) throws {
     let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
-    // A file of tmpfs can have some of the seals only.
+    // A file of tmpfs can have only some of the seals.
     #expect(Self.flaw(of: file, length: 0) != nil)
   }
 
-  /// Why a file is refused; nil if it is not.
   private static func flaw(of file: consuming FileDescriptor, length: Int) -> MemoryFile.Flaw? {
     let taken = Result { [descriptor = file.release()] () throws(MemoryFile.Flaw) in
       try MemoryFile(checking: FileDescriptor(owning: descriptor), length: length)
@@ -98,7 +97,6 @@ struct MemoryFileTests {
   }
 }
 
-/// A file in memory, full of zeros.
 func memoryFile(length: Int, seals: CInt = MemoryFileTests.seals.reduce(0, |)) throws -> FileDescriptor {
   let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)
   let file = FileDescriptor(owning: try retrying { unsafe memfd_create("test", flags) })

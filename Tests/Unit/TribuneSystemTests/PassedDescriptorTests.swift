@@ -19,7 +19,7 @@ struct PassedDescriptorTests {
     gather.append(0..<3, of: frame)
     gather.append(0..<2, of: rest)
     #expect(try gather.send(to: ends.one) == 5)
-    // A send that begins after the first byte passes no file.
+    // A send after the first byte passes no file.
     gather.append(1..<3, of: frame)
     #expect(try gather.send(to: ends.one) == 2)
 

@@ -52,7 +52,7 @@ struct ProcessTests {
       ("0::/system.slice/a.service\n", "a.service"), ("0::/\n", nil), ("0::/system.slice\n", nil),
       ("12:pids:/x\n1:name=systemd:/system.slice/_b.service/c\n", "b.service"),
       ("0::/user.slice/user-7.slice/user@7.service/app.slice/c.scope\n", "user@7.service"),
-      // A user can call a part so, and the slash before it is still one.
+      // A user may give a part this name; the slash before it still separates.
       ("0::/user.slice/user-7.slice/user@7.service/\u{301}\n", "user@7.service"),
     ] as [(String, String?)])
   func unit(_ cgroup: String, _ unit: String?) {

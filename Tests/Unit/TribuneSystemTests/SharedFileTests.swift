@@ -131,7 +131,6 @@ struct SharedFileTests {
     }
   }
 
-  /// Why a file is refused; nil if it is not.
   private static func flaw(of file: consuming FileDescriptor) -> MemoryFile.Flaw? {
     do throws(MemoryFile.Flaw) {
       _ = try SharedFile(checking: file)

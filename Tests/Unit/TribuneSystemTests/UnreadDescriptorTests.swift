@@ -7,7 +7,6 @@ import TribuneSystem
 
 @Suite("Unread input", .timeLimit(.minutes(15)))
 struct UnreadDescriptorTests {
-  /// What is sent at once.
   enum Part {
     case bytes(Int)
     case bytesWithDescriptor(Int)
@@ -32,7 +31,6 @@ struct UnreadDescriptorTests {
     for part in parts { try send(part, to: ends.one) }
     UnixSocket.shutdown(ends.other)
     #expect(UnixSocket.canHaveUnreadDescriptors(ends.other) == canHaveDescriptors)
-    // Looking takes nothing away.
     #expect(try UnixSocket.hasUnread(ends.other) == !parts.isEmpty)
     #expect(UnixSocket.canHaveUnreadDescriptors(ends.other) == canHaveDescriptors)
   }
