@@ -64,7 +64,6 @@ struct AcknowledgingTests {
     #expect(told == ["1 done"])
   }
 
-  /// The reports of two sequences, nil for releasing the acknowledgement; and the report that the bus receives.
   @Test(arguments: [
     ([true, true], "1 done"),
     ([false, true], "1 failed: no room"),
@@ -79,7 +78,6 @@ struct AcknowledgingTests {
       try peer.postAwaited("a.willB", serial: 1)
       return try peer.restOfDones()
     } client: { connection in
-      // One of them matches twice, and shares an observation with the other.
       var one = try await connection.observe(anyOf: ["a.*", "a.willB"], awaited: true).makeAsyncIterator()
       var two = try await connection.observe("a.*", awaited: true).makeAsyncIterator()
       var notAwaited = try await connection.observe("a.*").makeAsyncIterator()
@@ -143,7 +141,6 @@ struct AcknowledgingTests {
       try peer.postOneAwaited()
     } client: { connection in
       var notifications: Notifications? = try await connection.observe("a.*", awaited: true)
-      // The reply comes after the notification.
       try await connection.postAcknowledged("ping")
       #expect(notifications != nil)
       notifications = nil
@@ -173,7 +170,6 @@ struct AcknowledgingTests {
       try peer.postAwaited("b.willC", serial: 1)
       try peer.postAwaited("a.willB", serial: 2)
       try peer.send(Okay(), serial: cancel.serial)
-      // The bus does not wait for the observation any more.
       try peer.postAwaited("a.willB", serial: 3)
       return try peer.restOfDones()
     } client: { connection in
@@ -222,7 +218,6 @@ extension Delivery {
 }
 
 extension ScriptedPeer {
-  /// Posts an awaited notification to an observer, then confirms a post of the client.
   fileprivate func postOneAwaited() throws -> [String] {
     try confirmObservation()
     try postAwaited("a.willB", serial: 1)
@@ -236,7 +231,6 @@ extension ScriptedPeer {
       object: object)
   }
 
-  /// The client's next reports, or all until it ends. Confirms posts meanwhile.
   fileprivate func restOfDones(_ count: Int = .max) throws -> [String] {
     var dones: [String] = []
     while dones.count < count, let frame = try nextIfAny() {

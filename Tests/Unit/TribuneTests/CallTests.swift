@@ -61,7 +61,7 @@ struct CallTests {
     #expect(try reply.get())
   }
 
-  /// The bus's reply may have been on its way when the task was cancelled.
+  /// The reply may be on its way when the task is cancelled.
   @Test(
     arguments: [
       (.ask, false), (.awaitedPost, false), (.awaitedPost, true), (.snapshot, true), (.hold, false),
@@ -74,13 +74,11 @@ struct CallTests {
       isSent.open()
       let cancel = try peer.next(.cancel)
       #expect(try cancel.decode(Cancel.self).target == frame.serial)
-      // Nobody waits for the bus's replies to either, and they do no harm.
       switch call {
       case .awaitedPost where replyCrosses:
         try peer.send(Awaited(acknowledged: 1, missing: []), serial: frame.serial)
         try peer.send(Refusal(.notFound), serial: cancel.serial, text: "there is no such thing")
       case .snapshot:
-        // The rest of the snapshot is discarded.
         try peer.retained("a.c", under: frame)
         try peer.confirm(frame)
         try peer.send(Okay(), serial: cancel.serial)

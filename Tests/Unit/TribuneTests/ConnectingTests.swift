@@ -39,7 +39,7 @@ struct ConnectingTests {
     #expect(await failure { try await Connection.connect(to: Address(path: path)) }?.code == .invalidAddress)
   }
 
-  /// A busy machine has the time to read the hello before the limit.
+  /// Even a busy machine must read the hello within the limit.
   @Test(arguments: [("hello", Duration.milliseconds(20)), ("welcome", .seconds(3))])
   func connectingWaitsForHelloAndWelcomeUntilItsLimit(missing: String, limit: Duration) async throws {
     let bus = try ScriptedBus()
@@ -71,7 +71,7 @@ struct ConnectingTests {
     try await script.value
   }
 
-  /// A bus that is killed may have accepted the connection, and sent its hello.
+  /// A killed bus may have accepted the connection and sent its hello.
   @Test(arguments: [false, true], [Duration.zero, .seconds(100)])
   func aBusThatEndsBeforeItsWelcomeIsTriedAgain(saysHello: Bool, patience: Duration) async throws {
     let bus = try ScriptedBus()
@@ -125,7 +125,6 @@ struct ConnectingTests {
   @Test func cancellingTheTaskEndsConnecting() async throws {
     let bus = try ScriptedBus()
     let task = Task { await failure { try await Connection.connect(to: bus.address) } }
-    // The bus sends nothing. It sees that the client connects, and that it leaves when the task is cancelled.
     let script = try bus.play { peer in
       try peer.readHello()
       task.cancel()

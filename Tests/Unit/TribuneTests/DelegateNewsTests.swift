@@ -12,7 +12,6 @@ struct DelegateNewsTests {
     try await conversation { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42", text: "1")
-      // Another object, a name that it does not respond to, and names without will or did.
       try peer.post("window.didClose", object: "window/43")
       try peer.post("disk.didFill", object: "window/42")
       try peer.post("window.close", object: "window/42")
@@ -113,7 +112,6 @@ struct DelegateNewsTests {
     } client: { connection in
       #expect(await delegate.told.next(1) == ["window.willMove"])
       isTold.open()
-      // The reply comes after all notifications, but only the first one is delivered.
       try await connection.postAcknowledged("ping")
       #expect(delegate.told.rest == [])
       delegate.goOn()
@@ -173,7 +171,6 @@ struct DelegateNewsTests {
       let delegate = Teller()
       let attachment = try await connection.set(
         delegate, to: "window/42", respondingTo: ["window.*"], label: "one", conformingTo: ["P", "Q"])
-      // The bus no longer reports to it how the query ends.
       #expect(
         await Set(delegate.told.next(4))
           == ["asked 1", "answered", "replaced by heir", "concluded 1 cancelled"])

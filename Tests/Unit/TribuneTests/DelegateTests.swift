@@ -74,7 +74,6 @@ struct DelegateTests {
 
   @Test func questionsRunAtTheSameTime() async throws {
     let meeting = Meeting(of: 5)
-    // Nobody answers before all five have been asked.
     let delegate = Teller { _ in
       await meeting.arrive()
       return .approve
@@ -144,7 +143,7 @@ struct DelegateTests {
     let rest = try await conversation { peer in
       for number in 1...tries {
         let attach = try peer.next(.attach)
-        // 1,000,000 is an attachment that this client no longer has, because it was taking it back.
+        // 1,000,000 is an attachment that this client has already taken back.
         let isLast = number == tries && succeeds
         try peer.send(
           Okay(registration: isLast ? attach.serial : 1_000_000, delegate: 77), serial: attach.serial)
@@ -277,7 +276,6 @@ extension ScriptedPeer {
   }
 }
 
-/// Where tasks wait for each other.
 private actor Meeting {
   private let size: Int
   private var arrived: [CheckedContinuation<Void, Never>] = []

@@ -22,7 +22,6 @@ import Testing
     for number in 1...5 { stream.deliver(.parcel(number, mebibytes: 20)) }
     #expect(try await stream.next() == .lost(2))
     for number in 3...5 { #expect(try await stream.next() == .parcel(number, mebibytes: 20)) }
-    // Reading frees capacity.
     for number in 6...8 { stream.deliver(.parcel(number, mebibytes: 20)) }
     for number in 6...8 { #expect(try await stream.next() == .parcel(number, mebibytes: 20)) }
   }
@@ -45,7 +44,7 @@ import Testing
     for number in 11...12 { stream.deliverSnapshot(.parcel(number, mebibytes: 1)) }
     stream.addChanges()
     stream.deliver(.parcel(7, mebibytes: 1))
-    // Two changes were dropped while they waited. In the end, the newest four elements are buffered.
+    // Two changes were dropped while they waited; the newest four elements stay.
     #expect(try await stream.next() == .lost(5))
     for number in 4...7 { #expect(try await stream.next() == .parcel(number, mebibytes: 1)) }
   }
@@ -59,7 +58,7 @@ import Testing
     for number in 3...7 { stream.deliver(.parcel(number, mebibytes: 1)) }
     #expect(try await stream.next() == .parcel(1, mebibytes: 1))
     #expect(stream.fillPosition(with: []))
-    // Reserving again dropped 2, and the limit of four dropped 3, which is reported.
+    // Reserving again dropped 2; the limit of four dropped 3, which is reported.
     #expect(try await stream.next() == .lost(1))
     for number in 4...7 { #expect(try await stream.next() == .parcel(number, mebibytes: 1)) }
     #expect(!stream.fillPosition(with: [.lost(9)]))

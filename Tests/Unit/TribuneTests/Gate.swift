@@ -4,7 +4,6 @@ import Glibc
 import Synchronization
 import TribuneSystem
 
-/// Blocks a script's thread until a test opens it.
 final class Gate: Sendable {
   private let readEnd: FileDescriptor
   private let writeEnd: FileDescriptor
@@ -31,7 +30,6 @@ final class Gate: Sendable {
     while unsafe read(readEnd.rawValue, &byte, 1) == -1 {}
   }
 
-  /// `wait()` for a task, on a thread of its own.
   func opened() async {
     await withCheckedContinuation { done in
       do {

@@ -97,7 +97,7 @@ struct HoldTests {
     let released = Gate()
     try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.takeHold()
-      // The bus keeps its side open until then, so the client is still closing.
+      // The bus stays connected until then, so the client is still closing.
       released.wait()
     } client: { connection in
       let hold = try await connection.hold("a.shouldB", why: "c")

@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// A bus that sends rubbish ends the connection with a typed error; the client never traps.
 @Suite(.timeLimit(.minutes(15)))
 struct HostileBusTests {
   struct Rubbish: Sendable, CustomTestStringConvertible {

@@ -6,12 +6,10 @@ import TribuneWire
 
 @testable import Tribune
 
-/// The state of a connection as a value, without sockets and with a made clock.
 @Suite struct LinkStateTests {
   private let now = ContinuousClock.now
   private let broken = TribuneError(.connectionLost, "writing failed")
 
-  /// Each event, and the phase after it. The stream of a lost connection does not end twice.
   @Test(arguments: [
     (
       "connecting",
@@ -107,7 +105,6 @@ import TribuneWire
     #expect(state.noteClosingError(.closed, .restarted) == false)
     #expect(state.endOfStream(received: 0).word == "end connectionLost: writing failed")
 
-    // A caller fails that still wrote to the lost connection.
     var survivor = openState()
     _ = survivor.endOfStream(received: 0)
     survivor.noteFailedWrite(broken)
@@ -212,7 +209,6 @@ import TribuneWire
     #expect(second.batch == nil && outbox.unwritten == 0 && outbox.isIdle && !outbox.hasUnsent)
   }
 
-  /// It waits for another caller's write, for the kernel, or for its own caller.
   @Test(arguments: ["pending", "stuck", "being written"])
   func anEndedConnectionReleasesWhatWasNotSent(_ place: String) throws {
     var state = openState()
@@ -234,7 +230,6 @@ import TribuneWire
     let result = await Reply<Okay>.wait { reply -> Okay? in
       let batch = ask(&state, .okay(reply), serial: 1, deadline: 1000, at: now).batch
       _ = state.endOfStream(received: 0)
-      // Its caller is still writing.
       #expect(state.settleInterruption(at: now) == nil)
       if let batch { #expect(state.wrote(batch, bytes: 0, .stuck).wake == true) }
       for milliseconds in [400, 800] {
@@ -243,7 +238,6 @@ import TribuneWire
         let due = state.takeDue(at: later)
         #expect(due.actions.isEmpty && due.next == deadline)
         guard milliseconds == 400 else { break }
-        // The next bus is lost before the request is sent.
         #expect(state.reopen(at: now.advanced(by: .milliseconds(600))) != nil)
         if let batch = state.outbox.nextForThread() { _ = state.wrote(batch, bytes: 0, .stuck) }
         _ = state.endOfStream(received: 0)
@@ -368,7 +362,6 @@ import TribuneWire
     #expect(result.failure == nil)
   }
 
-  /// It is not in force from the loss of the bus that had confirmed it.
   @Test(arguments: ["lost", "lost twice", "ended"])
   func joiningAnObservationWaitsUntilTheNextBusHasConfirmedIt(_ event: String) async throws {
     var state = openState()
@@ -434,7 +427,6 @@ import TribuneWire
       #expect(state.noteLost(5) == true)
       apply(state.abandonRenewal(isWelcomed: true, because: broken))
     }
-    // The two oldest are over the limit, and the client does not ask about them.
     let interruption = try #require(state.interruption)
     #expect(interruption.predecessors.map(\.predecessor.rawValue) == [9, 10, 11, 12])
     #expect(interruption.missed == 0 && !interruption.isLossKnown)

@@ -4,7 +4,6 @@ import Synchronization
 
 @testable import Tribune
 
-/// Lines that code under test notes on any thread, and that a test reads in order.
 final class Notes: Sendable {
   private let (stream, continuation) = AsyncStream<String>.makeStream()
   private let unread = Mutex<[String]>([])

@@ -95,7 +95,6 @@ struct ObservingTests {
       var iterator = first.makeAsyncIterator()
       #expect(try await iterator.next()?.object == "")
       await first.cancel()
-      // The other sequence keeps the observation.
       try await connection.post("c")
       await second.cancel()
     }
@@ -118,7 +117,6 @@ struct ObservingTests {
       #expect(matcher.matches(name: "a.didB", object: object) == isTheirs)
       #expect(attached.receives(name: "a.didB", object: object) == isTheirs)
     }
-    // About all objects.
     #expect(attached.receives(name: "a.didB", object: "") && !matcher.matches(name: "a.didB", object: ""))
   }
 
@@ -166,10 +164,8 @@ struct ObservingTests {
       try peer.confirmPost()
     } client: { connection in
       let notifications = try await connection.observe(limit: 3)
-      // The reply comes after all notifications.
       try await connection.postAcknowledged("ping")
       var iterator = notifications.makeAsyncIterator()
-      // Buffered at the end: 9, the bus's own loss of 5, and 10.
       #expect(try await iterator.next() == .lost(9))
       #expect(try await iterator.next()?.text == "9")
       #expect(try await iterator.next() == .lost(5))

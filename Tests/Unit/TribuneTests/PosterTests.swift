@@ -15,13 +15,12 @@ struct PosterTests {
         pid: pid, uid: 34, gid: 34, process: "restore", units: PeerUnits(system: "restore.service")))
   }
 
-  /// `told` has the id and the slot of each poster, whose pid is its position, counted from 1.
+  /// `told` has each poster's id and slot; its pid is its position, from 1.
   @Test(
     "A slot has one poster, the last one that it was told with",
     arguments: [
       ([(7, 1)], [7: 1]), ([(7, 1), (8, 2)], [7: 1, 8: 2]), ([(7, 1), (8, 1)], [7: nil, 8: 2]),
       ([(7, 1), (7, 1)], [7: 2]),
-      // It has gone, and is told without a slot before and after another one gets its slot.
       ([(7, 1), (7, 0), (8, 1)], [7: 2, 8: 3]), ([(7, 1), (8, 1), (7, 0)], [7: 3, 8: 2]),
       ([(7, 0), (8, 0)], [7: nil, 8: 2]), ([(7, 0), (8, 0), (7, 0)], [7: 3, 8: nil]),
     ] as [([(UInt64, UInt32)], [UInt64: Int32?])])
@@ -69,7 +68,6 @@ struct PosterTests {
     } client: { connection in
       var iterator = try await connection.observe("a.*").makeAsyncIterator()
       #expect(try await iterator.next() == .notification(Notification("a.b", sender: ":9")))
-      // The sender is the same as before, but it is known from here on.
       for name in ["a.c", "a.d"] {
         #expect(
           try await iterator.next()

@@ -35,7 +35,6 @@ struct PostingTests {
       try await connection.post("a.b", options: options)
       try await connection.postAcknowledged("a.b", options: options)
     }
-    // A plain post has no fields.
     let length = options == .init() ? 0 : 10
     #expect(lengths == [length, length])
   }
@@ -110,7 +109,6 @@ struct PostingTests {
 
   @Test func aWrongReplyToAnAwaitedPostIsThrown() async throws {
     try await conversation { peer in
-      // This confirms the post, but does not say who is done.
       try peer.send(Okay(), serial: try peer.next(.post).serial)
     } client: { connection in
       #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .protocolViolation)
@@ -149,7 +147,6 @@ struct PostingTests {
     } client: { connection in
       try await connection.fillUp()
       #expect(connection.unwritten > Outbox.highMark)
-      // If it did not wait, it would succeed.
       let cancelled = Task { await failure { try await connection.post("cancelled") } }
       cancelled.cancel()
       #expect(await cancelled.value?.code == .cancelled)
@@ -218,7 +215,7 @@ struct PostingTests {
 extension Connection {
   fileprivate var unwritten: Int { link.state.withLock { $0.outbox.unwritten } }
 
-  /// Posts twice to a bus that does not read: much more than the high mark and what the kernel takes.
+  /// Exceeds the high mark and the kernel's buffers.
   fileprivate func fillUp() async throws {
     let payload = UserInfo(repeatElement(0, count: 900_000))
     for _ in 0..<2 { try await post("filler", userInfo: payload) }

@@ -95,7 +95,6 @@ struct QueryTests {
         }
       #expect(reply.query == 5)
       #expect(reply.outcomes.map(\.kind) == [.abstained, .answered, .answered])
-      // An empty value is one, too.
       #expect(reply.values == ["42", .none])
       #expect(reply.value == "42")
     }

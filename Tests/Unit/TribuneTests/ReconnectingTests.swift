@@ -15,7 +15,6 @@ struct ReconnectingTests {
       try peer.post("a.one")
       try peer.send(Lost(count: 5))
       try peer.post("a.two")
-      // A partial frame, as from a bus that is killed.
       try peer.send([UInt8](repeating: 1, count: 8))
       let next = try peer.restart()
       try next.confirmObservation()
@@ -44,7 +43,6 @@ struct ReconnectingTests {
       try next.confirmObservation()
       try next.confirm(try next.next(.monitor))
       try next.confirm(try next.next(.attach), as: 1)
-      // The new bus delivers before it has answered about the old connection.
       try next.post("a.didB", text: "new")
       let post = ByteBuffer(capacity: 64)
       post.appendFrame(Post(), serial: 1, name: "a.didB")
@@ -80,7 +78,6 @@ struct ReconnectingTests {
       _ = try peer.next(.ask)
       isAsked.open()
       peer.close()
-      // The next bus accepts, and says nothing for a while.
       let next = try peer.bus.accept()
       try next.readHello()
       isWanted.wait()
@@ -103,7 +100,7 @@ struct ReconnectingTests {
       await isAsked.opened()
       #expect(await inFlight == .unknownOutcome)
       #expect(await events.next() == "disconnected connectionLost")
-      // No bus is there to send these to. An immediate task has queued its frame when it first suspends.
+      // The bus is gone. An immediate task has queued its frame when it first suspends.
       let cancelled = Task.immediate { await failure { try await connection.ask("a.cancelled") } }
       cancelled.cancel()
       #expect(await cancelled.value == .taskCancelled)
@@ -111,7 +108,7 @@ struct ReconnectingTests {
       unobserved.cancel()
       #expect(await unobserved.value == .taskCancelled)
       let verdict = Task.immediate { try await connection.ask("a.waiting", deadline: .seconds(60)) }
-      // Its deadline also says how long the query before it has waited.
+      // By this deadline, `a.waiting` has waited for 20 ms.
       #expect(
         await failure { try await connection.ask("a.tooLate", deadline: .milliseconds(20)) } == .notSentInTime
       )
@@ -129,7 +126,7 @@ struct ReconnectingTests {
     try await conversationOverRestarts { peer in
       try peer.confirm(try peer.next(.attach), as: 3)
       try peer.question(1, of: 1, to: 3)
-      // The same again, as from a bus that does not know that it had asked.
+      // Again, as from a bus that does not know that it had asked.
       try peer.question(1, of: 1, to: 3)
       try peer.confirmPost()
       let next = try peer.restart()
@@ -158,7 +155,6 @@ struct ReconnectingTests {
       try await connection.postAcknowledged("a.goOn")
       await events.expectReconnection()
       #expect(await delegate.told.next() == "asked 1")
-      // The answer to the first question is discarded.
       gates[0].open()
       #expect(await delegate.told.next(2) == ["answered", "concluded 1 cancelled"])
       gates[1].open()
@@ -198,7 +194,7 @@ struct ReconnectingTests {
       try third.confirmObservation()
       try third.confirmSuccession(of: 7, received: 1)
       let succeed = try third.next(.succeed)
-      // The second connection's notifications count as missed, because the loss before them was never known.
+      // These count as missed, because the loss before them was never known.
       #expect(
         try succeed.decode(Succeed.self) == Succeed(predecessor: ConnectionID(rawValue: 8), received: 0))
       try third.send(Lost(count: 4))
@@ -214,7 +210,6 @@ struct ReconnectingTests {
   @Test func aBusThatDoesNotComeBackEndsTheConnection() async throws {
     try await conversation(reconnectingFor: .milliseconds(50), busEndsFirst: true) { peer in
       try peer.confirmObservation()
-      // The socket still listens, but nobody accepts.
       peer.close()
     } client: { connection in
       let notifications = try await connection.observe()

@@ -122,7 +122,7 @@ struct RenewalTests {
     } client: { connection, _ in
       let hold = try await connection.hold("a.*", why: "because")
       let other = try await connection.hold("b.*", why: "because")
-      // The bus is gone before it confirms that, and the next one never has the hold.
+      // The bus goes before it confirms that, and the next one never has the hold.
       try await hold.release()
       isReleased.open()
       #expect(other.id == 5)
@@ -143,7 +143,7 @@ struct RenewalTests {
     } client: { connection, events in
       let hold = try await connection.hold("a.*", why: "because", expiresIn: .milliseconds(50))
       #expect(await events.next() == "disconnected connectionLost")
-      // This query is asked later and waits as long, so by then the hold has expired.
+      // This query is asked later and waits as long, so the hold has expired by then.
       #expect(
         await failure { try await connection.ask("a.late", deadline: .milliseconds(50)) } == .notSentInTime)
       isOver.open()

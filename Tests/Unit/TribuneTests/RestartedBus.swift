@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// The conversation of a client with a bus that greets it, follows a script, and may restart (`ScriptedPeer.restart`).
 func conversationOverRestarts<Value: Sendable>(
   _ script: @escaping @Sendable (ScriptedPeer) throws -> Value,
   client: (Connection, Notes) async throws -> Void
@@ -20,7 +19,7 @@ func conversationOverRestarts<Value: Sendable>(
     return value
   }
   let events = Notes()
-  // The limit guards against hanging only.
+  // The limit guards only against hanging.
   let connection = try await Connection.connect(to: bus.address, reconnectingFor: .seconds(100)) {
     events.note($0)
   }
@@ -44,7 +43,6 @@ extension Notes {
 }
 
 extension ScriptedPeer {
-  /// Ends the connection, and greets the next one of the client.
   func restart(as id: UInt64 = 8) throws -> ScriptedPeer {
     close()
     let next = try bus.accept()

@@ -12,12 +12,10 @@ struct RetainedTests {
       let plain = try peer.confirmObservation()
       let observe = try peer.next(.observe)
       try peer.retained("a.b", object: "o", text: "1", under: observe)
-      // For the plain observer. The snapshot, which is not complete, has it, too.
       try peer.post("a.c", text: "2")
       try peer.retained("a.c", text: "2", under: observe)
       try peer.send(Okay(registration: observe.serial), serial: observe.serial)
       try peer.post("a.c", text: "3")
-      // This comes after the snapshot.
       try peer.retained("a.d", text: "4", under: observe)
       try peer.post("a.b", text: "5")
       return [try plain.decode(Observe.self), try observe.decode(Observe.self)]
@@ -48,7 +46,6 @@ struct RetainedTests {
       try peer.retained("a.b", text: "1", under: first)
       try peer.send(Okay(registration: first.serial), serial: first.serial)
       let second = try peer.next(.observe)
-      // A change of a.b, a new name, and a name that only the second pattern matches.
       try peer.post("a.b", text: "2")
       try peer.post("a.new", text: "3")
       try peer.post("x.b", text: "4")

@@ -5,7 +5,7 @@ import Testing
 @testable import Tribune
 
 struct RingTests {
-  /// A positive step adds so many elements, a negative one takes so many.
+  /// A positive step adds elements, a negative one takes them.
   @Test(arguments: [[8, -8, 8], [5, -3, 5, -3, 5, -3, 20, -22], [1, -1, 1, -1], [100, -50, 100, -100, 7]])
   func elementsLeaveInTheOrderInWhichTheyCame(steps: [Int]) {
     var ring = Ring<Int>()

@@ -9,7 +9,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// The bus's end of a connection, scripted by a test, on a socket of its own.
 final class ScriptedBus: Sendable {
   let address: Address
   private let directory: String
@@ -33,9 +32,9 @@ final class ScriptedBus: Sendable {
     _ = unsafe rmdir(directory)
   }
 
-  /// Plays the bus to one client, and closes the connection after the script.
+  /// Plays the bus to one client, then closes the connection.
   ///
-  /// It has a thread of its own, so that busy test threads do not use up the client's patience.
+  /// On its own thread, because busy test threads would use up the client's patience.
   func play<Value: Sendable>(
     _ script: @escaping @Sendable (ScriptedPeer) throws -> Value
   ) throws -> Playing<Value> {
@@ -63,7 +62,6 @@ final class Playing<Value: Sendable>: Sendable {
     result.finish()
   }
 
-  /// Waits for the script's result. Can be read once.
   var value: Value {
     get async throws {
       for try await value in results { return value }
@@ -72,12 +70,9 @@ final class Playing<Value: Sendable>: Sendable {
   }
 }
 
-/// The conversation of a client with a bus that greets it and then follows a script.
+/// A bus greets a client, follows the script, and returns its result.
 ///
-/// After the client's part, the connection is closed, and the bus reads to the end. If the bus ends first, it reads
-/// nothing after its script, and the connection is closed then.
-///
-/// - Returns: what the script returns.
+/// The bus reads to the end after the script. With `busEndsFirst`, it closes the connection instead.
 func conversation<Value: Sendable>(
   payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [],
   reconnectingFor patience: Duration = .seconds(10), busEndsFirst: Bool = false,
@@ -106,12 +101,10 @@ func expectSilence(
   #expect(isSilent, sourceLocation: sourceLocation)
 }
 
-/// Waits for up to a second.
 private func isReadable(_ descriptor: borrowing FileDescriptor) throws -> Bool {
   try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1)).isReadable
 }
 
-/// The bytes of a hello, and of what is written behind it.
 func greeting(_ hello: Hello = Hello(), write: (ByteBuffer) -> Void = { _ in }) -> [UInt8] {
   let buffer = ByteBuffer(capacity: 256)
   hello.append(to: buffer)
@@ -145,14 +138,11 @@ final class ScriptedPeer {
   }
 
   let bus: ScriptedBus
-  /// The same client at the next bus, after `restart`.
   var successor: ScriptedPeer?
   private let socket: FileDescriptor
   private var input = ByteBuffer(capacity: 1 << 16)
-  /// Bytes at the start of `input` that have been handled.
   private var consumed = 0
   private let slices = GatherList(capacity: 1)
-  /// Descriptors that no frame has taken.
   private var passed = PassedDescriptors()
 
   fileprivate init(_ socket: consuming FileDescriptor, of bus: ScriptedBus) {
@@ -160,7 +150,6 @@ final class ScriptedPeer {
     self.bus = bus
   }
 
-  /// Reads the client's hello, and sends the bus's hello and welcome.
   func greet(
     as id: UInt64 = 7, payloadMax: UInt32 = 1 << 20, capabilities: Hello.Capabilities = [],
     isHelloRead: Bool = false
@@ -212,7 +201,6 @@ final class ScriptedPeer {
 
   func close() { UnixSocket.shutdown(socket) }
 
-  /// Makes the client's writes fail, and stays connected.
   func endReading() { _ = shutdown(socket.rawValue, CInt(SHUT_RD)) }
 
   func send<F: FrameFields>(
@@ -282,7 +270,7 @@ final class ScriptedPeer {
     }
   }
 
-  /// - Returns: false if the client has ended.
+  /// Returns false if the client has ended.
   @discardableResult private func receive() throws -> Bool {
     let rest = ByteBuffer(capacity: input.count - consumed + 1 << 16)
     rest.append(input.bytes(in: consumed..<input.count))
@@ -290,7 +278,7 @@ final class ScriptedPeer {
     consumed = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)
     while ContinuousClock.now < deadline {
-      // It waits first, because thrown errors are expensive under Swift Testing.
+      // Waits first, because thrown errors are expensive under Swift Testing.
       guard try isReadable(socket) else { continue }
       do {
         switch try UnixSocket.receive(from: socket, into: input, &passed) {

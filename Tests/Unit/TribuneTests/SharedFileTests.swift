@@ -74,7 +74,7 @@ struct SharedFileTests {
         let frame = try peer.next(.post)
         #expect(frame.object == "\(number)")
         _ = try peer.takeFile(length: 4 << 20)
-        // 64 MiB in the socket, frames that wait to be written, and the frame that is being posted.
+        // 64 MiB in the socket, the queued frames, and the frame being posted.
         let count = posted.load(ordering: .sequentiallyConsistent)
         #expect(count <= number + 1 + 16 + 3)
       }
@@ -149,7 +149,6 @@ struct SharedFileTests {
   }
 }
 
-/// A file that no client may accept.
 private final class PassedFile: AttachedFile {
   let length = 0
   private let descriptor: FileDescriptor

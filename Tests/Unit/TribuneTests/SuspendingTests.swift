@@ -24,7 +24,6 @@ struct SuspendingTests {
       #expect(connection.isSuspended)
       try await connection.resume()
       #expect(!connection.isSuspended)
-      // Ends the sequence after these.
       await notifications.cancel()
       var iterator = notifications.makeAsyncIterator()
       #expect(try await iterator.next() == .lost(2))

@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// A `conversation` of a client that first attaches a delegate, which responds to `window.*`.
 func delegation<Value: Sendable>(
   of delegate: some Delegate, reconnectingFor patience: Duration = .seconds(10), busEndsFirst: Bool = false,
   _ script: @escaping @Sendable (ScriptedPeer, Serial) throws -> Value,
@@ -22,7 +21,6 @@ func delegation<Value: Sendable>(
   return value
 }
 
-/// A delegate that answers as a test says, and notes what it is asked and told, and on which threads.
 final class Teller: Delegate {
   let told = Notes()
   private let body: @Sendable (Tribune.Question) async throws -> Tribune.Answer
@@ -30,7 +28,7 @@ final class Teller: Delegate {
   private let (pause, pauseEnd) = AsyncStream<Void>.makeStream()
   private let callers = Mutex<[Thread.ID]>([])
 
-  /// - Parameter isHeldBack: whether its notifications take until `goOn()`.
+  /// If `isHeldBack`, its notifications take until `goOn()`.
   init(
     holdingBack isHeldBack: Bool = false,
     _ body: @escaping @Sendable (Tribune.Question) async throws -> Tribune.Answer = { _ in .approve }

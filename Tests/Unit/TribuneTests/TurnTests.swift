@@ -6,9 +6,7 @@ import TribuneWire
 
 @testable import Tribune
 
-/// The threads of delegates and of the executor's tasks, while the connection goes on receiving.
-///
-/// The tests run one after the other: a delegate may block one of Swift's own threads, of which there are few.
+/// Serialized, because a delegate may block one of Swift's few threads.
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct TurnTests {
   @Test func aQuestionIsAnsweredByTheThreadThatReceivedIt() async throws {
@@ -87,7 +85,6 @@ struct TurnTests {
       for _ in 1...2 { order.append(try peer.nextAnswered()) }
       try peer.post("window.changed")
       try peer.confirmPost()
-      // All of that happened while the first answer was blocked.
       blocked.open()
       order.append(try peer.nextAnswered())
       try peer.question(4, of: attachment)
@@ -112,7 +109,6 @@ struct TurnTests {
     }
     let isOnlySecondAnswered = try await delegation(of: delegate) { peer, attachment in
       for query in 1...2 { try peer.question(UInt64(query), of: attachment) }
-      // The first question blocks, and the second one is answered.
       let answered = try peer.nextAnswered()
       asked.open()
       return try answered == 2 && peer.nextIfAny() == nil
@@ -120,7 +116,6 @@ struct TurnTests {
       await asked.opened()
       await connection.close()
       blocked.open()
-      // Both conclude as cancelled.
       await delegate.concluded(1, 2)
     }
     #expect(isOnlySecondAnswered)
@@ -187,7 +182,6 @@ struct TurnTests {
       }
       try await connection.postAcknowledged("window.seen")
       await blocking.value
-      // Later tasks run, too, and there is one thread again.
       for _ in 1...3 { await withTaskExecutorPreference(connection.executor) {} }
     }
   }

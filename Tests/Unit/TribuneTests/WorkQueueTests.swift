@@ -15,7 +15,6 @@ import TribuneSystem
   @Test func oneTaskWatchesWorkTurnsUntilTheyEnd() {
     var queue = receiving(with: 2)
     #expect(queue.step == "work 1: 2, unwatched")
-    // New work is for the next turn of this thread.
     queue.append(deliveries())
     #expect(queue.next(in: 1) != nil)
     #expect(queue.next(in: 1) != nil)
@@ -38,12 +37,10 @@ import TribuneSystem
     #expect(queue.checkResult(after: 0) == "turns to 1")
     #expect(queue.checkResult(after: 1) == "takeover")
     #expect(queue.checkResult(after: 1) == "nothing")
-    // The other thread hands over the rest of the first one's work.
     queue.beginReceiving(.current)
     #expect(queue.step == "hand over 1")
     queue.append(deliveries())
     #expect(queue.step == "hand over 1")
-    // When the first is back, the other one works again.
     #expect(queue.next(in: 1) == nil)
     queue.endWorking(1)
     queue.append(deliveries())
@@ -55,7 +52,6 @@ import TribuneSystem
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
     queue.beginReceiving(.current)
-    // A turn that was taken over gets no more work, and no other turn starts before it is over.
     #expect(queue.next(in: 1) == nil)
     #expect(queue.step == "hand over 1")
     queue.endWorking(1)
@@ -98,7 +94,6 @@ final class Nobody: Delegate {
 }
 
 extension WorkQueue {
-  /// The next step of the receiving thread, in words.
   fileprivate var step: String {
     mutating get {
       switch next() {
