@@ -24,7 +24,7 @@ struct BusCountersTests {
       durations: DurationHistogram())
   }
 
-  /// Takes a list of names, and how often each was asked; the last one stands for all that the bus does not list.
+  /// The last name sums up the names that the bus omits.
   private func take(_ asked: KeyValuePairs<String, Int>, _ counters: inout BusCounters, max countMax: Int = 2)
   {
     var lists = BusSnapshot(status(posted: 0))
@@ -87,12 +87,11 @@ struct BusCountersTests {
     var counters = BusCounters()
     take(["a": 10, "b": 8, "c": 7, "d": 1], &counters)
     #expect(asked(counters) == ["a": 10, "b": 8, "(other)": 8])
-    // Both have counted on, and c is busier than b now: 2 of the 3 were counted while it was one of the others.
+    // 2 of c's 3 new counts came while it was one of the others.
     take(["a": 11, "c": 9, "b": 8, "d": 2], &counters)
     #expect(asked(counters) == ["a": 11, "c": 9, "(other)": 11])
     take(["b": 12, "a": 11, "c": 9, "d": 2], &counters)
     #expect(asked(counters) == ["b": 12, "a": 11, "(other)": 15])
-    // A new one is one of the others at first.
     take(["b": 12, "a": 11, "c": 9, "e": 3, "d": 2], &counters)
     #expect(asked(counters) == ["b": 12, "a": 11, "(other)": 18])
   }

@@ -52,7 +52,7 @@ struct BusPictureTests {
     "A section is bounded in rows and in bytes, and says how many rows it leaves out",
     arguments: [(length: 0, rows: 1_000), (length: 255, rows: 500)])
   func bounds(length: Int, rows: Int) {
-    // A control character is six bytes in JSON.
+    // A control character takes six bytes in JSON.
     let object = String(repeating: "\u{1}", count: length)
     let json = json((0..<1_500).map { _ in query([participant(.asked)], object: object) })
     let count = json.ranges(of: "\"name\":\"a.b\"").count

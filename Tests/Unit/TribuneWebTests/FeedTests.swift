@@ -5,7 +5,6 @@ import TribuneWeb
 
 @Suite("What pages are sent", .timeLimit(.minutes(15)))
 struct FeedTests {
-  /// All that a page reads that is quick enough.
   private func text(_ feed: Feed, _ cursor: inout Feed.Cursor) -> String {
     var text = ""
     while let event = feed.next(&cursor) { text += String(decoding: event, as: UTF8.self) }
@@ -51,7 +50,6 @@ struct FeedTests {
     let sent = text(feed, &cursor)
     #expect(sent.hasPrefix("event: missed\ndata: 3\n\nevent: verdict\ndata: 3\n\n"))
     #expect(sent.components(of: "event: verdict") == Feed.verdictsMax)
-    // A page that comes now has missed nothing.
     var late = Feed.Cursor()
     #expect(!text(feed, &late).contains("missed"))
   }
@@ -76,7 +74,6 @@ struct FeedTests {
       let event = feed.next(&cursor).map { String(decoding: $0, as: UTF8.self) } ?? ""
       read[String(event.prefix { $0 != "\n" }), default: 0] += 1
     }
-    // Two verdicts and the sections; then those that came meanwhile.
     #expect(read["event: verdict"] == 2 + 16)
     for section in Feed.Section.allCases { #expect(read["event: \(section.rawValue)"] == 2) }
   }

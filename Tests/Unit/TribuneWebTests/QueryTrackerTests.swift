@@ -42,7 +42,6 @@ struct QueryTrackerTests {
     #expect(record.name == "c.d" && record.object == "o" && record.elapsed == .microseconds(2_500))
     #expect(record.asker == Who(connection: ":2") && record.override == "why" && !record.isValueQuery)
     #expect(record.userInfo.isEmpty)
-    // It was its verdict alone.
     #expect(try take(verdict(4), to: ":2", serial: 7, &tracker).name == "")
   }
 
