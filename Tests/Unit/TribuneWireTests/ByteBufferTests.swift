@@ -183,7 +183,6 @@ struct BufferPoolTests {
   func keeping() {
     let pool = BufferPool(bufferCapacity: 100, keptMax: 3)
     for _ in 0..<3 {
-      // If the pool finds no free buffer, it does not search again at once.
       var buffers = (0..<6).compactMap { _ in pool.takeIfFree() }
       #expect(Set(buffers.map(ObjectIdentifier.init)).count == 3)
       #expect(buffers.count == 3)

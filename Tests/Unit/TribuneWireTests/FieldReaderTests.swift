@@ -9,7 +9,7 @@ struct FieldReaderTests {
   @Test(
     "A number that is no case of its enumeration is an invalid value",
     arguments: [
-      // A vector, the offset of the number in its fields, and the first number past the last case.
+      // A vector, the number's offset in its fields, the first number past the last case.
       ("attach", 4, 2), ("ask", 4, 5), ("ask", 5, 2), ("answer-veto", 16, 5), ("progress", 76, 3),
       ("progress", 77, 8), ("verdict", 8, 2), ("verdict", 82, 8), ("concluded", 16, 3), ("list", 0, 18),
       ("entry-bus", 0, 19), ("entry-delegate", 93, 2), ("entry-member", 24, 4), ("ended-replaced", 0, 3),
@@ -42,7 +42,6 @@ struct FieldReaderTests {
 
   enum Field { case flag, text, texts, bytes, record }
 
-  /// The code of the error that reading a field throws; nil when it throws none.
   private func reading(_ field: Field, of bytes: [UInt8]) -> ErrorCode? {
     refusal { () throws(WireError) in
       var reader = FieldReader(bytes.raw)
@@ -106,7 +105,7 @@ struct FieldReaderTests {
   func hugeCounts() {
     let empty = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
     let buffer = ByteBuffer { empty.append(to: $0) }
-    // The last ten bytes are the count, two flags, and the number of further outcomes.
+    // The last ten bytes: the count, two flags, the number of further outcomes.
     buffer.store(UInt32.max, at: buffer.count - 10)
     #expect(decoding(buffer.array, as: empty) == .malformedFrame)
   }
@@ -153,7 +152,7 @@ struct FieldReaderTests {
   @Test("Fields that a newer bus adds to an outcome are skipped")
   func longRecord() throws {
     var fields = try #require(FrameVector.all.first { $0.file == "verdict" }).fieldBytes()
-    // The length of the first outcome's record is at 14, and is less than 253.
+    // Offset 14 has the length of the first outcome's record, which is below 253.
     fields.insert(contentsOf: [1, 2, 3], at: 18 + Int(fields[14]))
     fields[14] += 3
     var reader = FieldReader(fields.raw)

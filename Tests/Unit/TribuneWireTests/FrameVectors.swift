@@ -50,7 +50,6 @@ extension FrameVector {
     return refusal
   }()
 
-  /// One for each file in Vectors/, except for the hellos.
   static let all: [FrameVector] =
     session + notifications + keeping + delegation + queries + values + listing + protocols
 

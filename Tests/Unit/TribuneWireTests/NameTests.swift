@@ -156,7 +156,6 @@ struct TextTests {
         == ["1 entry was", "18446744073709551615 entries were"])
   }
 
-  /// Overwrites the stack frames of functions that have returned.
   @inline(never)
   private func overwriteStack(_ depth: Int) {
     guard depth > 0 else { return }

@@ -6,7 +6,6 @@ import TribuneWire
 
 @Suite("Patterns compared", .timeLimit(.minutes(15)))
 struct PatternRelationTests {
-  /// All names of at most three tokens of two kinds, and all patterns of as many.
   private static func texts(_ tokens: [String], last: [String] = []) -> [String] {
     var texts = tokens + last
     for first in tokens {
@@ -16,7 +15,7 @@ struct PatternRelationTests {
     return texts
   }
 
-  // A third token, which no pattern has, stands for all other names.
+  // Patterns lack the third token, which represents all other names.
   private static let names = texts(["a", "b", "c"])
 
   @Test("A pattern contains or overlaps another exactly if the names say so", arguments: ["a", "aa"])

@@ -5,7 +5,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// Others write clients from docs/PROTOCOL.md. So it and its examples in docs/CONVERSATION.md must match the code.
+/// Other clients are written from docs/PROTOCOL.md, so it and docs/CONVERSATION.md must match the code.
 @Suite("docs/PROTOCOL.md") struct ProtocolDocumentTests {
   @Test("has each frame of its conversation as the code writes it", arguments: Conversation.frames)
   func example(_ example: FrameVector) throws {
@@ -52,7 +52,7 @@ import TribuneWire
   }
 }
 
-/// The document, and the frames of its conversation: blocks of ```` ```hex NAME ````, with comments after `#`.
+/// Frames are in blocks of ```` ```hex NAME ````, with comments after `#`.
 private struct ProtocolDocument {
   let text: String
   private(set) var examples: [String: [UInt8]] = [:]
@@ -77,7 +77,6 @@ private struct ProtocolDocument {
   }
 }
 
-/// The frames of the conversation as the code writes them.
 enum Conversation {
   private static let editor = DelegateIdentity(
     id: DelegateID(rawValue: 31), label: "editor",
@@ -237,7 +236,6 @@ enum Conversation {
 }
 
 extension Int {
-  /// With a comma every three digits.
   fileprivate var grouped: String {
     let digits = String(self)
     return String(

@@ -5,7 +5,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// Bytes as docs/PROTOCOL.md describes them, from a file in Vectors/: hexadecimal digits, with comments after `#`.
+/// Bytes from a file in Vectors/: hexadecimal digits, with comments after `#`.
 enum Vector {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors")
 
@@ -33,7 +33,6 @@ func decoding<F: FrameFields>(_ bytes: [UInt8], as fields: F) -> ErrorCode? {
   }
 }
 
-/// A frame in a file, and its expected contents.
 struct FrameVector: Sendable, CustomTestStringConvertible {
   let file: String
   var flags: FrameFlags = []
