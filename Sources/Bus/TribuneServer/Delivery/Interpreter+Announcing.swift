@@ -80,8 +80,8 @@ extension Interpreter {
     show(encode(name, delegate.object, delegate.entry.members), name, receivers: count)
   }
 
-  /// - Parameter isFlow: the announcement is about a slow observer. If a receiver is slow, this is not
-  ///   announced, because two such receivers would cause endless announcements.
+  /// - Parameter isFlow: about a slow observer. Slow receivers of this are not announced, because two of them
+  ///   would cause endless announcements.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
@@ -116,8 +116,7 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// - Returns: true if a suspended connection receives the run at once; otherwise, the core has buffered or
-  ///   dropped it.
+  /// - Returns: true if a suspended connection receives the run at once.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let receivesNow = bus.value.admit(receiver, &run)
     applyEffects()

@@ -24,8 +24,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      // A client's reading causes no event. The period grows with the sessions: one user can have thousands
-      // that do not read.
+      // Reading causes no event. The period grows with the sessions: one user can have thousands that do not
+      // read.
       guard !session.output.isReadCheckScheduled else { return }
       session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)
@@ -35,8 +35,7 @@ extension Interpreter {
     perform { bus.value.noteRead(by: session.slot, at: context.now) }
   }
 
-  /// True if the client has read everything queued before questions began to wait. Later frames do not
-  /// matter, because notifications could be endless.
+  /// Ignores frames that were queued after questions began to wait: notifications could be endless.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
     // Dropped notifications can keep `sentByteCount` below `awaitedByteCount`.

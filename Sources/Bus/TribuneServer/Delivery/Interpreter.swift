@@ -17,7 +17,6 @@ final class Interpreter {
   private let replier: Replier
   private let introducer: Introducer
   private let effects = Cell(Batch<Effect>())
-  /// Questions that exceeded the space in their delegates' queues.
   private let unsentQuestions = Cell<[Question]>([])
   /// Guards against recursion: `settleQueues` delivers notifications, and each delivery may settle again.
   private var isSettling = false
@@ -35,8 +34,7 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Performs an event of the core as one transaction, and queues all its effects. If a replay cannot derive
-  /// the event, the caller has logged it.
+  /// One transaction. If a replay cannot derive the event, the caller has logged it.
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()
     event()
@@ -52,7 +50,6 @@ final class Interpreter {
     return due <= context.now
   }
 
-  /// Deadlines of `unheard` connections wait until `end`.
   func advance(waitingFor unheard: [Session], until end: Instant) {
     guard isAnythingDue else { return }
     recorder.recordAdvance(waitingFor: unheard, until: end)
@@ -86,8 +83,7 @@ final class Interpreter {
     }
   }
 
-  /// Brings queues below their limits, and announces their events. Required after each transaction, and after
-  /// plain posts, which are not transactions.
+  /// Required after each transaction, and after plain posts, which are not transactions.
   @inline(__always) func settle() {
     if sender.isOverLimits || !sender.events.value.isEmpty { settleQueues() }
   }
@@ -118,7 +114,7 @@ final class Interpreter {
     } while failUnsentQuestions()
   }
 
-  /// - Returns: true if there were any. The core may then ask further delegates, whose queues may be full.
+  /// - Returns: true if there were any; the core may then ask further delegates, whose queues may be full.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -197,7 +193,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
   }
 
-  /// - Parameter asker: nil if it is detached. The journal gets the decision regardless.
+  /// - Parameter asker: nil if it is detached.
   private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
     if let asker {
       let buffer = sender.bufferToEncode()
@@ -229,8 +225,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Queues the notifications that were buffered during a suspension. Their size is bounded, and they are
-  /// unsent, so the next notification checks the connection's flow.
+  /// Their size is bounded, and they are unsent, so the next notification checks the connection's flow.
   private func send(buffered slices: [ByteSlice], lost: UInt64, to slot: ConnectionSlot) {
     defer { recorder.noteBuffered(for: slot) }
     guard let session = session(at: slot) else {
@@ -253,7 +248,6 @@ final class Interpreter {
     sessions.peer(of: id, at: context.now) ?? .gone()
   }
 
-  /// A userInfo that arrived as a file is sent as a file if the client accepts files.
   private func send(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
     _ peer: PeerIdentity, to slot: ConnectionSlot
@@ -285,7 +279,6 @@ final class Interpreter {
 
   // MARK: Journal
 
-  /// Keeps a verdict for the journal until the waiting clients have been answered.
   private func note(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict
     guard !decision.mode.isForValues else { return }

@@ -3,12 +3,11 @@
 import TribuneCore
 import TribuneWire
 
-/// Introduces posters to observers that ask for it, once for each poster, before its first notification.
+/// Introduces each poster to observers that ask for it, before its first notification.
 ///
-/// Each such observer has a bit for each slot (`Output.knownPosters`). When a poster's session ends,
-/// `SessionTable` clears the bits of its slot. Departed posters share one slot, so one is introduced again
-/// after another. These frames are never dropped, since later notifications rely on them. After a restart,
-/// the next daemon introduces all posters again.
+/// Each such observer has a bit for each slot (`Output.knownPosters`), which is cleared when the slot's
+/// session ends. Departed posters share one slot, so one is introduced again after another. These frames are
+/// never dropped, since later notifications rely on them. After a restart, all posters are introduced again.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -19,9 +18,8 @@ final class Introducer {
     (self.sessions, self.sender, self.replier, self.context) = (sessions, sender, replier, context)
   }
 
-  /// - Parameter count: the number of notifications that follow.
-  /// - Returns: false if the observer cannot be told. The notifications must not be sent then; they are
-  ///   reported as lost.
+  /// - Parameter count: the notifications that follow.
+  /// - Returns: false if they must not be sent. They are then reported as lost.
   @inline(__always)
   func introduce(_ poster: Session, toObserverAt slot: ConnectionSlot, before count: Int) -> Bool {
     guard let observer = sessions.output(at: slot), observer.value.wantsPosters,
@@ -66,9 +64,9 @@ final class Introducer {
     replier.send(facts, to: session, serial: 0)
   }
 
-  /// A client that posts from one connection after another must not get an observer closed for slow reading
-  /// (`tooSlow`). If undroppable frames fill a quarter of the hard limit, or its user exceeds its share, the
-  /// observer therefore loses the notifications.
+  /// A client that posts from one connection after another must not get an observer closed (`tooSlow`). If
+  /// undroppable frames fill a quarter of the hard limit, or its user exceeds its share, the observer loses
+  /// the notifications.
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

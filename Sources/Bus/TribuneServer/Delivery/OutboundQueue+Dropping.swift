@@ -4,8 +4,7 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops notifications until at most `target` bytes remain. The cost is proportional to the drops, not to
-  /// the queue's length.
+  /// Down to `target` bytes. The cost is proportional to the drops, not to the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -42,7 +41,7 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The last `lost` frame before `end`: a later one reports later losses.
+  /// A later `lost` frame reports later losses.
   ///
   /// - Parameter start: the first examined entry. If a `lost` frame is at or after `end`, the search goes
   ///   back from `end` only to the entry before `start`.
@@ -53,7 +52,7 @@ nonisolated extension OutboundQueue {
     return found.flatMap { $0 > head || $0 == head && partialLeft == 0 ? $0 : nil }
   }
 
-  /// Drops the oldest frames of an entry, except a partly sent one.
+  /// Keeps a partly sent frame.
   ///
   /// - Returns: the parts of the entry before and after the dropped frames, and their number.
   private mutating func drop(
@@ -69,7 +68,6 @@ nonisolated extension OutboundQueue {
       partial.frameCount = 1
       rest.frameCount -= 1
     } else if isFirst {
-      // The sent frames leave the queue with the dropped ones.
       headSent = 0
     }
     var count: UInt64 = 0
@@ -86,7 +84,7 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Replaces `entries[range]` with `kept`, and moves the shorter side.
+  /// Moves the shorter side.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
@@ -124,7 +122,6 @@ nonisolated extension OutboundQueue {
     return start
   }
 
-  /// Reports notifications that were dropped before they reached this queue.
   mutating func appendLost(_ count: UInt64) {
     lostCount += count
     unsentNotificationCount += count
@@ -135,7 +132,7 @@ nonisolated extension OutboundQueue {
     report(count, at: hasUnsentLost ? last : entries.count)
   }
 
-  /// Inserts or increases the `lost` frame at `place`. Its notifications are already counted as unsent.
+  /// Inserts or increases the `lost` frame. Its notifications are already counted as unsent.
   private mutating func report(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {

@@ -14,7 +14,7 @@ nonisolated struct WaitingFrames {
   var kind: Kind
   /// Unsent bytes: the rest of a partial frame, if any, and then whole frames.
   var slice: ByteSlice
-  /// The bytes of the partial frame's rest. Only the first part has any.
+  /// Only the first part has any.
   var partialCount: Int
   /// Frames that end in this part; for a `lost` frame, the notifications that it reports.
   var count: UInt64
@@ -40,7 +40,6 @@ nonisolated extension OutboundQueue {
       var entry = entries[index]
       let unsentStart = entry.slice.range.lowerBound + (index == head ? headSent : 0)
       entry.slice.range = unsentStart..<entry.slice.range.upperBound
-      // The beginning and the rest of a long frame become one part.
       while entry.isCut, index + 1 < entries.count {
         index += 1
         let (next, joined) = (entries[index], ByteBuffer(capacity: 0))
@@ -61,7 +60,7 @@ nonisolated extension OutboundQueue {
     }
   }
 
-  /// Appends a part of another queue. Parts must come in order.
+  /// Parts must come in order.
   ///
   /// - Throws: an error if the part is invalid; the queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
@@ -119,7 +118,7 @@ nonisolated extension ByteSlice {
 }
 
 nonisolated extension RawSpan {
-  /// Counts frames and hellos.
+  /// Includes hellos.
   ///
   /// - Throws: `malformedFrame` if the last one is incomplete.
   fileprivate func countFrames(from start: Int) throws(WireError) -> Int {

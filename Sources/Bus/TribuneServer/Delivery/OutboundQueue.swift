@@ -4,12 +4,12 @@ import TribuneWire
 
 /// The unread frames of one connection, in order, as slices of the buffers that they arrived in.
 ///
-/// Contiguous frames become one entry, so a run of notifications is one entry. Short frames are copied into
-/// one buffer, which costs less than an entry and an I/O vector for each. A long frame can take two entries:
-/// its beginning and its rest. The first `headSent` bytes of the first entry have been sent.
+/// Contiguous frames become one entry. Short frames are copied into one buffer, which costs less than an
+/// entry and an I/O vector for each. A long frame can take two entries. The first `headSent` bytes of the
+/// first entry have been sent.
 ///
-/// Only notifications can be dropped, the oldest first. A `lost` frame then takes their position and counts
-/// them. A partly sent frame is never dropped.
+/// Only notifications can be dropped, the oldest first, except a partly sent one. A `lost` frame takes their
+/// position and counts them.
 ///
 /// A frame with an attachment has a separate entry and buffer. The attachment is sent with the first byte,
 /// and its weight leaves the queue then.
@@ -17,13 +17,13 @@ nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
-    /// A `lost` frame, whose count can change until its first byte is sent.
+    /// Its count can change until its first byte is sent.
     var isLost = false
     /// The entry is in `ownBuffer`, or is long enough to keep its buffer.
     var isSettled = false
     /// The last frame continues in the next entry.
     var isCut = false
-    /// Unsent and partly sent frames that end in this entry. Excludes `lost` frames.
+    /// Includes the partly sent frame, but no `lost` frame.
     var frameCount: UInt32 = 0
 
     init(_ slice: ByteSlice, isNotification: Bool, count: Int, isSettled: Bool = false) {
@@ -40,7 +40,6 @@ nonisolated struct OutboundQueue: ~Copyable {
       isLost = true
     }
 
-    /// The number of notifications that a `lost` frame reports.
     var reportedCount: UInt64 { slice.bytes.lostCount(at: 0) }
 
     mutating func extend(by length: Int, frames count: Int) {
@@ -50,7 +49,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry, if it ends at the end of `ownBuffer`, and can therefore grow.
+  /// The kind of the last entry, if it ends at the end of `ownBuffer`.
   private enum OpenEntry {
     case none
     case notification
@@ -63,17 +62,16 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Slices of at least this many bytes keep their buffer in memory.
   private static let settledLength = 8192
 
-  // The fields that the copy of a short frame uses come first and are contiguous: if one frame goes to many
-  // queues, fetching each queue's memory dominates the cost.
+  // The fields for copying a short frame come first and are contiguous: if one frame goes to many queues,
+  // fetching each queue's memory dominates the cost.
 
-  /// Copies of short frames, and of small waiting slices.
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
-  /// Copied frames that the open entry does not include yet (`completeEntry()`).
+  /// Copied frames that the open entry lacks (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
   var unsentCount = 0
   var attachedCount = 0
-  /// Notifications, and losses not yet reported, that the reader would miss if the queue vanished.
+  /// Includes losses that were not reported.
   var unsentNotificationCount: UInt64 = 0
   /// Includes the hello.
   var unsentOtherCount: UInt64 = 0
@@ -82,18 +80,16 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Entries before this index are closed.
   var head = 0
   var headSent = 0
-  /// Unsent bytes of a partly sent frame. They can extend into the second entry.
+  /// Can extend into the second entry.
   var partialLeft = 0
   var firstUnsettled = 0
-  /// Entries before this index are not droppable.
   var firstDroppable = 0
   var lastLost: Int?
   /// Bytes dropped since the whole queue was last copied.
   var droppedCount = 0
 
-  /// Unsent bytes, including attachments.
   var byteCount: Int { unsentCount + attachedCount }
-  /// All notifications dropped so far, including those that never reached this queue.
+  /// Includes those that never reached this queue.
   var lostCount: UInt64 = 0
   var unreportedLostCount: UInt64 = 0
   /// Entries that dropping has examined or moved so far.
@@ -102,14 +98,13 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   init() {}
 
-  /// The attachment for the next byte.
   var nextFile: (any AttachedFile)? {
     attachedCount > 0 && headSent == 0 ? entries[head].slice.buffer.attachment : nil
   }
 
   var isEmpty: Bool { head == entries.count }
 
-  /// - Returns: false if `slice` does not directly follow the last entry, or is of another kind.
+  /// - Returns: false if `slice` does not follow the last entry, or is of another kind.
   @inline(__always) private mutating func extendLast(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -156,11 +151,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Queues whole frames, and copies short ones if others wait. A short queue copies only if the pool has a
-  /// free buffer, because many short queues would otherwise hold much memory.
+  /// Copies short frames if others wait. A short queue copies only if the pool has a free buffer, because
+  /// many short queues would otherwise hold much memory.
   ///
   /// - Parameters:
-  /// - count: frames in `slice`; 0 for the beginning of a frame, whose rest must follow.
+  /// - count: 0 for the beginning of a frame, whose rest must follow.
   /// - pool: nil to copy nothing.
   mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
@@ -168,7 +163,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     if let pool, Self.copies(slice) {
       if extendOpenEntry(by: slice, isNotification: isNotification, count: count) { return }
       if !isEmpty {
-        // Control frames of one connection are often contiguous.
         if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
         closeEntry()
         if copyToOwnBuffer(slice, from: pool) {
@@ -186,7 +180,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(slice, isNotification: isNotification, count: count))
   }
 
-  /// - Returns: false if the pool is empty and the queue is too short to allocate a buffer.
   private mutating func copyToOwnBuffer(_ slice: ByteSlice, from pool: BufferPool) -> Bool {
     if ownBuffer?.append(ifItFits: slice.bytes) == true { return true }
     guard let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() else { return false }
@@ -218,7 +211,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     openEntry = .none
   }
 
-  /// The first frame. The queue must not be empty or partly sent at its front.
+  /// The queue must not be empty or partly sent at its front.
   mutating func firstFrame() -> ByteSlice {
     precondition(!isEmpty && !isMidFrame, "no whole frame comes first")
     completeEntry()
@@ -234,8 +227,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     return ByteSlice(joined, 0..<length)
   }
 
-  /// Calls `body` with each contiguous range that one call can send, in order, until it returns false. An
-  /// unsent attachment always belongs to the first range.
+  /// Calls `body` with each range that one call can send, in order, until it returns false. An unsent
+  /// attachment always belongs to the first range.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
     // A span lends its elements, where an array copies them.
@@ -262,7 +255,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     forgetFront()
   }
 
-  /// Examines single frames only in a partly sent entry.
   private mutating func moveOn(by count: Int) {
     var left = count
     while left > 0 {
@@ -334,8 +326,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentOtherCount = 0
   }
 
-  /// Copies small waiting slices, because a few bytes must not keep a whole receive buffer. The queue's
-  /// memory stays within a small factor of `byteCount`.
+  /// A few waiting bytes must not keep a whole receive buffer. The queue's memory stays within a small factor
+  /// of `byteCount`.
   mutating func settle(with pool: BufferPool) {
     closeEntry()
     // Dropped frames leave gaps in the buffers of the others.

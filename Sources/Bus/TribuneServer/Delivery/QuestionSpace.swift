@@ -4,13 +4,12 @@ import TribuneCore
 
 /// Bytes of questions that each user has queued for a delegate since it last read everything.
 ///
-/// The first user may take half of the space, the second a sixth, and so on, because one user's unread
-/// questions must not shut out other users.
+/// The first user may take half of the space, the second a sixth, and so on, because one user's questions
+/// must not shut out others.
 struct QuestionSpace {
   private var taken: [UInt32: Int] = [:]
   var isEmpty: Bool { taken.isEmpty }
 
-  /// - Parameter free: the remaining space for questions.
   mutating func take(_ length: Int, of free: Int, for asker: UserAccount) -> Bool {
     let own = taken[asker.uid] ?? 0
     let users = own > 0 ? taken.count : taken.count + 1

@@ -16,7 +16,6 @@ final class Replier {
 
   /// - Parameters:
   /// - query: the frame's query or post, for monitors.
-  /// - defersFlush: the frame may wait for the next one, to share a send.
   /// - isRecorded: the frame must survive the daemon.
   func send<F: FrameFields>(
     _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,

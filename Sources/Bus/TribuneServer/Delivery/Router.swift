@@ -18,7 +18,6 @@ final class Router {
   private let monitor: TrafficMonitor
   private let replier: Replier
   private let timeShares: TimeShares
-  /// The core's route count after the last post.
   private var madeRouteCount: UInt64 = 0
 
   init(
@@ -31,9 +30,6 @@ final class Router {
     (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
   }
 
-  /// Routes the plain posts of one name and object that begin at `start`. Posts with a protocol are checked
-  /// one by one.
-  ///
   /// - Returns: the start of the next frame.
   func routePosts(of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader) -> Int {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
@@ -88,8 +84,6 @@ final class Router {
     return run.range.upperBound
   }
 
-  /// True if all receivers qualify for the fast path, and the queues' memory suffices.
-  ///
   /// Checks all before the first gets the run: the receivers' memory is rarely in the cache, and this loop
   /// fetches it for all at once.
   private func areAllPlain(

@@ -5,11 +5,11 @@ import TribuneWire
 
 /// Controls the flow to slow observers, and from their posters.
 ///
-/// Past its high mark, an observer is *paced*: the bus does not read from its posters, so a burst to a
-/// healthy observer loses nothing. If the observer does not drain below the low mark in time, it becomes
-/// *lossy* until it does: its oldest notifications are dropped, a `lost` frame counts them, and its posters
-/// are read again. It becomes lossy at once if it has no poster to pause, if its user exceeds its share of
-/// unread bytes, or if that user has delayed other users' posters for too long.
+/// Past its high mark, an observer is *paced*: the bus does not read from its posters. If it does not drain
+/// below the low mark in time, it becomes *lossy* until it does: its oldest notifications are dropped, a
+/// `lost` frame counts them, and its posters are read again. It becomes lossy at once without a poster to
+/// pause, if its user exceeds its share of unread bytes, or if that user has delayed other users' posters for
+/// too long.
 extension Sender {
   // MARK: Pacing
 
@@ -31,7 +31,7 @@ extension Sender {
     observer.account === poster.account || observer.account.pauses.value.hasTime(at: context.now)
   }
 
-  /// Charges the observer's user for the time that other users' posters have waited.
+  /// Charges the wait of other users' posters to the observer's user.
   private func countPause(for observer: Session) {
     guard case .pacing(let end) = observer.pacing.flow,
       observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
@@ -79,7 +79,7 @@ extension Sender {
 
   // MARK: Losing
 
-  /// Drops the oldest notifications down to `target` bytes. Any drop makes the observer lossy.
+  /// Any drop makes the observer lossy.
   func drop(from observer: Session, downTo target: Int, isAnnounced: Bool = true) {
     let lost = observer.output.queue.lostCount
     var dropped: UInt64 = 0
@@ -90,7 +90,7 @@ extension Sender {
     if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isAnnounced: isAnnounced) }
   }
 
-  /// - Parameter lost: its total losses before the current ones; nil if it just lost none.
+  /// - Parameter lost: its losses before the current ones; nil if it just lost none.
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
     countPause(for: observer)
     observer.pacing.flow = .lossy(
@@ -123,7 +123,7 @@ extension Sender {
 
   // MARK: Limits
 
-  /// A queue above this many bytes is flushed before the iteration ends, which frees space for questions.
+  /// In bytes. Early flushes free space for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
   /// One iteration can cause unlimited replies and questions, so the limits apply before it ends.
@@ -138,7 +138,6 @@ extension Sender {
   private func applyHardLimit(to session: Session) {
     let hardLimit = context.configuration.queue.hardLimitBytes
     guard session.output.queue.byteCount > hardLimit else { return }
-    // Notifications may be dropped; control frames must not be.
     if !session.pacing.isFlowing || session.output.isBlocked {
       drop(from: session, downTo: context.configuration.queue.highMarkBytes)
     }
@@ -155,8 +154,7 @@ extension Sender {
     queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty || isOverTotal
   }
 
-  /// Flushes the queues over the soft limit, and drops notifications of users over their share. Must not be
-  /// called within a transaction.
+  /// Must not be called within a transaction.
   func relieve() {
     while let session = overSoftLimit.value.popLast() {
       guard session.isServed, session.output.queue.byteCount > softLimit else { continue }
@@ -168,8 +166,7 @@ extension Sender {
     if isOverTotal { relieveTotal() }
   }
 
-  /// Flushes all queues when they exceed the configured memory: frames that the kernel takes at once need not
-  /// be dropped.
+  /// Frames that the kernel takes at once need not be dropped.
   private func flushAll() {
     for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -178,7 +175,7 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// Lowers `relievedAbove` as queues drain: at most a quarter of the configured memory above the queues.
+  /// At most a quarter of the configured memory above the queues.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
@@ -211,20 +208,19 @@ extension Sender {
     }
   }
 
-  /// Above this many unread bytes of unprivileged users, some of their connections are closed.
+  /// Above this, some connections of unprivileged users are closed.
   private var totalMax: Int { accounts.total(of: .queues) / 8 * 7 }
 
   private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
 
-  /// Growth of a user's unread bytes between two examinations of its queues.
+  /// Growth in bytes between two examinations of a user's queues.
   private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
 
-  /// Drops notifications of a user over its share of unread bytes. Each slow observer keeps as much as the
-  /// low mark, or an even part of half of the share if that is less.
+  /// Each slow observer keeps as much as the low mark, or an even part of half of the share if that is less.
   ///
-  /// Control frames stay. If they alone exceed the share, the bus stops reading from the user's connections
-  /// that have many of them. If others cause more, the bus closes the largest connections once the user
-  /// exceeds its lone share by an eighth of the memory.
+  /// Control frames stay. If they alone exceed the share, the bus stops reading from the connections that
+  /// have many of them. If others cause more, it closes the largest connections, from an eighth of the memory
+  /// above the user's lone share.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
@@ -247,8 +243,7 @@ extension Sender {
     sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
   }
 
-  /// Closes slow connections of the largest users until space is left for others: each user has a share, but
-  /// many users have exempt bytes.
+  /// Closes slow connections of the largest users: each user has a share, but many users have exempt bytes.
   private func relieveTotal() {
     isOverTotal = false
     totalRelievedAbove = accounts.used(.queues) + reliefStep
@@ -263,7 +258,7 @@ extension Sender {
     }
   }
 
-  /// - Parameter skipped: the number of largest connections to spare.
+  /// - Parameter skipped: the largest connections to spare.
   /// - Returns: the freed bytes.
   @discardableResult
   private func closeLargest(

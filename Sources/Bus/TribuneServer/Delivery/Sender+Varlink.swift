@@ -4,13 +4,12 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Writes the queues of Varlink clients: translates each frame into a reply, or into none. A frame leaves the
-/// queue when its reply is written whole.
+/// Writes the queues of Varlink clients: each frame becomes a reply, or none. A frame leaves the queue when
+/// its reply is written whole.
 extension Sender {
   /// Frame bytes translated in one iteration, because translation is slow.
   private static let translatedMax = 16_384
 
-  /// - Parameter isRead: set if the kernel takes anything.
   func sendReplies(
     of session: Session, _ varlink: VarlinkState, _ isRead: inout Bool
   ) -> Output.Writing {

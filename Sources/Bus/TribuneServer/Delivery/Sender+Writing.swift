@@ -5,12 +5,11 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// The delay of a retry. A lossy observer may never take its files.
+  /// A lossy observer may never take its files.
   private static let retryNanoseconds: UInt64 = 10_000_000
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Returns sessions in the order of scheduling: an asker gets its verdict before its delegates learn of the
-  /// query's end.
+  /// In the order of scheduling: an asker gets its verdict before its delegates learn of the query's end.
   func takeScheduled() -> Session? {
     guard takenCount < scheduled.value.count else {
       takenCount = 0
@@ -30,7 +29,6 @@ extension Sender {
 
   @inline(__always) var hasPostponed: Bool { !postponed.value.isEmpty }
 
-  /// Postponed sessions come first.
   func schedulePostponed() {
     scheduled.value.insert(contentsOf: postponed.value, at: 0)
     postponed.value = []
@@ -70,8 +68,6 @@ extension Sender {
     if session.isClosing, session.output.queue.isEmpty { sessions.closeLater(session) }
   }
 
-  /// Sends the front of a queue in one call.
-  ///
   /// - Parameter isRead: set if the kernel takes anything, because the client must then have read.
   @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
@@ -98,7 +94,6 @@ extension Sender {
     }
   }
 
-  /// Removes the queue if the client can no longer be written to.
   func writing(after error: Errno, to session: Session) -> Output.Writing {
     if error == .tooManyPassed || error.isOutOfResources { return .stalled }
     removeQueue(of: session)
@@ -130,7 +125,6 @@ extension Sender {
     scheduleFlush(session)
   }
 
-  /// Writes once, for a socket without a queue.
   func write(_ buffer: ByteBuffer, to socket: borrowing FileDescriptor) throws(Errno) {
     gather.append(0..<buffer.count, of: buffer)
     _ = try gather.send(to: socket)

@@ -6,10 +6,8 @@ import TribuneWire
 
 /// Queues frames for connections, and writes the queues when the iteration ends.
 ///
-/// Unread notifications make an observer slow (`Sender+Flow`). Control frames are never dropped: past the
-/// hard limit, the connection is closed.
-///
-/// Nothing here calls the core. An `Event` reports a change; `Interpreter.settle` handles it.
+/// Control frames are never dropped: past the hard limit, the connection is closed. Nothing here calls the
+/// core. An `Event` reports a change; `Interpreter.settle` handles it.
 final class Sender {
   enum Event {
     case lost(UInt64, Session)
@@ -17,17 +15,16 @@ final class Sender {
     case recovered(Session, lost: UInt64)
   }
 
-  /// Longest delay of a `concluded` frame that waits to share a send.
+  /// For a `concluded` frame that waits to share a send.
   private static let flushDelayNanoseconds = 1_000_000
 
-  /// With less space than this, encoding continues in a new buffer.
   static let encodeSpace = 4096
 
-  /// The approximate length of a question before its tail.
+  /// A question's approximate length before its tail.
   private static let headLength = 48
 
-  /// Longer notifications and questions are not queued for users over their share. Once a part is sent, a
-  /// frame cannot be dropped, so many connections would each keep a long one.
+  /// Longer notifications and questions are not queued for users over their share. A partly sent frame cannot
+  /// be dropped, so many connections would each keep a long one.
   private static let shortLength = 4096
 
   /// A socket that takes more bytes nearly always has space for this many.
@@ -39,33 +36,25 @@ final class Sender {
   let recorder: Recorder
   private let files: UserInfoFiles
   let unreadFiles: UnreadFiles
-  /// For reading and encoding.
   private let pool: BufferPool
   let queuePool = BufferPool(bufferCapacity: 16_384, keptMax: 64)
   private var encodeBuffer: ByteBuffer
   let gather = GatherList(capacity: 64)
-  /// Bytes in all queues.
   var queuedByteCount = 0
-  /// Above this many bytes in all queues, they are relieved.
   var relievedAbove = Int.max
   let scheduled = Cell<[Session]>([])
-  /// Sessions in `scheduled` that `takeScheduled` has returned.
   var takenCount = 0
   let postponed = Cell<[Session]>([])
   private let deferred = Cell<[Session]>([])
   private let alarm: Alarm
   private var isAlarmSet = false
-  /// Connections that read, and whose queues are over the soft limit.
   let overSoftLimit = Cell<[Session]>([])
-  /// Users over their share of unread bytes.
   let overShare = Cell<[UserAccount]>([])
-  /// True if unprivileged users leave too little to others.
   var isOverTotal = false
-  /// The next examination happens above this many unread bytes of all users.
+  /// The next examination is above this many unread bytes of all users.
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
-  /// Varlink clients whose next call can be handled in the next iteration.
   let answered = Cell<[Session]>([])
 
   init(
@@ -82,8 +71,7 @@ final class Sender {
 
   // MARK: Queueing
 
-  /// Queues a run of notifications, and pauses the poster if the observer is slow. A detached observer misses
-  /// them.
+  /// Pauses the poster if the observer is slow.
   func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(count, at: slot) }
     enqueue(run, for: observer, isNotification: true, count: count)
@@ -96,8 +84,7 @@ final class Sender {
     }
   }
 
-  /// Queues a notification without a poster to pause. A slow observer loses notifications at once, unless it
-  /// is already paced.
+  /// A slow observer loses notifications at once, unless it is already paced.
   func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(1, at: slot) }
     enqueue(slice, for: observer, isNotification: true)
@@ -108,7 +95,6 @@ final class Sender {
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
   }
 
-  /// Reports notifications that were never queued.
   func reportLost(_ count: UInt64, to session: Session, wereBuffered: Bool = false) {
     guard count > 0 else { return }
     guard session.output.accepts else { return }
@@ -130,8 +116,6 @@ final class Sender {
 
   /// - Parameters:
   /// - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
-  /// - count: frames in `slice`.
-  /// - defersFlush: the frame may wait for the next one, to share a send.
   /// - wereBuffered: the notifications are already counted, as buffered.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
@@ -172,8 +156,7 @@ final class Sender {
     scheduled.value.append(session)
   }
 
-  /// Sends the queue with the connection's next frame, or in a millisecond. Waking a client for a `concluded`
-  /// frame costs a fifth of the time of an ask.
+  /// Waking a client for a `concluded` frame costs a fifth of the time of an ask.
   private func deferFlush(_ session: Session) {
     guard session.output.flush == .none else { return }
     session.output.flush = .deferred
@@ -195,12 +178,11 @@ final class Sender {
     }
   }
 
-  /// The buffer for the next frame. A long frame gets a separate buffer: in a shared one, a partly sent frame
-  /// would keep a dropped long frame in memory.
+  /// A long frame gets a separate buffer: in a shared one, a partly sent frame would keep a dropped long
+  /// frame in memory.
   func bufferToEncode(for length: Int = 0) -> ByteBuffer {
     if length > pool.bufferCapacity { return ByteBuffer(capacity: length) }
     let buffer = encodeBuffer
-    // A buffer that grew for a long frame is not used further.
     if buffer.capacity <= pool.bufferCapacity,
       buffer.capacity - buffer.count >= max(Self.encodeSpace, length)
     {
@@ -211,15 +193,15 @@ final class Sender {
     return fresh
   }
 
-  /// Returns false if the question must not be queued. Questions must not get a delegate closed: a client
-  /// could remove vetoing delegates with long questions. Questions may use half of the queue, which leaves
-  /// space for the frames that conclude them. Users share that half.
+  /// Questions must not get a delegate closed: a client could remove vetoing delegates with long questions.
+  /// They may use half of the queue, which leaves space for the frames that conclude them. Users share that
+  /// half.
   func hasSpace(
     forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
   ) -> Bool {
     let waiting = delegate.output.queue.byteCount
     if tailLength > Self.shortLength, accounts.isOverShare(of: .queues, delegate.account) { return false }
-    // A delegate that reads promptly would have read these few bytes if they had been sent.
+    // A prompt reader would have read these few bytes if they had been sent.
     if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
     let free = context.configuration.queue.hardLimitBytes / 2 - waiting
     guard tailLength + Self.encodeSpace <= free, !accounts.isOverShare(of: .queues, delegate.account)

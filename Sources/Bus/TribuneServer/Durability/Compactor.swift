@@ -6,47 +6,41 @@ import TribuneWire
 
 /// Compacts the write-ahead log, and decides which frames it admits.
 ///
-/// Compaction copies live entries (`LiveEntries`) in steps, one each iteration, while writing continues. Its
-/// end writes the counters, the configuration, and all open queries and awaited posts.
+/// Each iteration copies some live entries (`LiveEntries`). The end writes the counters, the configuration,
+/// and all open queries and awaited posts.
 ///
 /// Above its admission limit, the log admits no new work. Consequences of admitted work are always appended:
 /// without them, a replay would decide differently.
 ///
-/// A full compaction blocks the loop for up to a second. It requires enough entries since the last one.
+/// A full compaction blocks the loop for up to a second.
 final class Compactor {
-  /// Minimum bytes of the log that one step reads.
   private static let stepLength = 131_072
-  /// Bytes read for each byte appended since the last step. Above 1, so compaction catches up with the end of
-  /// the log.
+  /// Bytes for each byte appended since the last step. Above 1, so compaction catches up with the end of the
+  /// log.
   private static let stepPerAppended = 4
-  /// The shortest time between two compactions that may free little.
+  /// Between two compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// Bytes kept free for the rest of a transaction; few transactions append more.
+  /// Kept free for the rest of a transaction; few append more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
   private let live: LiveEntries
-  /// What users log between two compactions.
   let turnover = LogTurnover()
   private let context: ServerContext
-  /// Separate from the recorder's: `Recorder.record` may compact while the recorder's holds an entry.
+  /// `Recorder.record` may compact while the recorder's buffer holds an entry.
   private let buffer = ByteBuffer(capacity: 256)
 
   private var relocations: [Relocation] = []
-  /// Bytes of the log after the last step, and after the last compaction.
   private var lengthAtLastStep = 0
   private(set) var lengthAtLastEnd = 0
-  /// An entry was refused, and no compaction has since begun.
   private var isWanted = false
-  /// Earliest next compaction for a refused entry.
   private var retryFrom = Instant(nanoseconds: 0)
-  /// Earliest next compaction after a failed one.
   private var backoffUntil = Instant(nanoseconds: 0)
   /// The journal's last message says that the log is full.
   private var isFull = false
-  /// Longest refused entry since that message, in bytes.
+  /// In bytes, since that message.
   private var refusedLength = 0
 
   /// `bus` must outlive the compactor: a reference keeps nothing alive.
@@ -61,7 +55,6 @@ final class Compactor {
 
   // MARK: Compaction
 
-  /// Call at the end of each iteration, after the commit.
   func step(at now: Instant) {
     let appended = wal.usedLength - lengthAtLastStep
     lengthAtLastStep = wal.usedLength
@@ -79,7 +72,6 @@ final class Compactor {
     compactWhole(at: now)
   }
 
-  /// - Parameter commits: true if it includes uncommitted entries; its end commits them.
   func compactWhole(committing commits: Bool = false, at now: Instant) {
     begin(committing: commits)
     finish(at: now)
@@ -90,7 +82,6 @@ final class Compactor {
     wal.beginCompaction(committing: commits)
   }
 
-  /// Call before appending a disconnect entry.
   func noteEnd(of id: ConnectionID) {
     if wal.isCompacting { live.noteEnd(of: id) }
   }
@@ -121,7 +112,6 @@ final class Compactor {
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
-  /// - Returns: false if the space is too small.
   private func appendSnapshot(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
@@ -159,21 +149,20 @@ final class Compactor {
 
   // MARK: Space
 
-  /// Compacts before the segment is full, because compaction within a transaction is impossible. Only the
-  /// small segments of processes with little memory get that full.
+  /// Compaction within a transaction is impossible. Only the small segments of processes with little memory
+  /// get that full.
   @inline(__always) func reserve(_ length: Int, at now: Instant) {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
 
-  /// Nil if the frame can be logged. Compacts first if that promises enough space.
+  /// Nil if the frame can be logged. May compact first.
   func refusal(of frame: FrameView, from user: UserAccount, at now: Instant) -> WireError? {
     var length = frame.bytes.byteCount + LoggedFrame.headLength
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // If half of the log was appended since the last compaction, compacting takes little longer than
-    // appending did.
+    // Compacting then takes little longer than appending did.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
@@ -213,10 +202,8 @@ final class Compactor {
     return true
   }
 
-  /// Call when the log got shorter or its admission limit changed.
   func noteSpace() {
-    // Requires much free space, and enough for the refused entries: otherwise, the two messages would
-    // alternate in the journal.
+    // Otherwise, the two messages would alternate in the journal.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

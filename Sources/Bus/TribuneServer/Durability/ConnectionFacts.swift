@@ -13,13 +13,10 @@ nonisolated struct ConnectionFacts {
   /// The subject of policy decisions.
   var subject: Subject
   var connected: Instant
-  /// As stated in the client's welcome.
   var limits: FrameLimits
-  /// True if the connection has been greeted.
   var isOpen: Bool
   var acceptsFiles: Bool
   var wantsPosters: Bool
-  /// As in `VarlinkState`; nil for other clients.
   var varlinkSecret: UInt64?
 
   /// Bits of one byte.
@@ -100,8 +97,8 @@ nonisolated extension LoggedCounters {
 }
 
 extension UInt64 {
-  /// A number that counting cannot have reached was damaged before it was written. It becomes one above all
-  /// used ids, from which counting can continue.
+  /// A number that counting cannot have reached was damaged. It becomes one above all used ids, from which
+  /// counting can continue.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
 }
 

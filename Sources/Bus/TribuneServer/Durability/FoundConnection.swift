@@ -8,17 +8,16 @@ import TribuneWire
 struct FoundConnection {
   enum Fate {
     case survives
-    /// The connection is resumed without this many unsent notifications.
+    /// Resumed without this many unsent notifications.
     case loses(UInt32)
-    /// The client must reconnect. `isNotified`: with a refusal, unless the socket may be in mid-frame.
+    /// `isNotified`: with a refusal, unless the socket may be in mid-frame.
     case restarts(isNotified: Bool)
   }
 
   var facts: ConnectionFacts
   var positions: LogPositions
-  /// Control frames that were sent or queued.
   var controlFrames: [(number: UInt32, frame: ByteBuffer)] = []
-  /// Notifications ever queued for the connection, and buffered for it.
+  /// Ever queued, and buffered.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
   var lostCount: UInt32 = 0
@@ -26,21 +25,18 @@ struct FoundConnection {
   var flags: SessionFlags = []
   var isSlotKnown = false
   var controlSent: UInt32 = 0
-  /// True if the socket may be in mid-frame towards the client.
   var isMidFrame: Bool { flags.contains(.sending) }
   var fate = Fate.survives
-  /// The replay refused a registration or query, because the configuration has changed.
+  /// A registration or query, because the configuration has changed.
   var isRefused = false
   /// A registration was refused, or the log had no space for it.
   var isIncomplete = false
   /// The connection was already detached, or its socket is missing.
   var isDetached = false
-  /// As in `Session`.
   var predecessors: [ConnectionID] = []
-  /// The deadline for reconnecting.
   var detachedUntil: Instant?
 
-  /// Decides the connection's fate. After a death without a hand-over, the counter slot has the losses.
+  /// After a death without a hand-over, the counter slot has the losses.
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
     guard let counters, counters.connection == id else {
@@ -53,8 +49,7 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // Unreported earlier losses are reported and counted with the in-flight I/O or with this restart's
-    // losses.
+    // Unreported earlier losses are reported with the in-flight I/O or with this restart's losses.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

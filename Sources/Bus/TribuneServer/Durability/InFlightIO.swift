@@ -8,7 +8,6 @@ import TribuneWire
 struct InFlightIO {
   /// Unhandled input, its descriptors, and the unsent frames.
   var bytes: ByteBuffer?
-  /// Notifications buffered during a suspension.
   var buffered: ByteBuffer?
 }
 
@@ -23,14 +22,12 @@ struct FilesHandedOver {
     return inode
   }
 
-  /// Inserts a descriptor that waits for its frame. Descriptors of other types are neither examined nor
-  /// passed on.
+  /// Foreign descriptors are neither examined nor passed on.
   mutating func insert(waiting descriptor: CInt) -> UInt64 {
     if descriptor == PassedDescriptors.lost { return Self.lost }
     return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign
   }
 
-  /// The bytes of a file's inode, length and user.
   static let recordLength = 8 + 8 + 4
 
   mutating func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer) {

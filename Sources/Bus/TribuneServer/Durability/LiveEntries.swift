@@ -8,18 +8,18 @@ import TribuneWire
 ///
 /// | entry | kept |
 /// | --- | --- |
-/// | connect | if the connection was open when the compaction began, or came later |
+/// | connect | if open, or younger than the compaction |
 /// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
-/// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it says that a notification is forgotten | if younger |
+/// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it forgets a notification | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
-/// | succession | if the successor is there |
-/// | all others | never; `Compactor` writes counters, configuration, queries, their turns and awaited posts anew |
+/// | succession | if the successor exists |
+/// | all others | never; `Compactor` writes them again |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
-  /// Connections that have ended since the compaction began. Without their connect entries, a replay would
-  /// skip their changes to others' registrations.
+  /// Ended since the compaction began. Without their connect entries, a replay would skip their changes to
+  /// others' registrations.
   private var ended: Set<ConnectionID> = []
 
   /// `bus` must outlive this: a reference keeps nothing alive.
@@ -29,18 +29,15 @@ final class LiveEntries {
 
   func compactionBegins() { ended.removeAll() }
 
-  /// Call before appending a disconnect entry during a compaction.
   func noteEnd(of id: ConnectionID) { ended.insert(id) }
 
   /// Forgets a registration that another connection has ended.
-  ///
-  /// - Parameter isTail: the entry is younger than the compaction.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
       .inFlight, .buffered, .handoverEnd:
       false
-    // An entry of a newer version cannot be kept up to date.
+    // Cannot be kept up to date.
     case nil: false
     case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
     case .postponedPost: postponed.contains(entry)
@@ -76,14 +73,13 @@ final class LiveEntries {
       if frame.kind == .suspend { return positions.suspend == entry.position && bus.value.isSuspended(slot) }
       guard positions.registrations[frame.serial] == entry.position else { return false }
       if bus.value.isRegistered(frame.serial, by: slot) { return true }
-      // Another connection has ended the registration.
       positions.registrations[frame.serial] = nil
       return false
     } ?? false
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // The entry forgets a notification, which the compaction may already have copied.
+    // The compaction may already have copied the forgotten notification.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }
@@ -107,7 +103,7 @@ final class LiveEntries {
   }
 }
 
-/// An entry that a compaction has copied. The new position is valid when the segments have changed roles.
+/// The new position is valid when the segments have changed roles.
 struct Relocation {
   enum What {
     case connection
@@ -121,7 +117,6 @@ struct Relocation {
   let to: EntryPosition
 }
 
-/// Posts that wait until the bus is idle, by number.
 final class PostponedPosts {
   private var numbers: Set<UInt64> = []
 

@@ -5,7 +5,6 @@ import TribuneWire
 
 /// The log positions of a session's connect entry and registrations.
 struct LogPositions {
-  /// Nil for a session that is not logged.
   var connect: EntryPosition?
   var suspend: EntryPosition?
   var registrations: [Serial: EntryPosition] = [:]

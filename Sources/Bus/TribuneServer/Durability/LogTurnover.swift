@@ -5,21 +5,20 @@ import TribuneWire
 
 /// Shares the log's space between two compactions among users.
 ///
-/// Users' quotas cover the frames that stay in the log. Transient frames, such as deferrals, take space until
-/// a compaction ends, and can be millions a second. Half of the space is therefore shared among users, and a
-/// user who has used up a share waits for the compaction.
+/// Quotas cover the frames that stay in the log. Transient frames, such as deferrals, take space until a
+/// compaction ends, and can be millions a second. Half of the space is therefore shared among users, and a
+/// user who has used up a share waits.
 final class LogTurnover {
   /// An entry's head, and its consequences. In bytes.
   private static let overhead = 256
 
-  /// Compactions that have ended, plus 1.
   private var compaction: UInt64 = 1
   private var space = Int.max / 4
   private var loggedByteCount = 0
   private var userCount = 0
   private var waiting: [UserAccount] = []
 
-  /// True if any frames wait for a compaction. Reading this costs no check of exclusive access.
+  /// Reading this costs no check of exclusive access.
   private(set) var isAwaited = false
 
   /// - Parameter space: bytes that can be logged until the next compaction ends.

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Identifies a control frame by its connection's slot and its number there; stored as the entry's time.
+/// A control frame's slot and number there, stored as the entry's time.
 nonisolated struct ControlFrameID {
   /// Wraps around.
   let number: UInt32
@@ -20,9 +20,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: the last query and delegate ids before it, the frame, then its context. The
-/// context is from `Bus.appendContext` for a declaration or a delegate, and the truncation reason for an
-/// answer.
+/// A client's frame in an entry: the last query and delegate ids before it, the frame, then its context: from
+/// `Bus.appendContext` for a declaration or a delegate, the truncation reason for an answer.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

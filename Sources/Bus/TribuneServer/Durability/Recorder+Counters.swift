@@ -13,8 +13,7 @@ extension Recorder {
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: the slot counts them as buffered, and continues to: two counters cannot change
-  ///   at once.
+  /// - Parameter wereBuffered: they stay counted as buffered: two counters cannot change at once.
   func noteQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
@@ -41,12 +40,11 @@ extension Recorder {
     wal.set(.buffered, of: slot.index, to: bufferedCount(of: slot, before: before))
   }
 
-  /// - Parameter before: as `Output.bufferedBefore`.
   func bufferedCount(of slot: ConnectionSlot, before: UInt32) -> UInt32 {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Call before the bus has finished with the poster: the log has no other record of these notifications.
+  /// Call before the bus has finished with the poster: the log has no other record of these.
   func noteBufferedOfAll() {
     while let slot = bus.value.popBuffered() { noteBuffered(for: slot) }
   }
@@ -89,7 +87,6 @@ extension Recorder {
     setFlag(.unlogged, of: session)
   }
 
-  /// The in-flight I/O and the counter slot now belong to this daemon.
   func noteRecovered(_ session: Session) {
     guard survivesDeath else { return }
     noteSent(to: session)
@@ -98,7 +95,6 @@ extension Recorder {
     noteReceived(from: session)
   }
 
-  /// Completes a counter slot for the next daemon.
   func noteHandedOver(_ session: Session) {
     wal.set(.queued, of: session.slot.index, to: session.output.queuedCount)
     noteBuffered(for: session.slot)
@@ -121,7 +117,7 @@ extension Recorder {
 
   // MARK: Flags
 
-  /// - Parameter isSlotKnown: false if the counter slot is damaged; then only the registrations are known.
+  /// - Parameter isSlotKnown: false if the counter slot is damaged.
   func noteDetached(_ session: DetachedSession, isSlotKnown: Bool) {
     if isSlotKnown {
       wal.set(.flags, of: session.slot.index, to: session.flags.rawValue)
@@ -131,12 +127,10 @@ extension Recorder {
     noteBuffered(for: session.slot)
   }
 
-  /// Call before sending a refusal to an ungreeted connection.
   func noteSendingLast(to found: FoundConnection) {
     wal.set(.flags, of: found.facts.slot, to: found.flags.union(.sending).rawValue)
   }
 
-  /// Call in the transaction of the client's last frame.
   func noteLast(of session: Session) {
     session.input.hasLast = true
     if survivesDeath { setFlag(.hasLast, of: session) }

@@ -30,8 +30,6 @@ extension Recorder {
   }
 
   /// Makes the keeper keep a file, once for all its names.
-  ///
-  /// - Returns: its inode; nil if it is not kept.
   private func keptFile(_ file: any AttachedFile) -> UInt64? {
     guard let inode = FileDescriptor.lending(file.rawDescriptor, { $0.inode }) else { return nil }
     guard !retainedFiles.value.recall(inode) else { return inode }
@@ -49,9 +47,8 @@ extension Recorder {
   }
 }
 
-/// The inodes of retained files by name and object, and of kept files that are no longer retained.
 struct RetainedFiles {
-  /// Bytes before the fields in a retained entry: a flag for retained, and the file.
+  /// In bytes: a flag for retained, and the file.
   static let headLength = 1 + FilesHandedOver.recordLength
 
   private var files: [ExactText: UInt64] = [:]
@@ -65,10 +62,9 @@ struct RetainedFiles {
   static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
 
   var hasForgotten: Bool { !forgotten.isEmpty }
-  /// All kept files.
   var inodes: Set<UInt64> { forgotten.union(files.values) }
 
-  /// Ends the retention under a key. `takeForgotten` returns its file unless another key has it.
+  /// `takeForgotten` returns the file unless another key has it.
   mutating func forget(_ key: String) {
     guard !files.isEmpty, let file = files.removeValue(forKey: ExactText(key)), !files.values.contains(file)
     else { return }

@@ -5,23 +5,18 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Logs everything that the next daemon needs to continue if this one dies (see `WriteAheadLog`).
+/// Logs everything that the next daemon needs if this one dies (see `WriteAheadLog`).
 ///
-/// Events that change the core are logged unchanged: frames other than posts, disconnects, and deadlines. For
-/// a post, its effect is logged: retained, awaited, or waiting. Control frames are logged when they are
-/// queued. The connection's counter slot has its reads and writes in progress and its number of queued
-/// notifications.
+/// Frames other than posts, disconnects and deadlines are logged unchanged, posts by their effect, and
+/// control frames when they are queued. The counter slots have reads and writes in progress, and the numbers
+/// of queued notifications, including those of plain posts.
 ///
-/// A *transaction* is one event for the core with all its effects. One store commits them before any is sent.
-/// The next daemon therefore knows every frame that a client has read, and finds all other frames in the log.
-/// A replay of half of a transaction would cause the other half, which no client would receive. A compaction
-/// commits, so none begins within a transaction, except at the end of a recovery, whose transaction it
-/// commits.
-///
-/// Plain posts are not transactions: the counter slots count their notifications as soon as they are queued.
+/// A *transaction* is one event for the core with all its effects. One store commits them before any is sent,
+/// so the next daemon knows every frame that a client has read, and finds all other frames in the log. A
+/// replay of half of a transaction would cause the other half, which no client would receive. A compaction
+/// commits, so none begins within a transaction, except at the end of a recovery.
 final class Recorder {
-  /// Longer control frames are not logged. If one is unsent when the daemon dies, its client must reconnect.
-  /// In bytes.
+  /// In bytes. If a longer one is unsent when the daemon dies, its client must reconnect.
   private static let controlFrameLengthMax = 65_536
 
   let wal: WriteAheadLog
@@ -87,18 +82,17 @@ final class Recorder {
     if retainedFiles.value.hasForgotten { removeForgottenFiles() }
   }
 
-  /// Only the next daemon may use the log.
   func seal() { isSealed = true }
 
   // MARK: Frames
 
-  /// Performs a frame as one transaction. Logs it first if it can change the core, and discards the entry if
-  /// the core refuses it.
+  /// One transaction. Logs the frame first if it can change the core, and discards the entry if the core
+  /// refuses it.
   ///
   /// - Parameters:
   /// - isLogged: false for a frame that will be refused.
   /// - apply: queues the core's frames.
-  /// - Returns: the error if the log has no space for the registration or query.
+  /// - Returns: the error if the log has no space.
   func perform(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
     _ take: () throws(WireError) -> Void, apply: () -> Void
@@ -134,7 +128,6 @@ final class Recorder {
     return nil
   }
 
-  /// - Throws: `limitExceeded` if a frame that takes part in decisions finds no space.
   private func record(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session
   ) throws(WireError) -> EntryPosition? {
@@ -157,7 +150,6 @@ final class Recorder {
     return append(frame.bytes, fields.bytes, of: session)
   }
 
-  /// Makes the keeper keep a connection that has registered or asked something, or is handed over.
   func keepOpen(_ session: Session) {
     guard !session.isKept else { return }
     session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
@@ -168,8 +160,7 @@ final class Recorder {
     return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }
 
-  /// Notes the position of a registering frame, and completes its entry. The kind matters: another frame may
-  /// have a registration's serial.
+  /// The kind matters: another frame may have a registration's serial.
   private func noteTaken(
     _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
   ) {
@@ -190,7 +181,7 @@ final class Recorder {
     }
   }
 
-  /// Logs an answer without its content if the core kept none: its replay must not decide more.
+  /// Without its content if the core kept none: its replay must not decide more.
   private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
     guard let reason = bus.value.restoring.truncationReason else { return }
     wal.discard(from: position)
@@ -198,11 +189,10 @@ final class Recorder {
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
     buffer.setFrameLength(frame.header.payloadStart, frameAt: 0)
     buffer.append(reason.utf8Bytes)
-    // An answer uses no ids.
     _ = append(buffer.bytes, RawSpan(), of: session)
   }
 
-  /// Adds a declaration's context to its entry, which is the last one.
+  /// The entry must be the last one.
   private func addContext(
     to frame: FrameView, at position: EntryPosition, of session: Session
   ) -> EntryPosition? {
@@ -211,7 +201,6 @@ final class Recorder {
     guard fields.count > 0 else { return position }
     bus.value.charge(fields.count, toRegistration: frame.header.serial, of: session.slot)
     wal.discard(from: position)
-    // A declaration uses no id.
     return append(frame.bytes, fields.bytes, of: session)
   }
 
@@ -239,16 +228,14 @@ final class Recorder {
     wal.assignSlot(session.slot.index, to: session.id)
   }
 
-  /// Logs a connection that must survive the daemon: it was greeted, or is handed over.
   func recordConnection(_ session: Session) {
     let buffer = emptyBuffer()
     ConnectionFacts(session).append(to: buffer)
     session.positions.connect = record(.connect, of: session.id, buffer.bytes)
   }
 
-  /// A connection without a connect entry gets no disconnect entry.
   func recordDisconnection(of id: ConnectionID) {
-    // A compaction after this lookup would drop the connect entry that the disconnect entry needs.
+    // A later compaction would drop the connect entry that the disconnect entry needs.
     if !isInTransaction { compactor.reserve(0, at: context.now) }
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
@@ -281,7 +268,6 @@ final class Recorder {
     record(.advance, buffer.bytes)
   }
 
-  /// Logs the awaited observers, which are shorter than the post.
   private func recordAwaitedPost(_ serial: Serial, of session: Session) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
@@ -328,7 +314,7 @@ final class Recorder {
     record(.configuration, buffer.bytes)
   }
 
-  /// - Parameter inFlight: the inode of the file with the in-flight I/O.
+  /// - Parameter inFlight: an inode.
   func recordHandoverEnd(inFlight: UInt64) {
     let buffer = emptyBuffer()
     buffer.append(inFlight)
@@ -336,9 +322,7 @@ final class Recorder {
     wal.commit()
   }
 
-  /// - Parameters:
-  /// - rest: the rest of the frame that begins in `slice`.
-  /// - isRecorded: false for an unimportant frame, such as an entry of a long list.
+  /// - Parameter isRecorded: false for an unimportant frame, such as an entry of a long list.
   func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to session: Session, isRecorded: Bool) {
     guard survivesDeath, session.positions.connect != nil else { return }
     let number = session.output.controlCount &+ 1
@@ -356,8 +340,8 @@ final class Recorder {
     }
   }
 
-  /// Control frames are logged while their queue has at most this many bytes. If the log is over half full
-  /// after a compaction, unread control frames share an eighth of it evenly.
+  /// In bytes. If the log is over half full after a compaction, unread control frames share an eighth of it
+  /// evenly.
   private var queueRecordedMax: Int {
     let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
@@ -370,8 +354,7 @@ final class Recorder {
     return buffer
   }
 
-  /// - Parameter moment: nil for now.
-  /// - Returns: the position of the entry; nil without a keeper.
+  /// - Returns: nil without a keeper.
   @discardableResult
   func record(
     _ kind: EntryKind, of id: ConnectionID = .bus, at moment: Instant? = nil, words: (UInt64, UInt64)? = nil,
@@ -395,7 +378,6 @@ final class Recorder {
     if survivesDeath { setFlag(.receiving, of: session) }
   }
 
-  /// The read frames have been handled, except those that the connection keeps.
   @inline(__always) func noteReceived(from session: Session) {
     if survivesDeath { endReceiving(from: session) }
   }

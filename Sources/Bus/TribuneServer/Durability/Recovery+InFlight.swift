@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Restores the in-flight I/O of handed-over connections.
 extension Recovery {
-  /// By connection id; nil if the last daemon did not hand over.
+  /// By connection id; nil after a death.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode)
     else { return nil }
@@ -36,8 +36,6 @@ extension Recovery {
     return inFlight
   }
 
-  /// The file that `FilesHandedOver.append(_:to:)` has recorded, if any.
-  ///
   /// - Throws: `invalidDescriptor` if the file is missing or has changed.
   func file(from reader: inout FieldReader) throws(WireError) -> (inode: UInt64, file: InFlightFile)? {
     let inode = try reader.integer(UInt64.self)
@@ -59,7 +57,6 @@ extension Recovery {
     return (inode, file)
   }
 
-  /// Makes the keeper keep the files of retained notifications, but not transient ones.
   func keepInheritedFiles() {
     for inode in recorder.retainedFiles.value.inodes.sorted() {
       guard let file = inheritedFiles[inode] else { continue }
@@ -93,7 +90,6 @@ extension Recovery {
     }
   }
 
-  /// The rest of a partly written reply.
   private func restoreReply(
     from reader: inout FieldReader, of varlink: VarlinkState
   ) throws(WireError) {

@@ -5,14 +5,10 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// The result of replaying a log.
 struct ReplayedLog {
-  /// By connection id.
   var found: [UInt64: FoundConnection] = [:]
   var takenSlots: Set<Int> = []
-  /// Used delegate and hold ids.
   var givenDelegates: Set<UInt64> = []
-  /// After a hand-over: the inode of the file with the in-flight I/O, and the time.
   var handedOver: (file: UInt64, moment: Instant)?
   var skippedCount = 0
 }
@@ -39,7 +35,7 @@ extension Recovery {
     bus.value.beginCounting()
     // From here on, the current configuration applies, as after a reload.
     bus.value.apply(context.configuration, at: context.now, log: context.log)
-    // The last connection in a slot has the highest id of that slot.
+    // The last connection in a slot has its highest id.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.noteGiven(counters.connection) }
@@ -192,7 +188,6 @@ extension Recovery {
     recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found?.inode
   }
 
-  /// - Throws: an error if the entry is invalid.
   private func replayWaiting(_ entry: LogEntry) throws(WireError) {
     var reader = FieldReader(entry.body)
     let number: UInt64 = try reader.integer()

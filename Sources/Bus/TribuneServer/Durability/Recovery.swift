@@ -5,12 +5,11 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Continues another daemon's bus, with or without a hand-over. Used once, at the start.
+/// Continues another daemon's bus, with or without a hand-over.
 final class Recovery {
-  /// The time that a detached session's client has to reconnect.
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
-  /// Ids to skip if the log's last id is damaged: more than can have been used since the highest known one.
+  /// More than can have been used since the highest known id.
   private static let idsSkipped: UInt64 = 1 << 32
 
   let context: ServerContext
@@ -26,9 +25,7 @@ final class Recovery {
   private let interpreter: Interpreter
   private let loop: EventLoop
   let passed: PassedAtStart
-  /// The last daemon's files, by inode.
   var inheritedFiles: [UInt64: InFlightFile] = [:]
-  /// The socket of a connection that cannot be resumed.
   private final class Socket {
     var descriptor: FileDescriptor?
 
@@ -76,7 +73,7 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    // Their in-flight I/O and registrations are unknown, because they are not in the log.
+    // Not in the log, so their in-flight I/O and registrations are unknown.
     unknownCount = passed.shutConnections()
     recorder.beginTransaction()
     logDetached()
@@ -89,8 +86,8 @@ final class Recovery {
     applyEffectsToPresent()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
-    // One store commits all effects before any is sent. Only the queries and posts that this compaction's end
-    // writes record their causes.
+    // One store commits all effects before any is sent. Only this compaction's queries and posts record their
+    // causes.
     recorder.compactAll()
     recorder.endTransaction()
     interpreter.settle()
@@ -118,8 +115,6 @@ final class Recovery {
     context.log.warning("the log is damaged in its last ids: new ids are much higher")
   }
 
-  /// Inserts a session into its slot, detached if the client must reconnect.
-  ///
   /// - Returns: false if the socket is missing or cannot be watched.
   private func adopt(_ id: ConnectionID, _ found: FoundConnection) -> Bool {
     let socket = passed.takeConnection(cookie: found.facts.cookie)
@@ -156,8 +151,7 @@ final class Recovery {
     return true
   }
 
-  /// Logs the end of each detached session once, even over several restarts. Their resources do not keep
-  /// their clients from reconnecting.
+  /// Once for each, even over several restarts. Their resources do not keep their clients from reconnecting.
   private func logDetached() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
@@ -195,7 +189,6 @@ final class Recovery {
     if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
   }
 
-  /// Ends a connection that cannot be resumed. Its registrations wait for its client.
   private func detach(_ id: ConnectionID, _ found: FoundConnection, isNotified: Bool) {
     if let session = sessions.detached(id) {
       session.queuedCount = found.queuedCount
@@ -222,7 +215,7 @@ final class Recovery {
     quota.close(socket, of: account.descriptors)
   }
 
-  /// Queues unsent control frames again: the greeting, the count of lost notifications, then the rest.
+  /// The greeting first, then the count of lost notifications.
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
     // The bus's hello, and the welcome.
     let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))
@@ -241,7 +234,6 @@ final class Recovery {
     }
   }
 
-  /// Drops effects for connections that have not returned.
   private func applyEffectsToPresent() {
     bus.value.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }

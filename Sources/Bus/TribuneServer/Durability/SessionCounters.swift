@@ -5,17 +5,13 @@ package import TribuneWire
 
 /// The counters of a connection's slot in the log.
 nonisolated package enum SessionCounter: Int, Sendable {
-  /// `SessionFlags`.
   case flags = 0
-  /// Queued notifications.
   case queued = 1
-  /// Sent notifications.
   case sent = 2
   /// Sent control frames.
   case controlSent = 3
-  /// Notifications buffered during a suspension.
+  /// During a suspension.
   case buffered = 4
-  /// Notifications reported as lost.
   case lost = 5
 }
 
@@ -24,9 +20,9 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is in progress, or a frame was read in part.
+  /// In progress, or partly done.
   package static let receiving = SessionFlags(rawValue: 1)
-  /// A write is in progress, or a frame was written in part.
+  /// In progress, or partly done.
   package static let sending = SessionFlags(rawValue: 2)
   /// A queued control frame must not be lost, and is not in the log.
   package static let unlogged = SessionFlags(rawValue: 4)
@@ -34,11 +30,9 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let incomplete = SessionFlags(rawValue: 8)
   /// The socket is shut down, and the client has time to reconnect.
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame. Its hold may have ended, so the log may lack that frame.
+  /// Its hold may have ended, so the log may lack that frame.
   package static let hasLast = SessionFlags(rawValue: 32)
-  /// The client may not have received some files.
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
-  /// A Varlink call is in progress.
   package static let inCall = SessionFlags(rawValue: 128)
 }
 
@@ -49,12 +43,11 @@ nonisolated package struct SessionCounters: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var controlSent: UInt32 = 0
   package var buffered: UInt32 = 0
-  /// Nil if damaged: a figure on which no decision depends.
+  /// Nil if damaged; no decision depends on it.
   package var lost: UInt32? = 0
 }
 
 extension SessionCounters {
-  /// Nil if a counter that decisions need is damaged.
   fileprivate nonisolated init?(_ slot: CounterSlot) {
     func value(_ counter: SessionCounter) -> UInt32? { slot[counter.rawValue] }
     guard let flags = value(.flags), let queued = value(.queued), let sent = value(.sent),
@@ -76,12 +69,10 @@ extension WriteAheadLog {
     setCounter(counter.rawValue, of: slot, to: value)
   }
 
-  /// Nil if the slot is free or damaged.
   nonisolated package func counters(of slot: Int) -> SessionCounters? {
     self.slot(slot).flatMap { SessionCounters($0) }
   }
 
-  /// Skips free and damaged slots.
   nonisolated package func forEachSession(_ body: (SessionCounters) -> Void) {
     forEachSlot { _, slot in
       if let counters = SessionCounters(slot) { body(counters) }
