@@ -5,8 +5,7 @@ import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
-/// One daemon's bus, from the take-over to the hand-over. `Daemon` puts a process around it; the simulation
-/// (docs/TESTING.md) drives it without one.
+/// One daemon's bus, without a process around it, for `Daemon` and for the simulation (docs/TESTING.md).
 package final class BusInstance {
   let server: BusServer
   let passed: PassedAtStart
@@ -56,8 +55,7 @@ package final class BusInstance {
     return wal
   }
 
-  /// Makes the longest log that any configuration can need, because all later daemons take over this log. A
-  /// shorter one if memory is limited.
+  /// Long enough for any configuration, if memory allows, because all later daemons take over this log.
   private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
@@ -83,13 +81,13 @@ package final class BusInstance {
 
   // MARK: From the first to the last
 
-  /// Takes over the log and the connections. A death before `endTakeOver` counts against the log.
+  /// A death before `endTakeOver` counts against the log.
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
   }
 
-  /// The bus serves, or fails to start for a reason other than the log.
+  /// Call also if starting fails for a reason other than the log.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {
@@ -99,8 +97,7 @@ package final class BusInstance {
     }
   }
 
-  /// Ends the take-over after the first iteration: by then, the bus has handled all waiting input, so the log
-  /// works.
+  /// Ends the take-over after the first iteration: all waiting input is then handled, so the log works.
   package func start(_ served: @escaping () -> Void = {}) {
     keeper.forgetUnclaimed()
     passed.discard()
@@ -118,11 +115,8 @@ package final class BusInstance {
 
   package func reconfigure(_ configuration: Configuration) { server.reconfigure(configuration) }
 
-  /// True if another daemon can resume the connections.
   package var canHandOver: Bool { !keeper.hasEnded }
 
-  /// Seals the bus: only the next daemon may resume it.
-  ///
   /// - Returns: false if something is missing; the next daemon then resumes as after a crash.
   @discardableResult
   package func handOver() -> Bool {
@@ -151,7 +145,6 @@ package final class BusInstance {
 
   // MARK: Stepped
 
-  /// Nil if there are no deadlines.
   package var nextDeadline: Instant? { server.timer.due }
 
   package func checkDeadlines() { server.handleDue() }
@@ -159,7 +152,7 @@ package final class BusInstance {
   package var hasKeeper: Bool { keeper.isUp }
   package var isAllKept: Bool { keeper.isSettled && keeper.keepsAll }
 
-  /// Resources that the bus holds for its clients. All counts are 0 when all clients have left.
+  /// All counts are 0 when all clients have left.
   package var holdings: [(name: String, count: Int)] {
     [
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),

@@ -9,9 +9,7 @@ import TribuneWire
 
 /// The process around the bus: command line, configuration, sockets, signals and the service manager.
 package final class Daemon {
-  /// The time that clients have to read their queued frames when the bus ends.
   private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
-  /// The time that the journal has for the remaining entries when the bus ends.
   private static let flushGrace = Duration.seconds(2)
   private static let statusIntervalSeconds = 5
 
@@ -24,7 +22,6 @@ package final class Daemon {
   private let notifier: ServiceNotifier
   private let signals = SignalSources()
   private var lastStatus = ""
-  /// The server's change count at the last comparison of the status line.
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
   private var isReloading = false
@@ -78,8 +75,8 @@ package final class Daemon {
     }
   }
 
-  /// The socket of the checked bus. Ignores $RUNTIME_DIRECTORY and, without --user, $XDG_RUNTIME_DIR, because
-  /// those are of the checking process.
+  /// Ignores $RUNTIME_DIRECTORY and, without --user, $XDG_RUNTIME_DIR, because those are of the checking
+  /// process.
   private static func livePath(_ arguments: DaemonArguments) -> String {
     arguments.listenPath ?? (arguments.isUserInstance ? listenPath(arguments) : "/run/tribune/bus")
   }
@@ -202,11 +199,9 @@ package final class Daemon {
     }
   }
 
-  /// `FileDescriptorName=` of the Varlink socket.
   private static let varlinkName = "varlink"
 
-  /// The path of the Varlink socket; nil for none. By default, it is beside the bus's socket, unless the
-  /// command line names that one.
+  /// Nil for no socket. By default, it is beside the bus's socket, unless the command line names that one.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
     case "none": nil
@@ -237,7 +232,6 @@ package final class Daemon {
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
       self?.followStatus()
     }
-    // Wakes the event loop for the first iteration.
     DispatchQueue.main.async {}
     notifyReady()
     do throws(Errno) {
@@ -311,7 +305,6 @@ package final class Daemon {
     notifyReady()
   }
 
-  /// - Parameter isForGood: true if no daemon will resume the connections.
   private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true

@@ -23,7 +23,6 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
 
   package init() {}
 
-  /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {
     let given = try ServiceArguments(
       parsing: arguments, flags: ["--user", "--keep", "--live"],

@@ -2,8 +2,7 @@
 
 package import TribuneCore
 
-/// Limits the log lines per second for events that peers can cause at will, and counts the lines beyond the
-/// limit.
+/// Limits the log lines per second for events that peers can cause at will.
 nonisolated package struct LineBudget {
   package static let periodNanoseconds: UInt64 = 1_000_000_000
 

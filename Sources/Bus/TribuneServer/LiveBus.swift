@@ -17,8 +17,6 @@ nonisolated struct LiveBus: ~Copyable {
     self.socket = socket
   }
 
-  /// The sessions and rights that would end if this policy replaced the current one.
-  ///
   /// - Throws: `Errno`; `WireError` if the bus refuses or breaks the protocol.
   func endings(by policy: Policy?) throws -> [EndingEntry] {
     let payload = ByteBuffer(capacity: 1024)

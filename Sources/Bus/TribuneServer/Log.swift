@@ -19,7 +19,6 @@ package final class Log {
 
     package var name: String { "\(self)" }
 
-    /// A more important level compares as less.
     package static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
   }
 
@@ -73,7 +72,6 @@ package final class Log {
     write(.debug, message(), fields())
   }
 
-  /// - Parameter user: the user who caused the message; nil for the bus.
   package func write(
     _ level: Level, _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:],
     for user: UInt32? = nil
@@ -88,7 +86,7 @@ package final class Log {
     journal.write(.entry(entry), for: user)
   }
 
-  /// Writes a line on standard error if that would not block. Otherwise, counts it for a later line.
+  /// If that would block, counts the line for a later report.
   private func writeLine(_ message: String) {
     if omittedCount.value > 0 {
       let omitted =

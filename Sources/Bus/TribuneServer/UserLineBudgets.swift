@@ -6,7 +6,7 @@ import TribuneSystem
 /// Limits the log lines per second that each user can cause, because a flood would fill the journal and hide
 /// others' entries. Users who could change the journal are exempt.
 package final class UserLineBudgets {
-  /// Limit before budgets without omitted lines are dropped.
+  /// Beyond this, budgets without omitted lines are dropped.
   private static let usersMax = 1024
 
   private let linesPerSecond: Int
@@ -14,7 +14,7 @@ package final class UserLineBudgets {
 
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
-  /// Returns false, and counts the line, if the user's budget is spent. `weight` is in lines.
+  /// As in `LineBudget`.
   package func take(weight: @autoclosure () -> Int = 1, for user: UInt32, at now: Instant) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     if budgets.count >= Self.usersMax, budgets[user] == nil {

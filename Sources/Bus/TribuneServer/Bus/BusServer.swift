@@ -7,9 +7,8 @@ import TribuneWire
 
 /// Wires the parts of one daemon's bus together, and calls them in each iteration of the event loop.
 ///
-/// Everything runs on the main actor. An iteration reads each ready socket once, and handles the frames in
-/// place in the buffer. Resulting frames are queued and sent at the end of the iteration, in one call for
-/// each connection.
+/// Everything runs on the main actor. Frames are handled in place in the read buffer; their consequences are
+/// queued, and sent at the end of the iteration in one call for each connection.
 ///
 /// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier,
 /// introducer · interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery,
@@ -24,9 +23,7 @@ final class BusServer: EventLoopTarget {
   private enum Phase: Equatable {
     /// → ending, sealed
     case serving
-    /// The latest time at which the bus ends. Final.
     case ending(by: Instant)
-    /// This daemon does nothing more on the bus. Final.
     case sealed
   }
 
@@ -123,8 +120,7 @@ final class BusServer: EventLoopTarget {
     timeShares.noteMuchWork()
   }
 
-  /// Stops accepting and dismisses every client. Ends the event loop when all clients have read their queues,
-  /// or after `graceNanoseconds`.
+  /// Ends the event loop when all clients have read their queues, or after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
     let end = timeShares.nanoseconds + Self.takingNanosecondsMax
@@ -146,11 +142,9 @@ final class BusServer: EventLoopTarget {
     }
   }
 
-  /// The time that a bus spends on its clients' input when it ends.
   private static let takingNanosecondsMax: UInt64 = 500_000_000
 
-  /// Handles buffered and unread input in rounds that give each user its share of the time. Drops the rest at
-  /// the end.
+  /// Gives each user its share of the time. Drops the remaining input.
   private func takeInput(until end: UInt64, of unheard: [Session] = []) {
     var unheard = unheard
     repeat {
@@ -162,7 +156,6 @@ final class BusServer: EventLoopTarget {
     } while (!unheard.isEmpty || reader.hasDeferred || gatekeeper.hasArrivals) && timeShares.nanoseconds < end
   }
 
-  /// Handles the input that was read, within a time limit, and logs everything that the next daemon needs.
   func handOver() throws(Errno) {
     // The log has not killed this daemon.
     wal.endRecovery()
@@ -179,7 +172,6 @@ final class BusServer: EventLoopTarget {
     try handover.write()
   }
 
-  /// Seals the bus: only the next daemon may resume it.
   func seal() {
     phase = .sealed
     recorder.seal()
@@ -192,7 +184,7 @@ final class BusServer: EventLoopTarget {
     if hasWork { goOn() }
   }
 
-  /// Acts on all passed deadlines. Time stands still during an iteration, so one pass is enough.
+  /// Time stands still during an iteration, so one pass is enough.
   func handleDue() {
     context.readClock()
     timeShares.begin(at: context.now)
@@ -263,7 +255,6 @@ final class BusServer: EventLoopTarget {
       if sessions.count == 0 || limit <= context.now { return false }
       timer.schedule(limit)
     }
-    // Memory for clients: queues, buffers, partial frames, and an amount for each connection.
     heapUse.value.note(
       sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
         + sessions.count * PartialFrames.shortLength)
@@ -275,7 +266,7 @@ final class BusServer: EventLoopTarget {
     return true
   }
 
-  /// Sends the scheduled output. With many clients, users whose time is spent wait for the next iteration.
+  /// With many clients, users whose time is spent wait for the next iteration.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {

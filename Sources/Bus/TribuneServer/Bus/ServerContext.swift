@@ -8,7 +8,6 @@ import TribuneWire
 final class ServerContext {
   let log: Log
   var configuration: Configuration
-  /// The time of this loop iteration.
   private(set) var now: Instant
   let timeouts = Cell(Timeouts())
   let statistics = Cell(Statistics())
@@ -32,8 +31,7 @@ final class ServerContext {
 
   func readClock() { now = Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
 
-  /// Returns false if the user's budget for such lines is spent; the omitted lines are reported within a
-  /// second. `weight` is in lines.
+  /// Returns false if the user's budget is spent. `weight` is in lines.
   func mayLog(_ lines: UserLines, about user: UInt32, weight: @autoclosure () -> Int = 1) -> Bool {
     guard budgets[lines]?.take(weight: weight(), for: user, at: now) == false else { return true }
     if !willReportOmitted {

@@ -6,8 +6,7 @@ nonisolated struct Statistics {
   var delivered: UInt64 = 0
   var lost: UInt64 = 0
   var denied: UInt64 = 0
-  /// Frames that were refused for other reasons than the policy.
+  /// Excludes `denied`.
   var refused: UInt64 = 0
-  /// Frame bytes of the posted notifications.
   var postedBytes: UInt64 = 0
 }

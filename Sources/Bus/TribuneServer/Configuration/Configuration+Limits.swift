@@ -35,12 +35,11 @@ extension Configuration {
   // By default, shares of the log's admission limit are: retained notifications 8/16, other frames of users
   // 5/16, unread control frames 2/16 once the log is over half full, privileged users 1/16.
 
-  /// Bytes that a segment of the log may need: `LogMax=` for admitted entries, the same for their
-  /// consequences, and the retained notifications.
+  /// In bytes: `LogMax=` for admitted entries, the same for their consequences, and the retained
+  /// notifications.
   nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
 
-  /// Reduces `LogMax=` and `RetainedMax=` to the log's space, which is small only if the process could not
-  /// allocate more.
+  /// The log has less space only if the process could not allocate more.
   func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
     let length = wal.segmentCapacity
     guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }

@@ -7,8 +7,7 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated extension Configuration {
-  /// The sections of `tribuned.conf`, in the order of config/tribuned.conf. Sections with a subject may be
-  /// repeated; their contents add up.
+  /// In the order of config/tribuned.conf. Sections with a subject may be repeated; their contents add up.
   package static let sections: [SettingsSection<Configuration>] = [
     SettingsSection(
       "Bus",
@@ -129,7 +128,7 @@ nonisolated extension Configuration {
     return pattern
   }
 
-  /// Nil if this host has no user of that name. The bus can run without that user.
+  /// Nil if this host has no such user; the bus can run without.
   private static func user(_ text: String) throws(SettingError) -> UInt32? {
     if text.isEmpty { throw SettingError(message: "needs a user, as in [User \"backup\"]", .mistake) }
     // -1 is not a user: chown(2) and others read it as "no change".
@@ -148,7 +147,7 @@ nonisolated extension Configuration {
     var delegates: [RequiredDelegate] = []
     for word in SettingSyntax.words(of: text) {
       guard let delegate = RequiredDelegate(word) else {
-        // A word with another prefix, or with an empty name, must not be suggested.
+        // Another prefix or an empty name must not be suggested.
         let name = word.contains(":") ? "NAME" : word.escaped
         let unit = word.contains(":") || Condition.isUnit(word) ? name : "\(name).service"
         throw SettingError(

@@ -5,7 +5,7 @@ package import TribunePolicy
 package import TribuneProtocols
 import TribuneWire
 
-/// The operator's settings, with their defaults. `sections` has the keys; config/tribuned.conf explains them.
+/// The operator's settings, with their defaults. config/tribuned.conf explains them.
 nonisolated package struct Configuration: Equatable, Sendable {
   package struct Queue: Equatable, Sendable {
     package var highMarkBytes = 1 << 20
@@ -31,11 +31,11 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var delegatesMax = 4_096
   package var queriesMax = 1_024
   package var helloTimeoutNanoseconds: UInt64 = 10_000_000_000
-  /// Longest time from the first byte of a frame to its last.
+  /// From the first byte of a frame to its last.
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
-  /// For all partial frames of more than 16 KiB together.
+  /// For all partial frames of more than 16 KiB.
   package var partialFramesMemoryMaxBytes = 256 << 20
-  /// For one of the two segments that alternate as the write-ahead log.
+  /// For one of the log's two segments.
   package var logMaxBytes = 64 << 20
 
   package var queue = Queue()
@@ -49,22 +49,18 @@ nonisolated package struct Configuration: Equatable, Sendable {
   /// Without a key: see `BusLimits`.
   package var questionsAtATime = BusLimits().questionsAtATime
 
-  /// The users who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
 
   /// Share weights by user id, from the `[User …]` sections.
   package var weights: [UInt32: Int] = [:]
 
-  /// From `policy.d`; nil without files.
   package var access: Policy?
 
   /// The `[Object …]` sections in order, each pattern once.
   package var objects: [ObjectRule] = []
-  /// From `protocols.d`.
   package var protocolSources: [ProtocolSource] = []
 
   // [Socket]
-  /// For sockets that the daemon creates.
   package var socketMode: UInt32 = 0o666
 
   // [Log]
@@ -72,7 +68,6 @@ nonisolated package struct Configuration: Equatable, Sendable {
 
   package init() {}
 
-  /// Defaults of a user's bus.
   package static var forUser: Configuration {
     var configuration = Configuration()
     configuration.socketMode = 0o600

@@ -49,7 +49,6 @@ nonisolated package struct ConfigurationReader {
   /// Later files override earlier ones.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
-  /// Protocol files are linked together at the end.
   package mutating func read(_ source: ProtocolSource) { reader.stated.protocolSources.append(source) }
 
   package mutating func read(policy contents: [UInt8], file: String) {
@@ -57,17 +56,15 @@ nonisolated package struct ConfigurationReader {
     policy.read(contents, file: file)
   }
 
-  /// Adds a file of expectations about the policy.
   package mutating func read(policyTests contents: [UInt8], file: String) {
     policy.read(tests: contents, file: file)
   }
 
-  /// Checks the settings against each other, and links the protocols.
   package consuming func finish() -> (Configuration, [Diagnostic]) {
     for rule in SettingRule.all {
       guard let violation = rule.violation(in: reader.settings) else { continue }
       let lines = rule.keys.compactMap { key in reader.lines.lastIndex { $0.key == key } }
-      // An invalid setting was already reported, and the rule cannot be checked without it.
+      // An invalid setting was already reported.
       guard lines.allSatisfy({ reader.lines[$0].isValid }), let last = lines.max() else { continue }
       reader.report(rule.severity, reader.lines[last].place, violation)
     }
@@ -103,7 +100,6 @@ nonisolated package struct ConfigurationReader {
 
   private mutating func checkProtocols() {
     let configuration = reader.settings
-    // Most configurations have no protocols.
     if configuration.protocolSources.isEmpty, configuration.objects.isEmpty { return }
     var library = ProtocolLibrary<Never>()
     for mistake in library.load(configuration.protocolSources) {
@@ -125,7 +121,6 @@ nonisolated package struct ConfigurationReader {
   /// The log contains the configuration, which must leave space for everything else.
   private mutating func checkLength() {
     let configuration = reader.settings
-    // Most configurations have neither.
     if configuration.policy == BusPolicy(), configuration.objects.isEmpty { return }
     let length = Bus.loggedLength(of: configuration)
     let lengthMax = configuration.logMaxBytes / 16
@@ -139,7 +134,6 @@ nonisolated package struct ConfigurationReader {
       """)
   }
 
-  /// - Parameter line: nil if the message is about the whole file.
   private mutating func report(
     _ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String
   ) {
@@ -148,13 +142,10 @@ nonisolated package struct ConfigurationReader {
 }
 
 nonisolated extension Configuration {
-  /// Reads `tribuned.conf`, `tribuned.conf.d/*.conf` in the order of their names, `protocols.d/*.protocol`,
-  /// `policy.d/*.policy` and `policy.d/*.test`. Missing files leave the defaults, but a broken link is an
-  /// error, because its requirements would be missing unnoticed. A missing directory is an error, unless it
-  /// is the default one.
+  /// Missing files leave the defaults, but a broken link is an error, because its requirements would be
+  /// missing unnoticed. A missing directory is an error, unless it is the default one.
   ///
-  /// - Returns: the configuration, which is unusable if a diagnostic is an error; and the diagnostics, in the
-  ///   order of files and lines, with protocols last.
+  /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.
   package static func load(
     from directory: String, defaults: Configuration = Configuration()
   ) -> (Configuration, [Diagnostic]) {

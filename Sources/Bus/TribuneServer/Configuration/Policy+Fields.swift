@@ -7,8 +7,6 @@ import TribuneWire
 
 nonisolated extension AccessRules {
   /// The bus's user may do everything, and so may root without policy files.
-  ///
-  /// - Parameter policy: nil without policy files.
   static func ofBus(_ policy: Policy?) -> AccessRules {
     let owner = ThisProcess.effectiveUser
     guard let policy else { return .policy(Policy(), exempt: [owner, 0]) }
@@ -16,7 +14,6 @@ nonisolated extension AccessRules {
   }
 }
 
-/// A policy in a question to another daemon.
 nonisolated extension PolicyFields {
   init(_ policy: Policy?) {
     self.init(
@@ -27,7 +24,6 @@ nonisolated extension PolicyFields {
       })
   }
 
-  /// - Throws: `invalidValue`.
   func policy() throws(WireError) -> Policy? {
     guard let lines else { return nil }
     var parser = PolicyParser(.none)

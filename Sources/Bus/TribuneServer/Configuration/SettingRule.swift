@@ -43,7 +43,7 @@ nonisolated struct SettingRule: Sendable {
     self.isKept = isKept
   }
 
-  /// The message for the operator; nil if `configuration` keeps the rule.
+  /// Nil if `configuration` keeps the rule.
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in

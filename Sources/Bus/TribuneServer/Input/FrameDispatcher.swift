@@ -83,7 +83,7 @@ final class FrameDispatcher {
     interpreter.settle()
   }
 
-  /// Why a request with a potentially long reply is refused: its user's unread bytes exceed their share.
+  /// Refuses long replies to users whose unread bytes exceed their share.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
@@ -100,7 +100,6 @@ final class FrameDispatcher {
     }
   }
 
-  /// - Parameter before: the core's count of accepted posts before this one.
   private func notePost(
     _ post: FrameView, _ slice: ByteSlice, of session: Session, before: UInt64, isShown: Bool
   ) {
@@ -113,7 +112,6 @@ final class FrameDispatcher {
     context.statistics.value.postedBytes += byteCount
   }
 
-  /// - Throws: `unknownCriticalKind`.
   private func refuseUnknown(_ header: FrameHeader, of session: Session) throws(WireError) {
     let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
     guard !header.flags.contains(.critical) else { throw WireError(.unknownCriticalKind, error.message) }
@@ -130,9 +128,6 @@ final class FrameDispatcher {
 
   // MARK: Files
 
-  /// Dispatches a post whose userInfo is in a descriptor.
-  ///
-  /// - Throws: an error that ends the connection.
   func dispatchWithFile(_ post: FrameView, of session: Session) throws(WireError) {
     guard post.header.kind == .post else {
       throw WireError(
@@ -165,9 +160,7 @@ final class FrameDispatcher {
 
   // MARK: Restarts
 
-  /// Reports a detached session's missed notifications to the connection that replaces it.
-  ///
-  /// - Throws: `malformedFrame`.
+  /// A detached session's missed notifications are reported to the connection that replaces it.
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial

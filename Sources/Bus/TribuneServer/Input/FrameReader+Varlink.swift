@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Finds the calls in the bytes of Varlink clients.
 ///
-/// The bus takes a call after writing the last reply to the previous one. Until then, it keeps waiting calls
-/// like a partial frame, and does not read from the client.
+/// The bus handles a call after writing the last reply to the previous one. Until then, it keeps waiting
+/// calls like a partial frame, and does not read from the client.
 extension FrameReader {
   func handleCalls(
     of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int
@@ -48,7 +48,7 @@ extension FrameReader {
     gatekeeper.dismiss(session, error)
   }
 
-  /// Continues with the calls that waited for a last reply or for time. Calls without time wait again.
+  /// Calls that waited for a last reply or for time.
   func handleCallsOfAnswered() {
     let answered = sender.answered.value
     sender.answered.value = []
@@ -63,8 +63,7 @@ extension FrameReader {
     recorder.noteReceived(from: session)
   }
 
-  /// The client has closed its sending side, and may still wait for replies. A full close causes another
-  /// event.
+  /// The client may still wait for replies. A full close causes another event.
   ///
   /// - Returns: false if the connection must be closed.
   func noteEnd(of session: Session) -> Bool {

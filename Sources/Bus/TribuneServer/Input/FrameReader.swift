@@ -6,14 +6,14 @@ import TribuneWire
 
 /// Reads from sockets, and finds the frames in the bytes.
 ///
-/// Reads go into one buffer that all connections share, and frames are handled in place. A partial frame is
-/// copied out, and copied in again before that connection's next read. A frame that exceeds the shared buffer
-/// gets a separate buffer once its header is known to be within the limits.
+/// Reads go into one shared buffer, and frames are handled in place. A partial frame is copied out, and
+/// copied in again before that connection's next read. A longer frame gets a separate buffer once its header
+/// is known to be within the limits.
 final class FrameReader {
-  /// With less space in the shared buffer, a read gets a new one.
+  /// In bytes; with less space, a read gets a new buffer.
   private static let receiveSpace = 16_384
 
-  /// This many reads empty a socket even if its peer continues to send: the kernel holds less than this many
+  /// Enough reads to empty a socket even if its peer continues to send: the kernel holds less than this many
   /// times `receiveSpace`.
   private static let readsUntilEmpty = 64
 
@@ -34,8 +34,8 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
-  /// Deferred connections in order. Unread ones (`waiting`) come before partly handled ones (`unfinished`),
-  /// or a connection with many expensive frames would always be first.
+  /// Unread connections (`waiting`) come before partly handled ones (`unfinished`), or one with many
+  /// expensive frames would always be first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
@@ -57,7 +57,7 @@ final class FrameReader {
 
   // MARK: Reading
 
-  /// Reads and handles a connection's input until it is empty or the user's time is spent.
+  /// Reads until the socket is empty or the user's time is spent.
   ///
   /// - Parameter evenIfPaused: true if posts need not wait for slow observers.
   /// - Returns: true if the socket is empty.
@@ -71,12 +71,11 @@ final class FrameReader {
     return true
   }
 
-  /// Reads once from a connection and handles the whole frames. Defers the read if the user's time is spent.
+  /// Reads once, or defers the read if the user's time is spent.
   ///
   /// - Returns: false if the socket was empty.
   @discardableResult
   func read(_ session: Session) -> Bool {
-    // Earlier frames are handled first.
     guard session.input.deferred == nil else { return true }
     if session.speaksVarlink, let varlink = session.varlink {
       guard !varlink.waitsForTime else { return true }
@@ -151,7 +150,7 @@ final class FrameReader {
 
   // MARK: Frames
 
-  /// Handles the whole frames from `start` on, and keeps the rest. Defers frames if the user's time is spent.
+  /// Handles whole frames from `start` on, and keeps the rest. Defers frames if the user's time is spent.
   private func handleFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
     do throws(WireError) {
       var position = start
@@ -214,7 +213,7 @@ final class FrameReader {
 
   private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
-      // Other connections are read into the shared buffer.
+      // The shared buffer is for all connections.
       let own = ByteBuffer(holding: buffer.bytes(in: start..<buffer.count))
       buffer.truncate(to: start)
       (session.input.deferred, session.input.deferredStart) = (own, 0)
@@ -229,7 +228,6 @@ final class FrameReader {
       || !sender.answered.value.isEmpty
   }
 
-  /// Handles deferred input, and defers the rest again.
   func beginIteration() {
     guard hasDeferred else { return }
     let (toRead, toFinish) = (waiting.value, unfinished.value)
@@ -259,8 +257,7 @@ final class FrameReader {
 
   // MARK: Lists
 
-  /// Continues the lists whose turn it is: one chunk, then more until lists have used their share of the
-  /// iteration.
+  /// One chunk, then more until lists have used their share of the iteration.
   private func goOnListing() {
     repeat {
       let session = listing.value.removeNext()
@@ -277,7 +274,7 @@ final class FrameReader {
     } while !listing.value.isEmpty && timeShares.hasTimeToList()
   }
 
-  /// - Returns: true if the list is complete; otherwise it continues in another iteration.
+  /// - Returns: true if the list is complete.
   private func goOnListing(for session: Session) throws(WireError) -> Bool {
     guard let list = session.listing else { return true }
     timeShares.count(for: session.account)
@@ -290,7 +287,7 @@ final class FrameReader {
     return hasEnded
   }
 
-  /// Refuses partly sent lists, because no other daemon can continue them.
+  /// Another daemon cannot continue partly sent lists.
   func endLists() {
     for session in sessions.all {
       guard let list = session.listing, list.hasBegun else { continue }
@@ -301,7 +298,6 @@ final class FrameReader {
 
   // MARK: Partial frames
 
-  /// Keeps the input from `start` on: a partial frame or, of a Varlink client, messages.
   func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     if session.speaksVarlink {
       try partials.keepMessages(buffer, from: start, of: session)
@@ -309,14 +305,13 @@ final class FrameReader {
       try partials.keep(buffer, from: start, of: session)
     }
     guard session.input.partial != nil else { return }
-    // The space of the partial frame is free again.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
     guard !session.input.isWatchedForProgress else { return }
     session.input.isWatchedForProgress = true
     context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
-  /// Restores another daemon's unhandled input: a partial frame or whole frames.
+  /// A partial frame or whole frames.
   func restore(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(holding: bytes.rawBytes)
@@ -332,11 +327,10 @@ final class FrameReader {
     if session.speaksVarlink { sender.answered.value.append(session) }
   }
 
-  /// Closes a connection whose frame has been incomplete for too long.
   func checkProgress(of session: Session) {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
-    // While the bus does not read from the client, the client cannot complete its frame.
+    // The bus does not read from the client, which therefore cannot complete its frame.
     if session.pacing.isPaused || session.input.deferred != nil || session.isInCall
       || session.varlink?.waitsForTime == true
     {
@@ -362,6 +356,6 @@ extension FrameHeader {
     }
   }
 
-  /// Longer payloads can take long to check. In bytes.
+  /// In bytes. Longer payloads can take long to check.
   private static var longPayloadLength: Int { 4096 }
 }

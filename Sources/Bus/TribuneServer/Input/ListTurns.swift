@@ -2,11 +2,9 @@
 
 import TribuneCore
 
-/// The connections that receive lists. Privileged users come first; other users take turns, and so do each
-/// user's connections.
+/// The connections that receive lists: privileged users first, then other users in turns.
 struct ListTurns {
   private var accounts: [UserAccount] = []
-  /// By user id.
   private var sessions: [UInt32: [Session]] = [:]
 
   var isEmpty: Bool { accounts.isEmpty }

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Keeps partial frames until the rest arrives.
 ///
-/// Most reads of a busy poster end within a frame. A few pooled buffers, each with space for any short frame,
-/// save these posters three allocations. Beyond the pool, a connection gets a buffer of just its bytes.
+/// Most reads of a busy poster end within a frame. A few pooled buffers save these posters three allocations.
+/// Beyond the pool, a connection gets a buffer of just its bytes.
 final class PartialFrames {
   static let messageTooLong = WireError(
     .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
@@ -26,11 +26,10 @@ final class PartialFrames {
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// A long partial frame has a buffer for the whole frame, and the socket is read directly into it.
+  /// The socket is read directly into a long partial frame's buffer.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
-  /// Keeps the partial frame that begins at `start`, if any bytes are left.
-  /// Each user has a share of the bytes for long partial frames, because a user who never completes them must
+  /// Each user has a share of the bytes for long partial frames, because one who never completes them must
   /// not keep others from sending. The connection limit bounds the short ones.
   ///
   /// - Throws: `outOfMemory`, or an error of the frame's header.
@@ -48,8 +47,7 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// Keeps a Varlink client's messages from `start` on. A message's length is unknown before its end, so long
-  /// ones get twice the space each time.
+  /// A message's length is unknown before its end, so long ones get twice the space each time.
   ///
   /// - Throws: `outOfMemory`, or `frameTooLong`.
   func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {

@@ -13,7 +13,6 @@ import TribuneWire
 /// frames.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
-  /// For all lists of all users together.
   static let listNanosecondsMax = iterationNanosecondsMax / 10
   static let framesPerLook = 8
   static let lateUsersMax = 16
@@ -22,18 +21,17 @@ final class TimeShares {
   private(set) var iterationCount: UInt64 = 0
   private var began: UInt64 = 0
   private var lastLook: UInt64 = 0
-  /// Time that lists have taken in this iteration.
   private var listNanoseconds: UInt64 = 0
   private var current: UserAccount?
   private var framesSinceLook = 0
-  /// Unprivileged users whose frames came after the end of the iteration's time: users with a turn, and all.
+  /// Unprivileged users after the end of the iteration's time: with a turn, and all.
   private var lateTurns = 0
   private var lateUsers = 0
   /// Iterations that a user waits between two late turns.
   private var roundCount: UInt64 = 0
-  /// True if the clock must be read before the next socket in this iteration.
+  /// The clock must be read before the next socket.
   private(set) var isTight = false
-  /// True once the clock was read or work was expensive. An ask is cheap; its fan-out may not be.
+  /// The clock was read, or work was expensive. An ask is cheap; its fan-out may not be.
   private var mayBeLong = false
   private var longest = LongestIteration()
 
@@ -60,10 +58,8 @@ final class TimeShares {
     longest.note(from: Instant(nanoseconds: began), to: now)
   }
 
-  /// The longest iteration of the last one to two minutes.
   func longestIterationNanoseconds(at now: Instant) -> UInt64 { longest.nanoseconds(at: now) }
 
-  /// True if the user's next frame is handled in this iteration.
   @inline(__always) func hasTime(for account: UserAccount, isMuchWork: Bool) -> Bool {
     if current === account, !isMuchWork, framesSinceLook < Self.framesPerLook {
       framesSinceLook += 1
@@ -72,8 +68,7 @@ final class TimeShares {
     return look(account, isMuchWork)
   }
 
-  /// False if the caller steps the iterations and expects each frame to be handled in the iteration that
-  /// reads it.
+  /// False if the caller expects each frame to be handled in the iteration that reads it.
   var heedsLog = true
 
   @inline(__always) func waitsForCompaction(_ account: UserAccount) -> Bool {
@@ -82,7 +77,6 @@ final class TimeShares {
 
   var nanoseconds: UInt64 { clock?() ?? lastLook }
 
-  /// - Parameter began: the start of the list in progress; nil for none.
   func hasTimeToList(since began: UInt64? = nil) -> Bool {
     listNanoseconds + (began.map { nanoseconds - $0 } ?? 0) < Self.listNanosecondsMax
   }
@@ -119,13 +113,12 @@ final class TimeShares {
       } else {
         !isLate || account.isPrivileged || hasLateTurn(account, isFirst: isFirst)
       }
-    // The next frame reads the clock again.
     framesSinceLook = isMuchWork || !hasTime ? Self.framesPerLook : 1
     if !hasTime { isTight = true }
     return hasTime
   }
 
-  /// Gives a turn to a user without time in this iteration, after the iteration's time has ended.
+  /// A turn after the end of the iteration's time, for a user without time in it.
   private func hasLateTurn(_ account: UserAccount, isFirst: Bool) -> Bool {
     if isFirst { lateUsers += 1 }
     guard account.lateTurn.value.last != iterationCount else { return true }

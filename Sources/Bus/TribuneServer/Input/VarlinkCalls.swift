@@ -50,7 +50,7 @@ final class VarlinkCalls {
     replier.send(Okay(), to: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
-  /// Handles a call's frames. If the bus refuses one, cancels the earlier ones.
+  /// If the bus refuses a frame, cancels the earlier ones.
   private func take(_ frames: ByteBuffer, of session: Session) throws(WireError) {
     var position = 0
     while position < frames.count, session.isServed {
@@ -91,7 +91,7 @@ final class VarlinkCalls {
     try dispatcher.dispatch(FrameView(header, slice.bytes), in: slice, of: session)
   }
 
-  /// Handles an answer as if it came from the asked connection.
+  /// As if it came from the asked connection.
   ///
   /// - Returns: the bus's refusal.
   private func answer(

@@ -4,10 +4,8 @@ import CSystemd
 import TribuneSystem
 import TribuneWire
 
-/// One journal entry, as names and values for sd_journal_sendv(3). Escapes every value, because it may
-/// contain a peer's text.
+/// One journal entry, for sd_journal_sendv(3). Escapes every value, because it may contain a peer's text.
 nonisolated package struct JournalEntry: Equatable, Sendable {
-  /// The fields as `NAME=VALUE`, concatenated.
   private var bytes: [UInt8] = []
   private var ranges: [Range<Int>] = []
 
@@ -17,7 +15,6 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
     append("SYSLOG_IDENTIFIER", "tribuned")
   }
 
-  /// A name may have several values; the journal does not keep their order.
   package mutating func append(_ name: StaticString, _ value: String) {
     let start = bytes.count
     bytes += "\(name)=\(value.escaped)".utf8
@@ -26,10 +23,9 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   package var byteCount: Int { bytes.count }
 
-  /// Each field as `NAME=VALUE`, in order.
   package var fields: [String] { ranges.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-  /// Blocks until the journal accepts the entry. On failure, writes to standard error.
+  /// Blocks. On failure, writes to standard error.
   package func send() {
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in

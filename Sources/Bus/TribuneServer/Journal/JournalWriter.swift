@@ -9,25 +9,21 @@ import TribuneWire
 /// A sender blocks while the journal's datagram socket is full: journald is stopped, hangs, or waits for a
 /// disk. The bus must not block.
 ///
-/// The queue is bounded in entries and bytes, including those being sent. Excess entries are dropped and
-/// counted. The first count is written ahead of waiting entries. Later counts are written after a full queue
-/// of entries, or when the queue is empty, because a slow journal must not get counts instead of entries.
-/// When the bus ends, the journal gets a bounded time for the rest.
+/// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The first count is
+/// written ahead of waiting entries, later ones after a full queue of entries or when the queue is empty,
+/// because a slow journal must not get counts instead of entries.
 ///
-/// Users' entries have half of the queue, and each user at most the space left for the others, because a user
-/// must not drown the bus's entries, root's verdicts, or those of other users.
+/// Users have half of the queue, and each user at most the space left for the others, because a user must not
+/// drown the bus's entries, root's verdicts, or those of other users.
 ///
-/// Two threads share the queue, hence the lock. It is held only while an entry is added or removed, never
-/// during a write.
+/// Two threads share the queue, hence the lock. It is never held during a write.
 nonisolated package final class JournalWriter: Sendable {
-  /// Limits on waiting entries and their bytes.
   package static let entriesMax = 4_096
   package static let bytesMax = 8 << 20
 
   private let queue: JournalQueue
 
-  /// - Parameter send: sends one entry to the journal. It may block.
-  /// - Throws: an error if a thread or a descriptor is unavailable.
+  /// - Parameter send: may block.
   package init(send: @escaping @Sendable (JournalEntry) -> Void = { $0.send() }) throws(Errno) {
     let queue = try JournalQueue()
     self.queue = queue
@@ -36,9 +32,7 @@ nonisolated package final class JournalWriter: Sendable {
 
   deinit { queue.end() }
 
-  /// Never blocks.
-  ///
-  /// - Parameter user: the user who caused the entry; nil for the bus.
+  /// - Parameter user: nil for the bus.
   package func write(_ item: JournalItem, for user: UInt32? = nil) {
     queue.append(item, for: user.flatMap { ThisProcess.isPrivileged($0) ? nil : $0 })
   }
@@ -50,7 +44,7 @@ nonisolated package final class JournalWriter: Sendable {
 
 nonisolated package enum JournalItem: Sendable {
   case entry(JournalEntry)
-  /// The writer's thread formats it, which saves the bus the time.
+  /// Formatted on the writer's thread, which saves the bus the time.
   case verdict(VerdictEntry)
 
   fileprivate var entry: JournalEntry {
@@ -94,14 +88,12 @@ nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     var use = Use()
-    /// For each unprivileged user, and for all of them together.
+    /// For each unprivileged user, and for all of them.
     var userUse: [UInt32: Use] = [:]
     var usersUse = Use()
-    /// Dropped entries that have not been reported.
     var droppedCount = 0
     /// Entries that may be written before drops are reported again.
     var untilReport = 0
-    /// The thread waits for `work`.
     var threadIsIdle = false
     var isDraining = false
     var isEnded = false
@@ -183,7 +175,6 @@ nonisolated private final class JournalQueue: Sendable {
     }
   }
 
-  /// Ends when everything is written and the writer is gone.
   func run(_ send: (JournalEntry) -> Void) {
     while true {
       let waiting = state.withLock { state in

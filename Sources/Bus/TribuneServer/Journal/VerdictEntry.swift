@@ -10,14 +10,13 @@ nonisolated package struct VerdictEntry: Sendable {
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
   package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
 
-  /// Further outcomes are only counted.
   package static let outcomesMax = 64
   /// In bytes; longer reasons are cut.
   package static let reasonLength = 1_024
 
   struct Listed: Sendable {
     let outcome: Outcome
-    /// True for a veto; for failures, the failure policy decides.
+    /// For failures, the failure policy decides.
     let isVeto: Bool
   }
 
@@ -28,10 +27,8 @@ nonisolated package struct VerdictEntry: Sendable {
   let query: QueryID
   let verdict: VerdictKind
   let isUnanswered: Bool
-  /// Nil without an override.
   let overrideReason: String?
   let mode: QueryMode
-  /// From the query to its verdict.
   let elapsedMicroseconds: UInt64
   /// In the order of the chain. Vetoes take precedence if some must be omitted.
   let listed: [Listed]
@@ -41,7 +38,6 @@ nonisolated package struct VerdictEntry: Sendable {
   /// - Parameters:
   /// - vetoes: the indexes of the vetoing outcomes.
   /// - omittedVetoCount: vetoes that the verdict does not list.
-  /// - overrideReason: ignored unless the verdict is overridden.
   package init(
     name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
     vetoes: OutcomePlaces, omittedVetoCount: Int = 0, overrideReason: String = "", mode: QueryMode,
@@ -60,7 +56,6 @@ nonisolated package struct VerdictEntry: Sendable {
     outcomeCount = verdict.outcomes.count + Int(verdict.omittedCount)
     vetoCount = vetoes.count + omittedVetoCount
 
-    // Vetoes get the slots first.
     var vetoPlaces = min(vetoes.count, Self.outcomesMax)
     var otherPlaces = Self.outcomesMax - vetoPlaces
     var listed: [Listed] = []
@@ -79,8 +74,7 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
-  /// The weight of an entry in log lines: one, and one more for each 4 KiB in the journal, where each text is
-  /// in up to six fields.
+  /// In log lines: one, and one more for each 4 KiB in the journal, where each text is in up to six fields.
   package static func weight(of verdict: Verdict) -> Int {
     let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
       sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))
@@ -104,8 +98,7 @@ nonisolated package struct VerdictEntry: Sendable {
 
   // MARK: For people
 
-  /// One line: `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is
-  /// running`.
+  /// `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is running`.
   package var message: String {
     let subject = object.isEmpty ? name : "\(name) \(object)"
     var text = "\(subject): \(decision)"
@@ -170,7 +163,6 @@ nonisolated package struct VerdictEntry: Sendable {
     return entry
   }
 
-  /// The members of the `didOverride` announcement.
   var override: [(name: String, value: JSONValue)] {
     [
       ("query", .unsigned(query.rawValue)), ("name", .string(name)),

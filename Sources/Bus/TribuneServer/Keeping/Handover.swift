@@ -7,9 +7,8 @@ import TribuneWire
 
 /// Hands the bus over to the next daemon.
 ///
-/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output. These
-/// can be as long as all queues, so they have a separate file: a log whose last entry equals that of the
-/// bus's log.
+/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output, in a
+/// separate file because of their size: a log whose last entry equals that of the bus's log.
 final class Handover {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -26,8 +25,7 @@ final class Handover {
     (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
   }
 
-  /// Logs everything that the next daemon needs. Unread input stays in the sockets. Afterwards, the bus must
-  /// not change.
+  /// Unread input stays in the sockets. Afterwards, the bus must not change.
   func write() throws(Errno) {
     for session in sessions.all {
       recorder.noteHandedOver(session)
@@ -46,7 +44,7 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // The keeper already has the files of retained notifications, except after a lack of descriptors.
+    // Retained files are already kept, except after a lack of descriptors.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -54,9 +52,8 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice, even if
-  /// the keeper has copies. The next daemon must not find these connections; it gives their clients time to
-  /// reconnect.
+  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice. The next
+  /// daemon must not find these connections; it gives their clients time to reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)
@@ -87,7 +84,6 @@ final class Handover {
     return log
   }
 
-  /// Nil if the connection has no in-flight I/O.
   private func inFlightBytes(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
     let request = session.listing?.request
     let inputCount = (request?.count ?? 0) + session.input.count

@@ -6,17 +6,17 @@ import TribuneWire
 
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
-/// It serves one bus, and returns all descriptors to a bus that resumes (`KeeperMessage`). `KeeperState`
-/// decides how long it waits. The keeper never parses client data or reads from a kept descriptor.
+/// It serves one bus, and returns all descriptors to a bus that resumes. It never parses client data or reads
+/// from a kept descriptor.
 package final class Keeper {
-  /// Connected buses, including the served one.
+  /// Includes the served bus.
   private static let peersMax = 4
   /// Messages taken from one bus before others have their turn.
   private static let messagesPerTurn = 64
 
-  /// The delay of a retry after the kernel had no space.
+  /// For a retry after the kernel had no space.
   private static let delayMilliseconds: CInt = 20
-  /// The pause after the keeper had no descriptor for a connection.
+  /// After the keeper had no descriptor for a connection.
   private static let acceptPauseMilliseconds: UInt32 = 1000
 
   private enum Token {
@@ -30,7 +30,6 @@ package final class Keeper {
 
   private final class Peer {
     let channel: KeeperChannel
-    /// Nil unless the bus receives the kept items.
     var transfer: Transfer?
 
     init(_ channel: KeeperChannel) { self.channel = channel }
@@ -52,7 +51,7 @@ package final class Keeper {
   private var nextPeer = BusID(Token.firstPeer)
   private var watchedLease: CInt?
   private var isTransferDelayed = false
-  /// The end of a pause; nil while the keeper watches the listener.
+  /// Nil while the keeper watches the listener.
   private var acceptsFrom: Instant?
   private var hasEnded = false
   /// Reports that this process is alive, at least once in `beatMilliseconds`.
@@ -62,7 +61,6 @@ package final class Keeper {
 
   /// - Parameters:
   /// - listener: a listening socket of type SOCK_SEQPACKET.
-  /// - signals: the signals that end the keeper.
   /// - isStepped: true to close descriptors at once, instead of on threads.
   package init(
     on listener: consuming FileDescriptor, endedBy signals: consuming SignalDescriptor, capacity: Int,
@@ -78,7 +76,7 @@ package final class Keeper {
     try epoll.add(self.signals.rawValue, for: .readable, token: Token.signals)
   }
 
-  /// A listening socket at `path`, which replaces a stale file.
+  /// Replaces a stale file.
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
@@ -106,8 +104,6 @@ package final class Keeper {
     while try turn(isWaiting: true) {}
   }
 
-  /// Handles all pending events.
-  ///
   /// - Returns: true if the keeper continues.
   package func turn(isWaiting: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
@@ -136,7 +132,6 @@ package final class Keeper {
   package var count: Int { kept.count }
   package func has(_ item: KeptItem) -> Bool { kept.has(item) }
 
-  /// Limits notifications of the service manager, however often this is called.
   private func beatIfDue() {
     guard let beat, nextBeat <= now else { return }
     nextBeat = now.advanced(byMilliseconds: UInt32(beatMilliseconds) / 2)
@@ -261,7 +256,6 @@ package final class Keeper {
   {
     switch message {
     case .batch(let items):
-      // The kept lease is replaced.
       if items.contains(.lease) { unwatchLease() }
       let count = kept.take(items, passed)
       if items.contains(.lease) { watchLease() }
@@ -291,7 +285,7 @@ package final class Keeper {
     drop(bus)
   }
 
-  /// Hangs up on a live bus, which continues without this keeper: another bus must not get its descriptors.
+  /// The bus is alive and continues without this keeper: another bus must not get its descriptors.
   private func drop(_ bus: BusID) {
     if bus == state.owner { perform(state.finish(bus)) }
     depart(bus)
@@ -300,7 +294,6 @@ package final class Keeper {
   /// Drops a bus whose socket is full: unread messages never exceed a window, so that bus does not read.
   private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
-    // Messages that a bus sent before it ended are still handled.
     case .sent, .ended: break
     case .full, .failed:
       log.warning("disconnecting a bus that does not read")

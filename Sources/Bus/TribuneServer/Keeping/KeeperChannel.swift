@@ -8,7 +8,6 @@ package final class KeeperChannel {
   package enum Failure: Error, Equatable, CustomStringConvertible {
     case ended
     case malformed(String)
-    /// The other end's user must not have the connections.
     case untrusted(uid: UInt32)
     case failed(Errno)
     case refused(String)
@@ -34,8 +33,8 @@ package final class KeeperChannel {
 
   package var rawValue: CInt { socket.rawValue }
 
-  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as the user of this
-  ///   process, or as root, like the service manager.
+  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as this process's user
+  ///   or as root, like the service manager.
   package init(_ socket: consuming FileDescriptor) throws(Failure) {
     self.socket = socket
     let uid: UInt32
@@ -48,7 +47,7 @@ package final class KeeperChannel {
     guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
   }
 
-  /// Shuts the socket, because a starting child process may have a copy that would delay the end.
+  /// A starting child process may have a copy, which would delay the end.
   deinit { UnixSocket.shutdown(socket) }
 
   package static func connect(to path: String) throws(Failure) -> KeeperChannel {
@@ -80,7 +79,7 @@ package final class KeeperChannel {
     }
   }
 
-  /// Nonblocking. If this process has reached its limit on descriptors, the message has only the first ones.
+  /// Nonblocking. At this process's limit on descriptors, the message has only the first ones.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)
@@ -97,7 +96,6 @@ package final class KeeperChannel {
     case .descriptors: preconditionFailure("more descriptors came than one packet can have")
     case .bytes: break
     }
-    // Drops the stand-ins for lost descriptors.
     var whole = PassedDescriptors()
     for descriptor in passed.releaseAll() { whole.append(owning: descriptor) }
     do throws(WireError) {
@@ -108,7 +106,7 @@ package final class KeeperChannel {
   }
 
   /// If the other end closes with unread messages, the kernel reports a reset before that end's last
-  /// messages. These may have connections of a killed bus.
+  /// messages, which may have connections of a killed bus.
   private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
     do throws(Errno) {
       return try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
@@ -118,7 +116,6 @@ package final class KeeperChannel {
     }
   }
 
-  /// - Returns: false after `limit`.
   package func wait(atMost limit: Duration) throws(Failure) -> Bool {
     do throws(Errno) {
       return try Poll.wait(for: socket, forWriting: false, timeout: limit)

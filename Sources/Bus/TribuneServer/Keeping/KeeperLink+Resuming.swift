@@ -4,25 +4,22 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The take-over and the hand-over through the keeper. The bus serves no clients during them, so every wait
-/// has a limit.
+/// The take-over and the hand-over. The bus serves no clients during them, so every wait has a limit.
 extension KeeperLink {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// Limits for connecting, and for each of the keeper's messages.
   private static let connectingLimit = Duration.seconds(2)
   private static let givingLimit = Duration.seconds(5)
-  /// The limit for sending a message if the system lacks memory.
+  /// For a message, if the system lacks memory.
   private static let sendingLimit = Duration.seconds(1)
-  /// The keeper's time to take everything that is handed over.
   static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
 
   // MARK: Coming
 
-  /// Takes over the keeper's descriptors. Without a keeper, the bus looks for one later.
+  /// Without a keeper, the bus looks for one later.
   ///
   /// - Throws: an error if the keeper serves another bus or does not answer, because this bus would start
   ///   without its connections.
@@ -66,7 +63,7 @@ extension KeeperLink {
     }
   }
 
-  /// - Returns: the number of the keeper's descriptors that did not arrive.
+  /// - Returns: the number of missing descriptors.
   private func attach(
     log inode: UInt64, over channel: KeeperChannel, into passed: PassedAtStart
   ) throws(KeeperChannel.Failure) -> Int {
@@ -107,7 +104,6 @@ extension KeeperLink {
     }
   }
 
-  /// Retries if the system lacks memory.
   private func send(_ message: KeeperMessage, on channel: KeeperChannel) throws(KeeperChannel.Failure) {
     let deadline = ContinuousClock.now + Self.sendingLimit
     while try !channel.send(message) {
@@ -133,8 +129,6 @@ extension KeeperLink {
 
   // MARK: Going
 
-  /// Waits until the keeper has acknowledged every message.
-  ///
   /// - Returns: true if the keeper has everything.
   func flush(within limit: Duration) -> Bool {
     isHandingOver = true
@@ -155,8 +149,7 @@ extension KeeperLink {
     return false
   }
 
-  /// Covers connections that the keeper may have taken without acknowledging them. Does not wait for its
-  /// answer.
+  /// The keeper may have taken these without acknowledging them. Does not wait for its answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections

@@ -4,8 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The bus's end of its connection to the keeper (`Keeper`): the descriptors to keep, and which of them the
-/// keeper has.
+/// The bus's end of its connection to the keeper (`Keeper`).
 ///
 /// The bus never waits for its keeper. Descriptors are sent at the end of an iteration, with a bounded number
 /// of messages ahead of the acknowledgements. If a keeper does not acknowledge in time, the bus leaves it,
@@ -16,11 +15,11 @@ final class KeeperLink {
   enum State {
     /// Looks for a keeper at `until`. → attaching, up, ended
     case down(until: Instant)
-    /// A keeper is connected, and has not answered. It was sent nothing else. → up, down, ended
+    /// Connected, but was sent nothing else and has not answered. → up, down, ended
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
-    /// Nothing is kept: the bus has no keeper, or must not be resumed. Final.
+    /// The bus has no keeper, or must not be resumed. Final.
     case ended
   }
 
@@ -37,12 +36,10 @@ final class KeeperLink {
     }
 
     let descriptor: CInt
-    /// True if this entry closes the descriptor.
     let isOwned: Bool
     var progress = Progress.waiting
   }
 
-  /// A message that the keeper has not acknowledged.
   enum Sent {
     case attach
     case batch([KeptItem])
@@ -51,44 +48,37 @@ final class KeeperLink {
 
   private static let answerLimitNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
-  /// The pause before a full keeper is offered another item.
+  /// Before a full keeper is offered another item.
   private static let offerAgainNanoseconds: UInt64 = 1_000_000_000
-  /// The most ended items that wait to be sent to the keeper.
   private static let forgettingMax = 65_536
 
-  /// Empty if the bus has no keeper.
   let path: String
   let log: Log
   private let loop: EventLoop
-  /// Nil without a service manager that stores descriptors.
   private let manager: ManagerStore?
   private let clock: () -> Instant
   var state: State
   private(set) var entries: [KeptItem: Entry] = [:]
-  /// Items to send, in order, from `waitingHead` on. May include forgotten ones.
+  /// In order, from `waitingHead` on. May include forgotten items.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
-  /// Items that the keeper had no space for. May include forgotten ones.
+  /// The keeper had no space. May include forgotten items.
   private var refused: [KeptItem] = []
-  /// Nil if `refused` is empty.
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
-  /// The time of a retry after the kernel had no space.
+  /// After the kernel had no space.
   private var retryAt: Instant?
-  /// Items that the keeper gave, and that the bus has neither kept nor forgotten.
+  /// Neither kept nor forgotten by the bus.
   var given: Set<KeptItem> = []
   /// The same reason is not logged twice in a row.
   private var lastRefusal: String?
-  /// The start of the last complete resend, for the journal.
   private var refillBegan: Instant?
   /// Most iterations change nothing.
   let hasChanged = Cell(true)
-  /// True while the bus needs the keeper for a hand-over.
   var isHandingOver = false
 
-  /// - Parameters:
-  /// - path: the path of the keeper's socket; nil for a bus without a keeper.
+  /// - Parameter path: nil for a bus without a keeper.
   init(
     path: String?, manager: ManagerStore?, loop: EventLoop, log: Log,
     clock: @escaping () -> Instant = { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
@@ -106,7 +96,7 @@ final class KeeperLink {
   // MARK: Kept items
 
   /// - Parameter descriptor: must stay open until the item is forgotten.
-  /// - Returns: true if a keeper must have the item.
+  /// - Returns: true if a keeper must have it.
   @discardableResult
   func keep(_ item: KeptItem, lending descriptor: CInt) -> Bool {
     guard !hasEnded else { return false }
@@ -150,7 +140,7 @@ final class KeeperLink {
     }
   }
 
-  /// Offers one item; if the keeper takes it, another one follows.
+  /// If the keeper takes this one, another one follows.
   private func offerRefused() {
     while let item = refused.popLast() {
       guard case .refused? = entries[item]?.progress else { continue }
@@ -164,7 +154,6 @@ final class KeeperLink {
     if entry.isOwned { FileDescriptor(owning: entry.descriptor).close() }
   }
 
-  /// Makes the keeper forget the items that the bus does not resume.
   func forgetUnclaimed() {
     forgetting += given.sorted()
     given = []
@@ -193,7 +182,6 @@ final class KeeperLink {
   var isUp: Bool { if case .up = state { true } else { false } }
   var isSettled: Bool { isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count }
 
-  /// True if the window allows another message.
   var hasWork: Bool {
     (!forgetting.isEmpty || waitingHead < waiting.count) && unacknowledged.count < KeeperMessage.windowMax
   }
@@ -204,7 +192,6 @@ final class KeeperLink {
 
   // MARK: The service manager
 
-  /// Stores the log with the service manager, in addition to the keeper.
   func store(log: CInt) {
     if !hasEnded { manager?.store(log: log) }
   }
@@ -230,10 +217,10 @@ final class KeeperLink {
     }
   }
 
-  /// - Returns: false if no item waits, or sending is impossible now.
+  /// - Returns: false if no item waits, or the kernel has no space.
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
-      // These go first: an item that is kept again must be sent after it was forgotten.
+      // First, because an item that is kept again must be sent after it was forgotten.
       let items = Array(forgetting.prefix(KeeperMessage.itemsMax))
       guard send(.forget(items), as: .forget, over: channel) else { return false }
       forgetting.removeFirst(items.count)
@@ -305,7 +292,6 @@ final class KeeperLink {
       // The keeper is needed until the next daemon has everything.
       guard !isHandingOver else { return }
       leave(because: "it is shutting down", isExpected: true)
-    // The keeper hangs up next.
     case .refusal(let reason):
       if reason != lastRefusal { log.notice("the keeper refuses this bus: \(reason)") }
       lastRefusal = reason
@@ -338,7 +324,6 @@ final class KeeperLink {
 
   // MARK: Coming and going
 
-  /// The time of the next `tick`; nil for none.
   var nextDue: Instant? {
     switch state {
     case .down(let until): until
@@ -348,7 +333,6 @@ final class KeeperLink {
     }
   }
 
-  /// Looks for a keeper, or leaves one that does not answer.
   func tick(at now: Instant) {
     manager?.tick(at: now)
     hasChanged.value = true
@@ -361,7 +345,7 @@ final class KeeperLink {
     }
     // The keeper may have answered while this process was stopped.
     receive()
-    // A hand-over has no time for another keeper, and this one may still take everything.
+    // A hand-over has no time for another keeper, and this one may still answer.
     guard !isHandingOver, let due = nextDue, due <= now, channel != nil else { return }
     leave(because: "it has not answered in time")
   }
@@ -391,8 +375,8 @@ final class KeeperLink {
     }
   }
 
-  /// Each bus and keeper gets a new pair of sockets, because an end of an earlier pair may be lost. The
-  /// service manager drops its end when the other end is closed.
+  /// New for each bus and keeper, because an end of an earlier pair may be lost. The service manager drops
+  /// its end when the other end is closed.
   func renewLease() {
     guard let manager else { return }
     do throws(Errno) {
@@ -400,8 +384,7 @@ final class KeeperLink {
       let one = try pair.one.duplicate().release()
       manager.store(lease: pair.other.rawValue) { [weak self] isSent in
         let descriptor = FileDescriptor(owning: one)
-        // Without the other end at the manager, the lease would end with this process, and the keeper would
-        // close everything.
+        // Otherwise, the lease would end with this process, and the keeper would close everything.
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {

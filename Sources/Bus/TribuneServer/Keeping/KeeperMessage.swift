@@ -2,12 +2,11 @@
 
 package import TribuneWire
 
-/// The messages between a bus and its keeper, over a Unix socket of sequenced packets. Each message is one packet.
+/// The messages between a bus and its keeper, one in each packet of a Unix socket (SOCK_SEQPACKET).
 ///
-/// The bus first says how it attaches. It then sends the descriptors to keep, many with one message, and says which
-/// items have ended. The keeper acknowledges each of these messages, in order. A bus that resumes is first given
-/// everything that the keeper has, in messages of the same kind. The bus acknowledges these, and the keeper then says
-/// how many descriptors it gave.
+/// The bus attaches, and then sends the descriptors to keep and the items to forget. The keeper acknowledges
+/// each of these messages, in order. A bus that resumes first gets everything that the keeper has, acknowledges
+/// each message, and then gets the count.
 ///
 /// A message is a head of 8 bytes and a body:
 ///
@@ -16,29 +15,26 @@ package import TribuneWire
 ///     5  u8   descriptors
 ///     6  u16  0
 ///
-/// A list has a record for each item: its kind, u8, and its key, u64. As on the wire, a reader ignores further fields
-/// of a record that it does not know.
+/// A list has a record for each item: its kind, u8, and its key, u64. Readers ignore further fields of a record.
 nonisolated package enum KeeperMessage: Equatable, Sendable {
   case attach(KeeperAttachment)
-  /// The descriptors come with the message, in the order of the items.
   case batch([KeptItem])
   case forget([KeptItem])
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   /// Everything was sent: `count` descriptors.
   case end(count: Int)
-  /// The keeper must end. A bus that can spare it sends `finished`, and looks for the next keeper.
+  /// The bus sends `finished` if it can spare the keeper, and looks for the next one.
   case leaving
   /// The bus must not be resumed.
   case finished
-  /// The keeper stops serving the bus, for this reason.
   case refusal(String)
 
   package static let version: UInt8 = 1
   /// The kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// Messages ahead of the acknowledgements. Times `itemsMax`, that is below the kernel's limit on a user's
-  /// descriptors in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// Ahead of the acknowledgements. Times `itemsMax`, below the kernel's limit on a user's descriptors in
+  /// flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
   /// In bytes.
   package static let lengthMax = 8 + 8192
@@ -63,9 +59,8 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
 }
 
 nonisolated package enum KeeperAttachment: Equatable, Sendable {
-  /// The keeper closes its kept descriptors.
   case begin
-  /// Takes over everything that is kept with the log of this inode, or with any log if it is 0.
+  /// Takes over what is kept with the log of this inode, or with any log if it is 0.
   case resume(log: UInt64)
 }
 
@@ -74,7 +69,6 @@ nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case log = 1
     case connection = 2
-    /// A file in memory.
     case file = 3
     /// A listening socket, with the inode of its file.
     case listener = 5
@@ -104,7 +98,6 @@ nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
 // MARK: Reading and writing
 
 nonisolated extension KeeperMessage {
-  /// - Parameter descriptorCount: the number of descriptors that came with the packet.
   /// - Throws: `malformedFrame`, `invalidValue`.
   package init(_ packet: RawSpan, descriptorCount: Int) throws(WireError) {
     var reader = FieldReader(packet)

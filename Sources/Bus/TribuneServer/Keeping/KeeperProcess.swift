@@ -5,10 +5,8 @@ import TribuneSystem
 
 /// The process around a keeper: its socket, signals and the service manager.
 enum KeeperProcess {
-  /// Descriptors for the process itself.
   private static let ownDescriptors = 64
 
-  /// The journal's time for the remaining entries when the keeper ends.
   private static let flushGrace = Duration.seconds(2)
 
   private struct Failure: Error, CustomStringConvertible {
@@ -16,7 +14,6 @@ enum KeeperProcess {
   }
 
   /// - Parameter path: used unless the service manager passes a socket.
-  /// - Returns: the exit status.
   static func run(listeningAt path: String?, _ log: Log) -> Int32 {
     Signals.ignore(Signals.brokenPipe)
     defer { log.flush(within: flushGrace) }

@@ -4,7 +4,6 @@ package import TribuneCore
 
 /// Decides which bus the keeper serves, and how long it waits: a state machine without I/O.
 nonisolated package struct KeeperState: Equatable {
-  /// Identifies the connection of a bus to the keeper.
   package typealias BusID = Int
 
   package enum Phase: Equatable {
@@ -12,32 +11,27 @@ nonisolated package struct KeeperState: Equatable {
     case vacant
     /// A bus is connected. → awaited, vacant
     case owned(by: BusID)
-    /// The bus has left, and another one is awaited until this time, or for as long as the lease lasts. →
-    /// owned, vacant
+    /// Until this time, or for as long as the lease lasts. → owned, vacant
     case awaited(until: Instant?)
   }
 
   package enum Action: Equatable {
     case nothing
-    /// Close all descriptors.
     case clear
-    /// Close all descriptors, and serve this bus.
     case serveAnew(BusID)
-    /// Give all descriptors to this bus, and serve it.
     case give(BusID)
     case refuse(BusID, String)
-    /// Ask this bus to continue without this keeper.
     case askToLeave(BusID)
     case exit
   }
 
-  /// The wait for a bus without a lease.
+  /// Without a lease.
   package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
-  /// The longest time that an ending keeper stays for a bus.
+  /// For a bus.
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
   package private(set) var phase = Phase.vacant
-  /// The latest end; nil unless the keeper must end. Final once it is set.
+  /// Nil unless the keeper must end. Final once it is set.
   package private(set) var endsBy: Instant?
   private var hasLease = false
 
@@ -45,7 +39,6 @@ nonisolated package struct KeeperState: Equatable {
 
   package enum Attachment {
     case begin
-    /// - Parameter isKept: true if the keeper has the bus's log.
     case resume(isKept: Bool)
   }
 
@@ -75,7 +68,6 @@ nonisolated package struct KeeperState: Equatable {
 
   package mutating func beginLease() { hasLease = true }
 
-  /// The other end of the lease is closed.
   package mutating func endLease() -> Action {
     hasLease = false
     guard case .awaited = phase else { return .nothing }
@@ -87,10 +79,10 @@ nonisolated package struct KeeperState: Equatable {
     phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
-  /// The kept descriptors must not be resumed: this bus has finally ended, or continues without this keeper.
+  /// The descriptors must not be resumed: this bus has finally ended, or continues without this keeper.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
-  /// The keeper must end. It stays while only it has the descriptors.
+  /// The keeper stays while only it has the descriptors.
   package mutating func end(at now: Instant) -> Action {
     if endsBy == nil { endsBy = now.advanced(byNanoseconds: Self.endingNanoseconds) }
     return switch phase {
@@ -100,7 +92,6 @@ nonisolated package struct KeeperState: Equatable {
     }
   }
 
-  /// The time of the next `tick`; nil for none.
   package var nextDue: Instant? {
     guard case .awaited(let until?) = phase else { return endsBy }
     return min(until, endsBy ?? until)

@@ -3,12 +3,12 @@
 import TribuneCore
 import TribuneSystem
 
-/// The keeper's descriptors, up to a capacity. The keeper never reads from them or writes to them.
+/// The keeper's descriptors, up to a capacity.
 final class KeptDescriptors {
   private let capacity: Int
   private let hasThreads: Bool
   private var descriptors: [KeptItem: CInt] = [:]
-  /// A sender can make closing a connection with unread data slow, so threads close it.
+  /// A sender can make closing a connection with unread data slow.
   private let closing = ClosingThreads()
   private let accounts = Accounts()
 
@@ -23,9 +23,7 @@ final class KeptDescriptors {
   func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
   func descriptor(of item: KeptItem) -> CInt? { descriptors[item] }
 
-  /// Takes descriptors in the order of the items, up to the capacity.
-  ///
-  /// - Returns: the number of taken ones.
+  /// - Returns: the number of taken ones, from the first on.
   func take(_ items: [KeptItem], _ passed: consuming PassedDescriptors) -> Int {
     var taken = 0
     var passed = passed
@@ -57,7 +55,7 @@ final class KeptDescriptors {
   }
 
   /// The user to charge for closing: a connection's peer if it has unread data, or this process's user for a
-  /// listening socket, whose backlog may have some. Nil for other descriptors.
+  /// listening socket, whose backlog may have some.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
     switch UnixSocket.role(of: descriptor) {
     case .listening: return ThisProcess.effectiveUser

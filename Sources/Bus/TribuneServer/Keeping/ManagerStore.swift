@@ -5,9 +5,7 @@ import TribuneSystem
 
 /// Names of descriptors in the service manager's store.
 enum StoredName: String {
-  /// The write-ahead log.
   case log = "state"
-  /// The bus's end of the lease (`KeptItem`).
   case lease
 }
 
@@ -21,11 +19,10 @@ final class ManagerStore {
 
   private let log: Log
   private let socket: ServiceSocket
-  /// Notifications that the manager has not taken.
   private var waiting: [(text: String, descriptor: CInt?, then: (Bool) -> Void)] = []
   private(set) var nextDue: Instant?
 
-  /// True if the service manager can store descriptors (sd_notify(3)).
+  /// As in sd_notify(3).
   static var isAvailable: Bool { ServiceSocket.isNamed }
 
   init(log: Log) throws(Errno) {
@@ -39,7 +36,7 @@ final class ManagerStore {
     send("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
   }
 
-  /// Stores an end of the lease. The manager drops it when the keeper's end is closed.
+  /// The manager drops it when the keeper's end is closed.
   ///
   /// - Parameter then: called with true when the notification is sent, and therefore outlasts this process;
   ///   with false if sending failed permanently.

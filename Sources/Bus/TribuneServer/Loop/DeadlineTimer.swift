@@ -3,12 +3,11 @@
 import Dispatch
 package import TribuneCore
 
-/// One Dispatch timer for the earliest of many deadlines. It wakes the event loop, which then handles due
-/// deadlines.
+/// One Dispatch timer for the earliest of many deadlines. It wakes the event loop.
 ///
-/// The timer changes only for a deadline that is earlier than its current one. A deadline that is met leaves
-/// it unchanged, so most queries never touch it. It then fires once without effect, and continues with the
-/// next deadline, which each loop iteration schedules.
+/// The timer changes only for an earlier deadline. A deadline that is met leaves it unchanged, so most
+/// queries never touch it; it then fires once without effect. Each loop iteration schedules the next
+/// deadline.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   /// The earliest deadline since `clear`.

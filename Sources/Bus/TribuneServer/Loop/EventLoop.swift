@@ -9,7 +9,6 @@ nonisolated package enum WatchToken: Equatable {
   case mainQueue
   case keeper
   case listener(Int)
-  /// The alarm of the event loop's target.
   case alarm
   /// The generation is the low bits of the id: the slot may be reused before an event of the same wait is
   /// handled.
@@ -44,12 +43,9 @@ package protocol EventLoopTarget: AnyObject {
   func handleEvent(_ token: WatchToken, _ readiness: Readiness)
   /// True if work waits although nothing is ready.
   var hasWork: Bool { get }
-  /// True to request `becameIdle`.
   var wantsIdle: Bool { get }
   /// Nothing was ready. `endIteration` follows.
   func becameIdle()
-  /// Called after all ready events.
-  ///
   /// - Returns: false to end the loop.
   func endIteration() -> Bool
 }
@@ -65,7 +61,7 @@ package final class EventLoop {
   private let epoll: Epoll
   private let mainQueueHandle: CInt
 
-  /// - Parameter hostsMainQueue: false if the process's main thread already serves that queue.
+  /// - Parameter hostsMainQueue: false if another loop serves that queue.
   package init(hostsMainQueue: Bool = true) throws(Errno) {
     epoll = try Epoll(capacity: Self.eventsPerWait)
     mainQueueHandle = hostsMainQueue ? _dispatch_get_main_queue_handle_4CF() : -1
@@ -84,13 +80,10 @@ package final class EventLoop {
   /// The descriptor must be watched and open.
   package func unwatch(_ descriptor: CInt) { epoll.unwatch(descriptor) }
 
-  /// Runs until the target's `endIteration` returns false.
   package func run<Target: EventLoopTarget>(for target: Target) throws(Errno) {
     while try iterate(for: target) {}
   }
 
-  /// Waits once, and handles all ready events.
-  ///
   /// - Returns: true if the loop continues.
   package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: target.wantsIdle || target.hasWork ? 0 : -1)

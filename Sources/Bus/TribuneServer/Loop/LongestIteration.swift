@@ -6,7 +6,6 @@ import TribuneCore
 nonisolated struct LongestIteration {
   private static let periodNanoseconds: UInt64 = 60_000_000_000
 
-  /// For the current period, and for the previous one.
   private var longest: UInt64 = 0
   private var longestBefore: UInt64 = 0
   private var periodBegan = Instant(nanoseconds: 0)

@@ -4,8 +4,8 @@ import TribuneCore
 
 /// All deadlines of the server, earliest first.
 ///
-/// An obsolete timeout stays until it is due, or until `drop` removes it as the first. Code that handles a
-/// due timeout must therefore check that it is still valid.
+/// An obsolete timeout stays until it is due, or until `drop` removes it as the first. Code for a due timeout
+/// must check that it is still valid.
 nonisolated struct Timeouts {
   enum Kind: CaseIterable {
     /// A connection must have sent its hello.
@@ -14,17 +14,13 @@ nonisolated struct Timeouts {
     case frame
     /// An observer must have caught up.
     case pace
-    /// A dismissed connection is closed.
     case close
     /// Retry sending to a stalled observer.
     case retry
     /// Check whether a delegate has read its questions.
     case unread
-    /// A detached session ends.
     case detached
-    /// Retry accepting connections.
     case accept
-    /// Report the omitted lines of the log.
     case log
     /// Check whether ended connections' clients have received their files.
     case files
@@ -47,7 +43,7 @@ nonisolated struct Timeouts {
     return first.item
   }
 
-  /// Removes the earliest timeouts while they are obsolete, because they must not wake the bus.
+  /// Obsolete timeouts must not wake the bus.
   mutating func drop(while isSettled: (Timeout) -> Bool) {
     while let first = deadlines.first, isSettled(first.item) { remove(first.handle) }
   }

@@ -8,7 +8,6 @@ import TribuneWire
 
 /// Answers `list` requests, and makes the status line.
 final class Lister {
-  /// The address of the bus, as lists show it.
   var address = ""
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -130,14 +129,12 @@ final class Lister {
     }
   }
 
-  /// A part for each item.
   private func parts<Items: Sequence>(
     of items: Items, _ entries: @escaping (Items.Element) -> [Entry]
   ) -> AnyIterator<[Entry]> {
     AnyIterator(items.lazy.map(entries).makeIterator())
   }
 
-  /// A part for each item, with one entry or none.
   private func parts<Items: Sequence>(
     of items: Items, _ entry: @escaping (Items.Element) -> Entry?
   ) -> AnyIterator<[Entry]> {
@@ -155,7 +152,6 @@ final class Lister {
 
   // MARK: Lists under way
 
-  /// All open connections, or only this one, the oldest first.
   private func connections(_ number: UInt64) -> [ConnectionID] {
     // Slots are reused, so their order is meaningless.
     (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
@@ -163,13 +159,11 @@ final class Lister {
       .sorted()
   }
 
-  /// Continues a connection's list.
-  ///
   /// - Parameter hasTime: checked after each part.
   /// - Returns: true if the list is complete.
   /// - Throws: an error that ends the connection.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can hold over a thousand lists, from a peer that did not wait for an answer.
+    // One read can hold over a thousand lists.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {
@@ -240,14 +234,12 @@ final class Lister {
     return entry
   }
 
-  /// True if a restart keeps the connection. One without registrations survives: it loses nothing, and a
-  /// planned restart keeps it.
+  /// Also true without registrations: the connection loses nothing, and a planned restart keeps it.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)
   }
 
-  /// Nil if the connection has left.
   private func entry(of id: ConnectionID) -> Entry? {
     if let session = sessions[id] {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
@@ -276,7 +268,6 @@ final class Lister {
       lost: connection.inherited.lost + connection.traffic.lost, posted: connection.traffic.posted)
   }
 
-  /// The queue's figures are zero.
   private func entry(
     _ id: ConnectionID, at slot: ConnectionSlot, _ peer: PeerIdentity, since connected: Instant
   ) -> ConnectionEntry {
@@ -304,7 +295,7 @@ extension ConnectionEntry {
 }
 
 extension Entry {
-  /// Of a delegate, a hold or a query; in order of creation.
+  /// In order of creation.
   fileprivate nonisolated var number: UInt64 {
     switch self {
     case .delegate(let entry): entry.delegate.id.rawValue
@@ -314,7 +305,6 @@ extension Entry {
     }
   }
 
-  /// Of a retained notification.
   fileprivate nonisolated var key: (String, String) {
     if case .retained(let entry) = self { (entry.name, entry.object) } else { ("", "") }
   }

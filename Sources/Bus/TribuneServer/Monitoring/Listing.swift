@@ -3,17 +3,15 @@
 import TribuneCore
 import TribuneWire
 
-/// A list in progress. It is made and sent in parts, because every user may request lists, and all
-/// registrations can take a tenth of a second. Concurrent changes may be missing.
+/// A list in progress. Made and sent in parts, because every user may request lists, and all registrations
+/// can take a tenth of a second. Concurrent changes may be missing.
 final class Listing {
-  /// The requesting frame.
   let request: ByteBuffer
   let header: FrameHeader
-  /// Makes the entries of the next part; nil until the list begins.
+  /// Nil until the list begins.
   var parts: AnyIterator<[Entry]>?
-  /// Sorts the entries of all parts; nil if they are sent at once.
+  /// Nil if entries are sent at once.
   var arrange: (([Entry]) -> [Entry])?
-  /// Entries that wait for `arrange`.
   var entries: [Entry] = []
 
   init(_ frame: FrameView) {

@@ -6,14 +6,12 @@ import TribuneWire
 /// Traffic counters of a connection, or of a user's connections in a unit.
 nonisolated struct TrafficCounts: Counts, Equatable {
   var posted: UInt64 = 0
-  /// Frame bytes of these notifications.
   var postedBytes: UInt64 = 0
-  /// Queued notifications.
   var delivered: UInt64 = 0
   var lost: UInt64 = 0
   var asked: UInt64 = 0
   var denied: UInt64 = 0
-  /// Frames that were refused for other reasons than the policy.
+  /// Excludes `denied`.
   var refused: UInt64 = 0
 
   var activity: UInt64 { posted &+ delivered &+ asked &+ denied &+ refused }
@@ -29,7 +27,7 @@ nonisolated struct TrafficCounts: Counts, Equatable {
   }
 
   /// Takes over a 32-bit counter that starts with the connection. Misses 2³² if that many were counted since
-  /// the last call, which requires a connection that was neither listed nor compacted for so long.
+  /// the last call, from a connection that was neither listed nor compacted for so long.
   mutating func noteDelivered(upTo count: UInt32) {
     delivered &+= UInt64(count &- UInt32(truncatingIfNeeded: delivered))
   }

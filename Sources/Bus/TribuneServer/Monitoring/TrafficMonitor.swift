@@ -6,14 +6,12 @@ import TribuneWire
 
 /// Shows passing frames to monitors, wrapped in `traffic` frames with sender and receiver.
 ///
-/// A client's frame is shown before it is handled, a post once its receivers are known, and a frame to a
-/// client when it is queued; effects are therefore shown after their cause. `traffic` frames and the losses
-/// of monitors are not shown, because each would cause another. A monitor is an observer: unread frames are
-/// dropped, and reported as lost.
+/// Effects are shown after their cause: a client's frame before it is handled, a post once its receivers are
+/// known, and a frame to a client when it is queued. `traffic` frames and the losses of monitors are not
+/// shown, because each would cause another.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sender: Sender
-  /// The client's frame in progress, if monitors exist.
   private var taken: TakenFrame?
 
   /// `bus` must outlive the monitor: a reference keeps nothing alive.
@@ -25,12 +23,11 @@ final class TrafficMonitor {
 
   func endFrame() { taken = nil }
 
-  /// The frame in progress, for the `ok` or the `error` that answers it.
+  /// For the `ok` or the `error` that answers it.
   private struct TakenFrame {
     let connection: ConnectionSlot
-    /// The name under which it was shown; nil for none.
     let name: ByteSlice?
-    /// True for a `monitor` frame: its answer is not shown to the monitor itself.
+    /// Its answer is not shown to the monitor itself.
     let isMonitor: Bool
   }
 
@@ -51,13 +48,12 @@ final class TrafficMonitor {
     }
   }
 
-  /// Shows a delivered post that was not plain.
   func showPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
     let name = slice.name(header(slice.bytes, at: 0, .fromBus))
     show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
-  /// Shows a refused post that was not plain. A waiting one was already shown.
+  /// A waiting one was already shown.
   func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
@@ -83,14 +79,12 @@ final class TrafficMonitor {
     return header
   }
 
-  /// Notes the name under which the answers to a run of posts are shown.
   func expectAnswers(to run: ByteSlice, from poster: Session) {
     let name = run.name(header(run.buffer.bytes, at: run.range.lowerBound, poster.limits))
     taken = TakenFrame(connection: poster.slot, name: name, isMonitor: false)
   }
 
-  /// Shows a frame that a client sent to the bus. A post that does not wait is shown once its receivers are
-  /// known.
+  /// A post that does not wait is shown once its receivers are known.
   func showFrame(_ frame: FrameView, _ slice: ByteSlice, from session: Session) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
@@ -113,7 +107,6 @@ final class TrafficMonitor {
     }
   }
 
-  /// - Parameter query: the frame's query or awaited post; nil for none.
   func showControlFrame(_ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to session: Session) {
     guard session.output.accepts else { return }
     var name = query?.name
@@ -127,7 +120,6 @@ final class TrafficMonitor {
       except: isToMonitor ? session.slot : nil)
   }
 
-  /// - Parameter rest: the rest of the frame that begins in `slice`.
   func showQuestion(
     _ slice: ByteSlice, _ rest: ByteSlice?, _ tail: QueryTail, from asker: ConnectionID,
     to delegate: ConnectionID
@@ -139,12 +131,12 @@ final class TrafficMonitor {
     show([verdict], under: tail.name, from: .bus, to: asker, receivers: 1)
   }
 
-  /// - Parameter isAnnounced: true to announce monitors that are too slow for it.
+  /// - Parameter isAnnounced: announce monitors that are too slow for it.
   func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isAnnounced: Bool) {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
-  /// Shows losses at once: the observer's `lost` frame counts all drops until it is read.
+  /// At once, because the observer's `lost` frame counts all drops until it is read.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
@@ -167,7 +159,6 @@ final class TrafficMonitor {
   /// - Parameters:
   /// - parts: the frame, in one or two pieces.
   /// - name: empty for none.
-  /// - isAnnounced: true to announce monitors that are too slow for it.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isAnnounced: Bool = true

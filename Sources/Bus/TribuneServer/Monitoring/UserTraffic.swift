@@ -11,11 +11,10 @@ nonisolated struct TrafficKey: Hashable {
   init(_ peer: PeerIdentity) { (uid, unit) = (peer.uid, peer.units.primary) }
 }
 
-/// The traffic of users and units, for a list: of connections that had left when the list began, and of those
-/// that the list has since visited.
+/// The traffic of users and units, for a list: of departed connections, and of those that the list has
+/// visited.
 nonisolated struct UserTraffic {
   private var all: [TrafficKey: (traffic: TrafficCounts, connections: UInt32)] = [:]
-  /// Users that are not among the busiest.
   private var rest = (traffic: TrafficCounts(), connections: UInt32(0))
   private let visible: VisibleUsers
 

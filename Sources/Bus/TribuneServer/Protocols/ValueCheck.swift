@@ -6,10 +6,9 @@ package import TribuneWire
 
 /// Checks userInfo against a method's parameters, and a delegate's value against its result.
 nonisolated package struct ValueCheck {
-  /// Levels below the payload. Recursive types have no other limit.
+  /// Recursive types have no other limit.
   package static let depthMax = 128
 
-  /// By name.
   private let types: [String: ValueType]
   private var path: [Step] = []
 
@@ -24,8 +23,6 @@ nonisolated package struct ValueCheck {
     try check(payload, method.declaration.parameters, of: method, "userInfo")
   }
 
-  /// - Parameter payload: as in `check(userInfo:for:)`.
-  /// - Throws: as `check(userInfo:for:)` does.
   package static func check(value payload: RawSpan, of method: ProtocolMethod) throws(WireError) {
     try check(payload, method.declaration.result ?? [], of: method, "the value")
   }

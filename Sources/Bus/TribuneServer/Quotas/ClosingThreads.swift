@@ -6,15 +6,14 @@ import TribuneSystem
 
 /// Closes descriptors that clients have passed, on separate threads.
 ///
-/// Closing a descriptor may block: on a file system in user space, a lingering socket, or a huge memory file.
-/// The number of threads is limited, in all and for each user, because one user must not delay others.
-/// Further descriptors stay open until a thread is free. If a user has many, the bus refuses more.
+/// Closing may block: on a file system in user space, a lingering socket, or a huge memory file. The number
+/// of threads is limited, in all and for each user, because one user must not delay others. If a user has
+/// many unclosed descriptors, the bus refuses more.
 ///
 /// A signal ends the wait for a peer, and the kernel closes the descriptor nevertheless. It does not end the
 /// wait for a file system. When the process ends, the kernel waits for the same answers.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
-  /// Threads that close descriptors of one user.
   private static let threadsPerUserMax = 4
 
   private struct Waiting {
@@ -34,7 +33,6 @@ nonisolated final class ClosingThreads: Sendable {
 
   /// The time after which closing is interrupted; zero for never.
   private let patienceMilliseconds: Int
-  /// Without threads, descriptors are closed at once.
   private let hasThreads: Bool
   /// Held only while an entry is added or removed.
   private let state = Mutex(State())
@@ -45,9 +43,6 @@ nonisolated final class ClosingThreads: Sendable {
 
   var count: Int { state.withLock { $0.waiting.count + $0.threadCount } }
 
-  /// - Parameters:
-  /// - user: the user who passed the descriptor.
-  /// - isChargedConnection: true if `unclosedConnections` includes it.
   func close(
     _ descriptor: consuming FileDescriptor, of user: UserDescriptors, isChargedConnection: Bool = false
   ) {
@@ -88,7 +83,6 @@ nonisolated final class ClosingThreads: Sendable {
     }
   }
 
-  /// - Returns: nil if the thread must end.
   private func next() -> Waiting? {
     state.withLock { state in
       guard let index = state.waiting.firstIndex(where: { state.hasThread(for: $0.user) }) else {

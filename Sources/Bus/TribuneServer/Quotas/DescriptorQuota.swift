@@ -6,9 +6,7 @@ import TribuneWire
 
 /// Limits the descriptors that clients pass: in partial frames, in flight, and being closed.
 final class DescriptorQuota {
-  /// Waiting descriptors of one connection.
   private static let waitingMax = 16
-  /// Unclosed descriptors of one user.
   private static let closingMax = 512
 
   private let accounts: Accounts
@@ -20,7 +18,6 @@ final class DescriptorQuota {
 
   func descriptors(of user: UInt32) -> UserDescriptors { accounts.account(of: user).descriptors }
 
-  /// Descriptors in flight, of all users.
   var heldCount: Int {
     accounts.countDescriptors()
     return accounts.used(.descriptors)
@@ -28,8 +25,6 @@ final class DescriptorQuota {
 
   // MARK: Partial frames
 
-  /// Counts the descriptors that wait for their frames after a read.
-  ///
   /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
   func countWaiting(of session: Session) throws(WireError) {
     let count = session.input.descriptors.count
@@ -70,8 +65,8 @@ final class DescriptorQuota {
     closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 
-  /// Closes a connection that was shut down and charged with `chargeUnclosedConnection`, and then releases
-  /// the charge. Uses a thread only if closing can take long.
+  /// Requires `chargeUnclosedConnection`, and releases that charge. Uses a thread only if closing can take
+  /// long.
   func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
     guard !UnixSocket.canHaveUnreadDescriptors(socket) else {
       return closing.close(socket, of: account.descriptors, isChargedConnection: true)

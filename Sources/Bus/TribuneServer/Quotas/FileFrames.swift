@@ -4,13 +4,12 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Frames whose userInfo is in a file. Each has a separate buffer, to which the file is attached.
+/// Frames whose userInfo is in a file, each with a separate buffer.
 ///
-/// A few buffers are reused, so a post with a file allocates nothing. The end of a buffer's use causes no
-/// event, so lent buffers are checked at the end of each loop iteration, which closes the files of unused
-/// ones.
+/// Buffers are reused, so a post with a file allocates nothing. The end of a buffer's use causes no event, so
+/// lent buffers are checked at the end of each loop iteration.
 struct FileFrames {
-  /// Buffers that are checked, and buffers that are kept for reuse.
+  /// For checked buffers, and for reusable ones.
   private static let countMax = 8
   /// Bytes of a frame without its userInfo: header, a few fields, name and object.
   static let frameLength = 560
@@ -19,7 +18,6 @@ struct FileFrames {
   var areLent: Bool { !lent.isEmpty }
   private var free: [(buffer: ByteBuffer, file: InFlightFile)] = []
 
-  /// - Parameter length: the length of the file in bytes.
   mutating func make(
     with file: consuming FileDescriptor, length: Int, of user: UserDescriptors
   ) -> ByteBuffer {

@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// A memory file of a post, while receivers need it. The object is reused for later files.
+/// A memory file of a post, while receivers need it. The object is reused.
 ///
 /// For the compiler, any thread may release the last reference. Hence the atomics, which cost no more than
 /// plain integers here.
@@ -14,7 +14,6 @@ nonisolated final class InFlightFile: AttachedFile {
 
   private let descriptor = Atomic(InFlightFile.none)
   private let byteCount = Atomic(0)
-  /// The user who posted the file.
   let user: UserDescriptors
 
   init(of user: UserDescriptors) { self.user = user }
@@ -24,7 +23,7 @@ nonisolated final class InFlightFile: AttachedFile {
   var length: Int { byteCount.load(ordering: .relaxed) }
   var rawDescriptor: Int32 { descriptor.load(ordering: .relaxed) }
 
-  /// Takes ownership of a file. The object must be empty.
+  /// The object must be empty.
   func take(_ file: consuming FileDescriptor, length: Int) {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
     precondition(before == Self.none, "there is a file already")

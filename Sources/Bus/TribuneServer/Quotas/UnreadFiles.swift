@@ -6,21 +6,19 @@ import TribuneWire
 
 /// Limits the sent files that clients have not received.
 ///
-/// The kernel charges them to the bus's user. Beyond that user's limit on open files, its processes cannot
-/// send any descriptor: neither the bus nor the keeper. Each file is therefore charged to its receiver's
-/// user, even after the connection has ended, because the file is still in the client's socket. All users
-/// together may have half of the kernel's limit.
+/// The kernel charges them to the bus's user. Beyond that user's limit on open files, neither the bus nor the
+/// keeper can send any descriptor. Each file is therefore charged to its receiver's user, even after the
+/// connection has ended, because the file is still in the client's socket. All users together may have half
+/// of the kernel's limit.
 ///
-/// The kernel reports only a socket's memory in use, and reading causes no event. Sockets are examined when
-/// their counts matter: one before it gets another file, and all when a user reaches its share. Files are
-/// released when their client has read everything.
+/// The kernel reports only a socket's memory in use, and reading causes no event. A socket is therefore
+/// examined before it gets another file, and all are when a user reaches its share. Files are released when
+/// their client has read everything.
 final class UnreadFiles {
-  /// The period of examining ended connections.
   private static let endedNanoseconds: UInt64 = 100_000_000
   /// A lower bound of the kernel's memory for a frame, in bytes. Linux 6.18 takes 768.
   private static let frameMemory = 512
 
-  /// An ended connection whose client has unreceived files.
   private final class Ended {
     var socket: FileDescriptor?
     let account: UserAccount
@@ -40,7 +38,6 @@ final class UnreadFiles {
   private var sessions: [Session] = []
   private var ended: [Ended] = []
   private var nextExamination = Instant(nanoseconds: 0)
-  /// At this many sessions, those without unread files are removed.
   private var tidyCount = 64
   private var isScheduled = false
 
@@ -100,7 +97,6 @@ final class UnreadFiles {
 
   // MARK: Ending
 
-  /// True if the client has unreceived files.
   func remain(for session: Session) -> Bool {
     releaseIfReceived(session)
     return session.output.unreadFiles.count > 0
@@ -112,8 +108,7 @@ final class UnreadFiles {
     end(socket, of: session.account, count: count)
   }
 
-  /// Shuts a socket, and closes it when its client has received the files. Until then, it counts as a
-  /// connection.
+  /// Until its client has received the files, the socket counts as a connection.
   private func end(_ socket: consuming FileDescriptor, of account: UserAccount, count: Int) {
     UnixSocket.shutdown(socket)
     accounts.chargeUnclosedConnection(to: account)
@@ -123,7 +118,7 @@ final class UnreadFiles {
 
   // MARK: Restarting
 
-  /// Charges an earlier daemon's files if the client has unread data. Their length is unknown.
+  /// The length of an earlier daemon's files is unknown.
   func restore(for session: Session) {
     let length = UnixSocket.unreadMemory(of: session.descriptor)
     guard length > 0 else { return recorder.noteFilesReceived(by: session) }
@@ -136,8 +131,8 @@ final class UnreadFiles {
     end(socket, of: account, count: count)
   }
 
-  /// An upper bound of the files in a socket, within the user's share, because a higher charge would burden
-  /// others. May undercount; the kernel's limit leaves slack.
+  /// An upper bound, within the user's share, because a higher charge would burden others. May undercount;
+  /// the kernel's limit leaves slack.
   ///
   /// - Parameter length: the socket's kernel memory in bytes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {
@@ -190,11 +185,10 @@ final class UnreadFiles {
 }
 
 extension UnixSocket {
-  /// The shortest period between examinations, in nanoseconds: 10 ms, or 15 µs for each socket if that is
-  /// more. Examining one takes about a hundredth of that.
+  /// In nanoseconds: 10 ms, or 15 µs for each socket if that is more. Examining one takes about a hundredth
+  /// of that.
   static func examinationPeriod(count: Int) -> UInt64 { max(10_000_000, UInt64(count) * 15_000) }
 
-  /// Bytes of kernel memory that the peer's unread data takes.
   static func unreadMemory(of socket: borrowing FileDescriptor) -> Int {
     do throws(Errno) {
       return try unreceivedMemory(of: socket)

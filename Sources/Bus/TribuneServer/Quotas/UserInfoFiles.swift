@@ -6,13 +6,12 @@ import TribuneWire
 
 /// userInfo in sealed memory files, which are passed on to observers that accept files.
 ///
-/// The bus never maps a file. It copies the contents for observers that do not accept files, and to check
-/// them against a protocol.
+/// The bus never maps a file. It copies the contents for other observers, and to check them against a
+/// protocol.
 final class UserInfoFiles {
   let quota: DescriptorQuota
   private let log: Log
   private let frames = Cell(FileFrames())
-  /// The last post with a file, and its copy for observers that do not accept files.
   private var lastInlined: (original: ByteBuffer, copy: ByteSlice)?
 
   init(_ quota: DescriptorQuota, log: Log) {
@@ -67,7 +66,7 @@ final class UserInfoFiles {
     return length
   }
 
-  /// The same frame with its userInfo as payload. All receivers share one copy.
+  /// All receivers share one copy.
   ///
   /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {

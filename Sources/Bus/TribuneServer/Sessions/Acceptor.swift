@@ -6,7 +6,7 @@ import TribuneWire
 
 /// Accepts connections on the bus's sockets. Pauses while descriptors, memory or counter slots are exhausted.
 final class Acceptor {
-  /// Connections accepted from one listener in one iteration, because fast clients must not starve the rest.
+  /// Accepted from one listener in one iteration: fast clients must not starve the rest.
   private static let perIteration = 256
   /// A pause ends earlier if a connection is closed.
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
@@ -37,7 +37,6 @@ final class Acceptor {
     listeners.append(listener)
   }
 
-  /// Changes the permission bits of the socket files that this process owns.
   func setMode(_ mode: UInt32) {
     for listener in listeners {
       do throws(Errno) {
@@ -58,7 +57,6 @@ final class Acceptor {
 
   var isPaused: Bool { if case .paused = state { true } else { false } }
 
-  /// - Parameter receive: takes a new connection; throws if resources are exhausted.
   func accept(at index: Int, _ receive: (consuming FileDescriptor, Listener) throws(Errno) -> Void) {
     do throws(Errno) {
       for _ in 0..<Self.perIteration {
@@ -98,7 +96,6 @@ final class Acceptor {
     context.schedule(.accept, .listener(0), afterNanoseconds: Self.pauseNanoseconds)
   }
 
-  /// Resources may be free again.
   func resume() {
     guard case .paused = state else { return }
     state = .resumed

@@ -7,7 +7,7 @@ import TribuneWire
 /// Accepted connections that wait for admission.
 ///
 /// Admission takes much longer than accepting, because the bus identifies the peer. Connections are therefore
-/// accepted at once, and admitted within their users' time shares.
+/// admitted within their users' time shares.
 final class Arrivals {
   private final class Arrival {
     var socket: FileDescriptor?
@@ -35,7 +35,6 @@ final class Arrivals {
 
   @inline(__always) var isEmpty: Bool { waiting.value.isEmpty }
 
-  /// Adds a connection and charges it to its user.
   func append(
     _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
     isVarlink: Bool
@@ -44,8 +43,6 @@ final class Arrivals {
     waiting.value.append(Arrival(socket, credentials, account, isVarlink: isVarlink))
   }
 
-  /// Calls `admit` for connections whose users have time left in this iteration.
-  ///
   /// - Throws: `admit`'s error; later connections continue to wait.
   func admit(
     _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount, _ isVarlink: Bool) throws(Errno) -> Void

@@ -12,16 +12,15 @@ nonisolated struct DepartedConnection {
   /// Nil if the client closed the connection.
   var reason: ErrorCode?
   var traffic: TrafficCounts
-  /// As in `Session`.
   var inherited = TrafficCounts()
 }
 
-/// Connections that closed in the last minute, at most the latest `countMax`.
+/// Connections that closed in the last minute, at most `countMax`.
 nonisolated struct DepartedConnections {
   static let countMax = 1024
   private static let keptNanoseconds: UInt64 = 60_000_000_000
 
-  /// In order of departure. Entries before `first` are forgotten, and removed together.
+  /// Entries before `first` are forgotten, and removed together.
   private var connections: [DepartedConnection] = []
   private var first = 0
 
@@ -38,7 +37,6 @@ nonisolated struct DepartedConnections {
     first = 0
   }
 
-  /// The oldest first.
   func all(at now: Instant) -> some Sequence<DepartedConnection> {
     connections[first...].lazy.filter { isKept($0, at: now) }
   }

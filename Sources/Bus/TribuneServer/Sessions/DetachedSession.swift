@@ -6,20 +6,17 @@ import TribuneWire
 
 /// A session without a socket: its daemon died, and its client has not returned.
 ///
-/// Its registrations last for some seconds. The bus counts the session's missed notifications until its
-/// client has registered again on a new connection and sends `succeed` there.
+/// Its registrations last for some seconds. The bus counts its missed notifications until its client sends
+/// `succeed` on a new connection.
 final class DetachedSession {
   let id: ConnectionID
   let slot: ConnectionSlot
   let peer: PeerIdentity
   let connected: Instant
   private var traffic = TrafficCounts()
-  /// As in `Session`.
   let inherited: TrafficCounts
-  /// As in `Session`.
   let predecessors: [ConnectionID]
   var positions: LogPositions
-  /// As in `Output`.
   var queuedCount: UInt32 = 0
   var bufferedBefore: UInt32 = 0
   var flags: SessionFlags = .detached
@@ -34,7 +31,6 @@ final class DetachedSession {
     positions = found.positions
   }
 
-  /// Notifications that the client missed since this daemon started.
   func countedTraffic() -> TrafficCounts {
     traffic.noteDelivered(upTo: queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     return traffic

@@ -5,11 +5,10 @@ import TribuneWire
 
 /// Handles due deadlines of the core and timeouts of sessions, when an iteration begins.
 ///
-/// Input that a connection sent before its deadline counts, however late the bus reads it. The bus therefore
-/// reads overdue connections first. If their users' time is spent, the deadlines wait for a limited number of
-/// rounds.
+/// Input that a connection sent before its deadline counts, so the bus first reads overdue connections. If
+/// their users' time is spent, the deadlines wait for a limited number of rounds.
 final class DueTimeouts {
-  /// The maximum rounds that deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
+  /// For one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100
   private static let roundNanoseconds: UInt64 = 10_000_000
 
@@ -33,7 +32,7 @@ final class DueTimeouts {
     advance()
     interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) { check(kind, token) }
-    // Most of these connections have sent their hello long ago. Their timeouts must not wake the bus.
+    // Timeouts of connections that have sent their hello must not wake the bus.
     context.timeouts.value.drop { kind, token in
       kind == .hello && sessions[token]?.isAwaitingHello != true
     }
@@ -58,7 +57,6 @@ final class DueTimeouts {
     interpreter.advance(waitingFor: unheard, until: end)
   }
 
-  /// Handles a timeout unless it is obsolete.
   private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
     switch (kind, sessions[token]) {
     case (.accept, _): acceptor.resume()

@@ -8,7 +8,7 @@ import TribuneWire
 
 /// Admits and ends connections.
 final class Gatekeeper {
-  /// The time that a client has to read why its connection is closed.
+  /// For the client to read why its connection is closed.
   private static let closingNanoseconds: UInt64 = 1_000_000_000
 
   private let partials: PartialFrames
@@ -24,10 +24,9 @@ final class Gatekeeper {
   private let interpreter: Interpreter
   private let replier: Replier
   private let bus: Cell<Bus>.Reference
-  /// Keeps connections open between two daemons.
   private let keeper: KeeperLink
   private let spare = SpareDescriptor()
-  /// Limits the journal's lines about connections that the bus closes.
+  /// For the journal.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
@@ -79,12 +78,11 @@ final class Gatekeeper {
     isVarlink: Bool
   ) throws(Errno) {
     let slot = sessions.nextSlot
-    // The log has no counter slot for another connection. As with descriptors, one may become free.
+    // As with descriptors, a counter slot may become free.
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: socket)
     let (peer, subject) = try identify(socket, credentials)
     try UnixSocket.receiveUrgentDataInPlace(on: socket)
-    // A call has no descriptors.
     try UnixSocket.setCanReceiveDescriptors(!isVarlink, socket)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
@@ -94,7 +92,6 @@ final class Gatekeeper {
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
-    // Varlink has no hello.
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
@@ -143,7 +140,6 @@ final class Gatekeeper {
 
   // MARK: Going
 
-  /// Ends the connections that the iteration marked.
   func endIteration() {
     while !sessions.ending.value.isEmpty {
       let (session, error) = sessions.ending.value.removeLast()
@@ -151,7 +147,7 @@ final class Gatekeeper {
     }
   }
 
-  /// Sends the client the reason, and closes the connection when the kernel has taken it, or after a second.
+  /// Closes the connection when the kernel has taken the reason, or after a second.
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: "connection \(session.id) of \(session.peer.summary)", error, session)
@@ -170,7 +166,7 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
-  /// Sends the reason to a client without a session, if the kernel takes it at once.
+  /// Sends the reason once, to a client without a session.
   ///
   /// - Parameter isVarlink: the refusal is the reply to the client's current or first call.
   func refuse(
@@ -191,7 +187,7 @@ final class Gatekeeper {
     }
   }
 
-  /// Logs why a connection is closed. In each second, writes the first such lines and counts the rest.
+  /// In each second, writes the first lines and counts the rest.
   private func logClosing(of connection: String, _ error: WireError, _ session: Session? = nil) {
     // The end of the bus is not a fault of the peer.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
@@ -215,7 +211,6 @@ final class Gatekeeper {
       ["TRIBUNE_DROPPED": "\(count)"])
   }
 
-  /// - Parameter reason: nil if the client ends the connection.
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     recorder.recordDisconnection(of: session.id)
     sessions.noteDeparture(of: session, because: reason, at: context.now)
@@ -239,7 +234,7 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// Ends a detached session: its client has returned, or its time is over.
+  /// Its client has returned, or its time is over.
   func close(_ session: DetachedSession) {
     recorder.recordDisconnection(of: session.id)
     sessions.noteDeparture(of: session, at: context.now)
@@ -261,11 +256,10 @@ final class Gatekeeper {
     close(socket, of: session.account, isCharged: true)
   }
 
-  /// - Parameter isCharged: true if the connection is charged until it is closed. A refused one is not: the
-  ///   user's share is used up.
+  /// - Parameter isCharged: false for a refused connection, whose user's share is used up.
   private func close(_ socket: consuming FileDescriptor, of account: UserAccount, isCharged: Bool) {
     UnixSocket.shutdown(socket)
-    // Closing it also closes the descriptors in its unread input, which may take long.
+    // Closing also closes the descriptors in the unread input, which may take long.
     guard UnixSocket.canHaveUnreadDescriptors(socket) else { return }
     if isCharged {
       quota.closeConnection(socket, of: account)

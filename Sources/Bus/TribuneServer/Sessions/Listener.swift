@@ -4,8 +4,8 @@ package import TribuneSystem
 
 /// A listening socket, passed by systemd or bound by the daemon.
 ///
-/// If the kernel supports it, clients cannot send descriptors before admission, because closing the
-/// descriptors of a refused connection can take long.
+/// If the kernel supports it, clients cannot send descriptors before admission, because closing those of a
+/// refused connection can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
     case alreadyServed(path: String, pid: Int32)
@@ -22,13 +22,11 @@ package final class Listener {
   }
 
   package let descriptor: FileDescriptor
-  /// The socket's path, as this process sees it.
   package let path: String
-  /// The file that this process owns and removes; nil for a passed socket.
+  /// Nil for a passed socket.
   private var file: SocketFile?
   package let isVarlink: Bool
 
-  /// Takes over a listening socket whose file another process owns.
   package init(
     passed descriptor: consuming FileDescriptor, path: String, isVarlink: Bool = false
   ) throws(Errno) {
@@ -39,7 +37,6 @@ package final class Listener {
     self.isVarlink = isVarlink
   }
 
-  /// Takes over a listening socket and its file from another daemon.
   package convenience init(
     takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile, isVarlink: Bool = false
   ) throws(Errno) {
@@ -49,7 +46,7 @@ package final class Listener {
     try UnixSocket.listen(self.descriptor)
   }
 
-  /// Makes a socket at `path`, and replaces a stale file there. Makes the folder if it is missing.
+  /// Replaces a stale file, and makes the folder if it is missing.
   ///
   /// - Parameter mode: the file's permission bits, which it has from the start.
   package init(path: String, mode: UInt32, isVarlink: Bool = false) throws(Failure) {
@@ -94,12 +91,10 @@ package final class Listener {
     return .alreadyServed(path: path, pid: try UnixSocket.peer(of: probe).pid)
   }
 
-  /// Does nothing if this process does not own the file.
   package func setMode(_ mode: UInt32) throws(Errno) {
     if fileIsOurs { try SocketFile.setMode(mode, at: path) }
   }
 
-  /// Does nothing if this process does not own the file.
   package func removeFile() {
     defer { file = nil }
     guard fileIsOurs else { return }

@@ -7,14 +7,12 @@ struct Pacing {
   enum Flow {
     /// → pacing, lossy
     case flowing
-    /// The queue has passed the high mark. Until this time, the bus does not read from the posters that feed
-    /// it. → flowing, lossy
+    /// The queue has passed the high mark. The bus does not read from its posters. → flowing, lossy
     case pacing(until: Instant)
-    /// The observer did not catch up, or no poster could wait: its oldest notifications are dropped. →
-    /// flowing
+    /// The oldest notifications are dropped. → flowing
     ///
     /// - lostBefore: its total losses before this state.
-    /// - isAnnounced: true if the start was announced; the end will be.
+    /// - isAnnounced: the start was announced; the end will be.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
 
     func mayBecome(_ next: Flow) -> Bool {
@@ -29,7 +27,6 @@ struct Pacing {
   var flow = Flow.flowing {
     didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
   }
-  /// Posters that the bus does not read from because of this observer.
   var pausedPosters: [Session] = []
   /// Slow observers that this poster waits for.
   var pauseCount = 0

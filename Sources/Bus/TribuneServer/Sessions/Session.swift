@@ -8,19 +8,18 @@ import TribuneWire
 
 /// The daemon's end of one client's connection.
 ///
-/// An idle session holds no buffer: whole frames are handled in the shared buffer, and only a partial frame
-/// is kept.
+/// An idle session holds no buffer, and otherwise only a partial frame.
 final class Session {
   enum State {
     /// The hello has not come yet. → open, ending, dismissing, closed
     case awaitingHello
     /// → ending, dismissing, closed
     case open
-    /// The connection is dismissed at the end of the iteration. → dismissing, closed
+    /// Until the end of the iteration. → dismissing, closed
     case ending(isGreeted: Bool)
-    /// The connection is off the bus, and the reason is queued. → closing
+    /// Off the bus; the reason is queued. → closing
     case dismissing(isGreeted: Bool)
-    /// Closes when the kernel has taken the reason, or on a timeout. → closed
+    /// Until the kernel has taken the reason, or a timeout. → closed
     case closing
     /// Final.
     case closed
@@ -39,13 +38,10 @@ final class Session {
   let id: ConnectionID
   let slot: ConnectionSlot
   let peer: PeerIdentity
-  /// The subject of policy decisions.
   let subject: Subject
   let account: UserAccount
   let connected: Instant
-  /// The kernel's id of the socket.
   let cookie: UInt64
-  /// As stated in the client's welcome.
   let limits: FrameLimits
   /// Varlink-only state; nil for others.
   let varlink: VarlinkState?
@@ -63,17 +59,16 @@ final class Session {
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
   private let positionsCell = Cell(LogPositions())
-  /// Losses and deliveries are as of the last `countedTraffic()`.
+  /// As of the last `countedTraffic()`.
   var traffic = TrafficCounts()
-  /// Deliveries and losses under earlier daemons.
+  /// Under earlier daemons.
   private(set) var inherited = TrafficCounts()
-  /// The list in progress. The client's further frames wait for its end.
+  /// The client's further frames wait for its end.
   var listing: Listing?
-  /// The connections of its process that it has replaced, directly or through other lost ones.
+  /// Directly or through other lost connections.
   var predecessors: [ConnectionID] = []
   /// True if any observer knows this session as a poster.
   var isKnownPoster = false
-  /// True if the keeper has or will get a copy of the socket.
   var isKept = false
 
   init(
@@ -108,14 +103,12 @@ final class Session {
   /// The caller owns the socket. The session must be closed.
   func takeDescriptor() -> FileDescriptor? { socket.value.take() }
 
-  /// Traffic since this daemon started.
   func countedTraffic() -> TrafficCounts {
     traffic.noteDelivered(upTo: output.queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     traffic.lost = output.queue.lostCount - inherited.lost
     return traffic
   }
 
-  /// Earlier deliveries and losses belong to an earlier daemon.
   func beginCounting() {
     inherited.delivered = UInt64(output.queuedCount)
     inherited.lost = output.queue.lostCount
@@ -127,7 +120,7 @@ final class Session {
     @inline(__always) _modify { yield &inputCell.value }
   }
 
-  /// The state that every write and every notification uses.
+  /// The state that every write and notification uses.
   var output: Output {
     @inline(__always) _read { yield outputCell.value }
     @inline(__always) _modify { yield &outputCell.value }
@@ -143,7 +136,6 @@ final class Session {
     @inline(__always) _modify { yield &positionsCell.value }
   }
 
-  /// True if the session's frames are handled.
   var isServed: Bool {
     switch state {
     case .awaitingHello, .open: true
@@ -152,7 +144,6 @@ final class Session {
   }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
-  /// True if the client was welcomed; the core then knows the session.
   var isGreeted: Bool {
     switch state {
     case .open, .ending(isGreeted: true), .dismissing(isGreeted: true): true
@@ -176,12 +167,12 @@ final class Session {
     return interest
   }
 
-  /// A Varlink client is not read while calls wait behind the one in progress.
+  /// Calls that wait behind the one in progress stop the reading.
   var takesCalls: Bool {
     !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }
 
-  /// True until the last reply to a Varlink client's call is written.
+  /// True until the last reply to a call is written.
   var isInCall: Bool { output.flags.contains(.inCall) }
 
   // MARK: The journal

@@ -6,19 +6,15 @@ import TribuneWire
 /// The sessions, by slot and by id. Slots are reused; ids are not.
 final class SessionTable {
   private let bySlot = Cell<[Session?]>([])
-  /// Hot state by slot; nil where the slot has no session with a socket.
   private let outputs = Cell<[Cell<Output>.Reference?]>([])
   private var detachedBySlot: [Int: DetachedSession] = [:]
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
-  /// Sessions that asked for the posters' identities.
   private var wantingPosters = SlotSet()
   private(set) var lastID = ConnectionID.bus
   let departed = Cell(DepartedConnections())
-  /// The traffic of all closed connections.
   let goneTraffic = Cell(Busiest<TrafficKey, TrafficCounts>())
-  /// Sessions to dismiss with an error, or to close, at the end of the iteration.
   let ending = Cell<[(session: Session, error: WireError?)]>([])
   let accounts: Accounts
 
@@ -38,15 +34,14 @@ final class SessionTable {
     return session
   }
 
-  /// The state that every notification uses, without retaining the session.
+  /// Every notification uses this, without retaining the session.
   @inline(__always) func output(at slot: ConnectionSlot) -> Cell<Output>.Reference? {
     outputs.value[slot.index]
   }
 
-  /// A snapshot by slot: sessions may come and go while a caller iterates.
+  /// A snapshot: sessions may come and go while a caller iterates.
   var all: [Session] { bySlot.value.compactMap { $0 } }
 
-  /// Nil if the slot is free or was never used.
   func session(ifAt index: Int) -> Session? {
     bySlot.value.indices.contains(index) ? bySlot.value[index] : nil
   }
@@ -62,7 +57,6 @@ final class SessionTable {
     return session
   }
 
-  /// In the order of their slots.
   var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
 
   /// The detached session that had replaced connection `id`.
@@ -76,7 +70,7 @@ final class SessionTable {
     self[id]?.account ?? detached(id).map { accounts.account(of: $0.peer.uid) }
   }
 
-  /// Nil if the connection is unknown or departed too long ago.
+  /// Nil if the connection departed too long ago.
   func peer(of id: ConnectionID, at now: Instant) -> PeerIdentity? {
     self[id]?.peer ?? detached(id)?.peer ?? departed.value.connection(id, at: now)?.peer
   }
@@ -93,7 +87,7 @@ final class SessionTable {
     poster.isKnownPoster = true
   }
 
-  /// The next session in this slot will be a new, unknown poster.
+  /// The next session in this slot is a new, unknown poster.
   private func forgetPoster(_ session: Session) {
     wantingPosters.remove(session.slot)
     guard session.isKnownPoster else { return }
@@ -124,8 +118,6 @@ final class SessionTable {
 
   // MARK: The log
 
-  /// Calls `body` with the log positions of a session's entries.
-  ///
   /// - Returns: nil if session `id` does not exist.
   func withPositions<Result>(
     of id: ConnectionID, _ body: (inout LogPositions, ConnectionSlot) -> Result
@@ -140,7 +132,6 @@ final class SessionTable {
   var nextSlot: ConnectionSlot { ConnectionSlot(index: freeSlots.last ?? bySlot.value.count) }
   var nextID: ConnectionID { ConnectionID(rawValue: lastID.rawValue + 1) }
 
-  /// Raises `lastID` to `id` if it is lower.
   func noteGiven(_ id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
 
   /// The session's slot must be free.
@@ -193,14 +184,14 @@ final class SessionTable {
 
   func closeLater(_ session: Session) { ending.value.append((session, nil)) }
 
-  /// Dismisses a session at the end of the iteration, for callers that iterate over the sessions.
+  /// For callers that iterate over the sessions.
   func dismissLater(_ session: Session, _ error: WireError) {
     guard session.isServed else { return }
     session.state = .ending(isGreeted: session.isOpen)
     ending.value.append((session, error))
   }
 
-  /// Rebuilds the free list after sessions were inserted in any order.
+  /// Required after inserts in any order.
   func collectFreeSlots() {
     freeSlots = bySlot.value.indices.reversed().filter {
       bySlot.value[$0] == nil && detachedBySlot[$0] == nil

@@ -9,10 +9,8 @@ import TribuneWire
 ///
 /// Owns all descriptors that are not taken, and closes them at the end.
 nonisolated package final class PassedAtStart {
-  /// A listening socket. Its taker must close it.
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
-    /// The unit's `FileDescriptorName=`.
     package let name: String
 
     package init(descriptor: CInt, name: String) {
@@ -29,11 +27,9 @@ nonisolated package final class PassedAtStart {
   private var log: CInt?
   /// By the cookies of their sockets.
   private var connections: [UInt64: CInt] = [:]
-  /// Files in memory, by inode.
   private var files: [UInt64: CInt] = [:]
-  /// The last daemon's listening sockets, by the inodes of their files.
+  /// The last daemon's, by the inodes of their files.
   private var listeners: [UInt64: CInt] = [:]
-  /// Names of descriptors in the service manager's store.
   package private(set) var storedNames: Set<String> = []
 
   package init() {}
@@ -77,7 +73,6 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// - Returns: false if the descriptor does not belong to the bus.
   private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
     switch StoredName(rawValue: name) {
     case .log:
@@ -96,7 +91,6 @@ nonisolated package final class PassedAtStart {
     if table[key] == nil { table[key] = descriptor.release() }
   }
 
-  /// Nil if the descriptor is not a connection.
   private static func cookie(of descriptor: borrowing FileDescriptor) -> UInt64? {
     guard UnixSocket.role(of: descriptor) == .connected else { return nil }
     do throws(Errno) {
@@ -108,8 +102,7 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From a keeper
 
-  /// Takes the keeper's descriptors in the order of the items. Closes duplicates, and descriptors that do not
-  /// match their items.
+  /// In the order of the items. Closes duplicates, and descriptors that do not match their items.
   func take(_ items: [KeptItem], _ given: consuming PassedDescriptors) {
     var given = given
     for item in items {
@@ -131,7 +124,7 @@ nonisolated package final class PassedAtStart {
   /// In ascending order: the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
-  /// Closes everything that was not taken, except the listening sockets from the service manager.
+  /// Keeps the listening sockets from the service manager.
   func discard() {
     shutConnections()
     _ = takeLog()
@@ -140,7 +133,6 @@ nonisolated package final class PassedAtStart {
     (files, listeners) = ([:], [:])
   }
 
-  /// - Returns: the number of connections.
   @discardableResult
   func shutConnections() -> Int {
     let cookies = connectionCookies
@@ -159,7 +151,6 @@ nonisolated package final class PassedAtStart {
     listeners.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// Nil without a log.
   var logInode: UInt64? { log.flatMap { log in FileDescriptor.lending(log) { $0.inode } } }
 
   package func takeLog() -> FileDescriptor? {
@@ -177,7 +168,7 @@ nonisolated package final class PassedAtStart {
     files.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// Leaves the file for other callers; nil if it is missing.
+  /// Leaves the file for other callers.
   func duplicateFile(inode: UInt64) throws(Errno) -> FileDescriptor? {
     guard let file = files[inode] else { return nil }
     return try FileDescriptor.duplicate(of: file)

@@ -6,19 +6,17 @@ package import TribuneSystem
 package import TribuneWire
 
 nonisolated extension PeerIdentity {
-  /// Adds the kernel's and systemd's facts about the process. Unknown parts are empty: the process may be in
-  /// another namespace, or may have ended.
+  /// Unknown parts are empty: the process may be in another namespace, or may have ended.
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
     let name = ProcessFacts.name(of: credentials.pid)
     let units = PeerUnits(of: credentials.pid)
-    // A live process still has its id, so the facts are its own: ids are reused only after a process ends.
+    // A live process still has its id, so the facts are its own.
     let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,
       process: isKnown ? name : "", units: isKnown ? units : PeerUnits())
   }
 
-  /// The displayed peer, and the subject of policy decisions.
   static func identify(
     _ credentials: PeerCredentials, _ groups: Groups, _ process: borrowing PeerProcess
   ) -> (PeerIdentity, Subject) {
@@ -28,7 +26,6 @@ nonisolated extension PeerIdentity {
     return (peer, Subject(user: peer.uid, groups: groups, unit: unit))
   }
 
-  /// - Parameter name: the unit of its process id; empty if none.
   static func unit(_ name: String, of process: borrowing PeerProcess) -> Subject.Unit {
     if process.hasEnded { return .unknown }
     if name.isEmpty { return .none }
