@@ -6,11 +6,8 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// How often the daemon allocates on its heap for a kind of message that it has seen before: never for a post, at most
-/// twice for an ask.
 @Suite("Heap allocations", .timeLimit(.minutes(15)))
 struct AllocationTests {
-  /// Messages in one count: an allocation for one of them would show.
   private static let count = 500
   /// More names than the bus caches routes for.
   private static let names = 5_000
@@ -25,12 +22,9 @@ struct AllocationTests {
   struct Posting: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var observers = 1
-    /// What each of them observes.
     var patterns = ["load.unit"]
     var object = ""
-    /// Posts in one write.
     var batch = 1
-    /// How many names the posts have, in turn.
     var names = 1
     var flags: FrameFlags = []
     var count: Int { max(names, AllocationTests.count) }
@@ -119,7 +113,6 @@ struct AllocationTests {
     var ask = Ask()
     var answer = AnswerKind.approve
     var text = ""
-    /// How often the daemon may allocate for each ask.
     var limit = 2
   }
 
@@ -145,7 +138,7 @@ struct AllocationTests {
         try asker.send(
           asking.ask, serial: serial, name: "disk.shouldPrune", object: "disk/1",
           text: String(repeating: "x", count: 64))
-        // The bus sends a conclusion with the next question, or after some milliseconds.
+        // The bus sends a conclusion with the next question, or some milliseconds later.
         if serial > 1 { _ = try delegate.nextConclusion() }
         try delegate.answer(delegate.nextQuestion().question, asking.answer, asking.text)
         #expect(try asker.nextVerdict().isUnanswered == (asking.answer == .abstain))

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-/// What the bus itself posts, member by member, as docs/ANNOUNCEMENTS.md lists it.
+/// docs/ANNOUNCEMENTS.md lists the members.
 @Suite("What the bus itself posts", .timeLimit(.minutes(15)))
 struct AnnouncementTests {
   private let bus: TestBus
@@ -20,7 +20,6 @@ struct AnnouncementTests {
     try expect("connection.didConnect", "\(who)}")
   }
 
-  /// The members for a connection of this process.
   private static func who(_ connection: ConnectionID) throws -> String {
     let peer = try ThisProcess.identity
     let (unit, userUnit) = (peer.units.system, peer.units.user.replacing("\\", with: "\\\\"))
@@ -28,7 +27,7 @@ struct AnnouncementTests {
       + #""process":"\#(peer.process)","unit":"\#(unit)","systemUnit":"\#(unit)","userUnit":"\#(userUnit)""#
   }
 
-  /// Expects the next announcement with these members, in which 0 stands for each time.
+  /// 0 replaces each time.
   private func expect(_ name: String, object: String = "", _ members: String) throws {
     let frame = try observer.next(.post)
     #expect(frame.header.sender == .bus)
@@ -38,10 +37,8 @@ struct AnnouncementTests {
 
   @Test("observers learn who connects and disconnects, and why if the bus closed the connection")
   func connections() throws {
-    // A frame that is shorter than its header.
     try client.send([UInt8](repeating: 0, count: 32))
     try expect("connection.didDisconnect", "\(who),\"reason\":\"malformedFrame\"}")
-    // A client that never says hello is not announced.
     try RawClient(bus).send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
     let other = try Self.who(RawClient.welcomed(bus).welcome.connection)
     for name in ["connection.didConnect", "connection.didDisconnect"] { try expect(name, "\(other)}") }
@@ -96,7 +93,6 @@ struct AnnouncementTests {
   @Test("observers learn who overrode vetoes, why, and which vetoes")
   func overriding() throws {
     let ask = Ask(flags: .overrides, overrideReason: "I \"must\"")
-    // There is no veto to override yet.
     try client.ask("a.shouldB", object: "o", ask, serial: 1)
     try expect(
       "query.didConclude", object: "o",
@@ -107,7 +103,7 @@ struct AnnouncementTests {
     try expect(
       "delegate.didAttach", object: "o",
       #""delegate":1,"label":"no",\#(connection),"respondsTo":["a.shouldB"]}"#)
-    // A dry run overrides nothing, and is not announced.
+    // A dry run overrides no veto, and is not announced.
     let rehearsal = Ask(flags: [.overrides, .isDryRun], overrideReason: "may I?")
     for (ask, serial) in [(rehearsal, 3), (ask, 4)] as [(Ask, Serial)] {
       try client.send(ask, serial: serial, name: "a.shouldB", object: "o")

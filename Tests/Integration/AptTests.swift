@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// Runs the program of Examples/apt as apt and dpkg do. SystemdAptTests has the real ones.
+/// SystemdAptTests has the real apt and dpkg.
 @Suite("The program for apt and dpkg") struct AptTests {
   private let bus: TestBus
 
@@ -30,7 +30,6 @@ import Testing
     return (ended.status, ended.output + ended.errors)
   }
 
-  /// The file in which the program keeps what apt was allowed to do.
   private var note: String { "\(bus.folder.path)/note" }
 
   private func approve() throws {
@@ -40,7 +39,6 @@ import Testing
 
   private func asked() throws -> [String: Any] { try jsonObject(bus.folder.read("asked")) }
 
-  /// Steps, and the package in the userInfo: its architecture, action, old and new version.
   private static let plans: [(steps: [String], package: [String])] = [
     (
       [
@@ -139,7 +137,7 @@ import Testing
   func override(setting: String) throws {
     let observer = try bus.staying("observe", "tribune.query.didOverride", "-j")
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
-    // apt escapes what is not printable, spaces and percent signs.
+    // apt escapes spaces, percent signs and unprintable characters.
     let ran = try run(settings: ["\(setting)=100%25%20\"urgent\"%20%c3%bc%2520"])
     #expect(ran.status == 0)
     #expect(ran.output.contains("allowed: packages.shouldChange (overridden)"))
@@ -189,7 +187,6 @@ import Testing
     let ran = try run(environment: ["PATH": "/usr/bin:/bin"])
     #expect(ran.status == 0)
     #expect(ran.output == "tribune: there is no tribunectl, so nobody is asked\n")
-    // It is there and cannot be run.
     try bus.folder.write("", to: "bin/tribunectl")
     #expect(try run(environment: ["PATH": "\(bus.folder.path)/bin:/usr/bin:/bin"]).status == 1)
   }

@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// A peer that sends something wrong gets a typed error, and nobody else notices.
 @Suite("Bad input", .timeLimit(.minutes(15)))
 struct BadInputTests {
   private static func header(
@@ -47,7 +46,7 @@ struct BadInputTests {
     #expect(try error.decode(Refusal.self).code == code)
     #expect(error.header.serial == 0)
     #expect(try client.readToEnd().isEmpty)
-    // Enough for a thread's stack, but not for the shortest payload that is too long.
+    // Enough for a thread's stack, but not for the shortest payload over the limit.
     #expect(try bus.processStatus("VmData") - before < 15 * 1024)
     try RawClient.greeted(bus).settle()
   }

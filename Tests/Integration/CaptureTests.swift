@@ -8,7 +8,6 @@ import TribuneWire
 
 @testable import TribuneCommands
 
-/// What `tribunectl capture` writes, as Wireshark shows it.
 @Suite("Captures", .timeLimit(.minutes(15)))
 struct CaptureTests {
   private let bus: TestBus
@@ -118,7 +117,6 @@ struct CaptureTests {
     for serial in 1...count { try client.send(Post(), serial: Serial(serial), name: "load.unit", text: text) }
     try client.settle()
     capture.signal(SIGCONT)
-    // A bus that stops first lets its clients read what is queued.
     bus.stop()
     #expect(capture.status() == 1)
     let rows = try Tshark(file, fields: ["tribune.kind", "tribune.count", "tribune.serial"]).rows

@@ -10,10 +10,9 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A descriptor that takes long to close delays no other user.
 @Suite("Threads that close descriptors", .timeLimit(.minutes(15)))
 struct ClosingThreadsTests {
-  /// These interrupt nothing, as if the peers of sockets were file systems that do not answer.
+  /// Without interruptions, as if the sockets were file systems that do not answer.
   private let threads = ClosingThreads(patienceMilliseconds: 0)
   private let accounts = Accounts()
 
@@ -23,7 +22,6 @@ struct ClosingThreadsTests {
 
   private func count(of user: UInt32) -> Int { accounts.account(of: user).descriptors.unclosed.current }
 
-  /// Gives the threads descriptors to close whose peers never answer.
   private func block(_ count: Int, of user: UInt32) throws -> [LingeringSocket] {
     try (0..<count).map { _ in
       let socket = try LingeringSocket()
@@ -58,13 +56,11 @@ struct ClosingThreadsTests {
     let more = try block(8, of: 5)
     try awaitClosing(of: 3)
     #expect(count(of: 1) == 40 && count(of: 5) == 8)
-    // The waiting descriptors are closed when their user has a thread again.
     for socket in blocked { socket.end() }
     try awaitClosing(of: 1)
     #expect(count(of: 5) == 8)
     for socket in more { socket.end() }
     try awaitClosing(of: 5)
-    // A user's descriptors are taken in order, and each of the four threads counts one before it takes the next.
     for user in 1...5 as ClosedRange<UInt32> { #expect(count(of: user) <= 4) }
   }
 
@@ -114,7 +110,6 @@ struct ClosingThreadsTests {
     try quota.requireClosed(of: account.descriptors)
   }
 
-  /// A connection with a descriptor in its unread input, which nothing else has.
   private func connection(with descriptor: consuming FileDescriptor) throws -> FileDescriptor {
     let ends = try UnixSocket.makePair()
     let frame = ByteBuffer(capacity: 1, attachment: PassedSocket(descriptor))
@@ -127,7 +122,6 @@ struct ClosingThreadsTests {
   }
 }
 
-/// A socket that is passed on, and closed when it has been.
 private final class PassedSocket: AttachedFile {
   let length = 1
   private let descriptor: FileDescriptor

@@ -208,7 +208,6 @@ struct AskingCommandTests {
     #expect(outcome["outcome"] as? String == "failed")
     #expect((outcome["reason"] as? String)?.hasPrefix(reason) == true)
     #expect(delegate.end(SIGTERM) == 0)
-    // What the command wrote is passed on.
     let end = reason.split(separator: ": ", maxSplits: 1).dropFirst().joined()
     let passed = try delegate.errors.rest()
     #expect(end.isEmpty || passed.contains(end))
@@ -279,7 +278,6 @@ struct AskingCommandTests {
     let result = try bus.tribunectl("-j", "ask", "a.shouldB")
     #expect(result.status == 1)
     #expect(try result.outcomes().first?["outcome"] as? String == "timedOut")
-    // The line comes when the command has ended.
     #expect(try delegate.output.line()?.contains("→ ") == true)
   }
 
@@ -310,7 +308,7 @@ struct AskingCommandTests {
       "delegate", "a.shouldB", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(deadline: 55_000, flags: .wantsProgress), serial: 1, name: "a.shouldB")
-    // The second delegate has more time than the first: when it times out, the first is past its own timeout.
+    // When the second delegate times out, the first is past its own timeout.
     var statuses: [String] = []
     while case let frame = try asker.next(.progress), try frame.decode(Progress.self).stage != .settled {
       statuses.append(frame.payload)
@@ -319,7 +317,6 @@ struct AskingCommandTests {
     try gate.open()
     let verdict = try asker.next(.verdict).decode(Verdict.self)
     #expect(verdict.outcomes.map(\.outcome) == [.approved, .timedOut])
-    // The line comes when the command has ended.
     #expect(try silent.output.line()?.contains("→ ") == true)
   }
 
@@ -341,7 +338,6 @@ struct AskingCommandTests {
     let asker = try bus.start("ask", "a.shouldB")
     #expect(try delegate.errors.line() == "started")
     #expect(delegate.end(signal) == 0)
-    // Every process that could write to it has ended.
     #expect(try delegate.errors.rest() == "")
     #expect(asker.status() == 1)
   }

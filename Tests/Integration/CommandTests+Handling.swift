@@ -6,14 +6,12 @@ import Testing
 import Tribune
 import TribuneWire
 
-/// `tribunectl observe --exec`, against the real daemon.
 @Suite("An observer's commands", .timeLimit(.minutes(15)))
 struct HandlingCommandTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// Waits until the bus has no unsent bytes for the observer, so that it has nothing to drop.
   private static func letRead(_ observer: RunningProgram, over connection: Connection) async throws {
     while try await connection.connections().contains(where: { $0.pid == observer.pid && $0.queuedBytes > 0 })
     {}
@@ -41,7 +39,6 @@ struct HandlingCommandTests {
   @Test("a command reads the userInfo from standard input, and the rest from its environment")
   func environment() throws {
     #expect(try bus.tribunectl("post", "a.b", "[1]", "--retain", "--object=o p").status == 0)
-    // The observer's own values of these variables must not reach the command.
     let observer = try bus.start(
       [
         "--address=\(bus.address)", "observe", "a.**", "--retained", "--exec", "sh", "-c",
@@ -75,7 +72,6 @@ struct HandlingCommandTests {
   @Test("notifications that come faster than commands end are dropped, the oldest first, and counted")
   func slow() async throws {
     let gate = try ShellGate()
-    // The first command waits for the gate.
     let observer = try bus.staying(
       "observe", "**", "--exec", "sh", "-c",
       "test $TRIBUNE_NAME != first || { echo started; \(gate.wait); }; "
@@ -98,13 +94,11 @@ struct HandlingCommandTests {
       names.append(String(line[0]))
       lost.append(try #require(Int(line[1])))
     }
-    // The oldest were dropped as one run, and the next one says how many.
     let kept = names.count - 2
     #expect(kept < posted)
     #expect(names == ["first"] + (0..<kept).map { "n\(posted - kept + 1 + $0)" } + ["end"])
     #expect(lost == [0, posted - kept] + Array(repeating: 0, count: kept))
     #expect(observer.end(SIGTERM) == 0)
-    // On a busy machine, it says so in two parts.
     let reports = try observer.errors.rest().matches(of: /tribunectl: lost (\d+) notifications?\n/)
     #expect(reports.compactMap { Int($0.1) }.reduce(0, +) == posted - kept)
     await connection.close()
@@ -158,7 +152,6 @@ struct HandlingCommandTests {
     #expect(try bus.tribunectl("post", "a").status == 0)
     #expect(try observer.output.line() == "started")
     #expect(observer.end(SIGTERM) == 0)
-    // No process of the command has the output open.
     #expect(try observer.output.rest() == "")
   }
 

@@ -41,7 +41,7 @@ struct LineCommandTests {
 
   @Test("many lines come in their order")
   func many() throws {
-    // Fewer than an observer buffers that waits for its reader.
+    // Fewer than an observer buffers for its reader.
     let count = 3_000
     let observer = try bus.staying("observe", "a.b", "--format={userInfo}", "-N\(count)")
     let poster = try post("a.b", "--lines")

@@ -64,7 +64,6 @@ struct ObservingCommandTests {
     #expect(
       try command.output.line()
         == "tribunectl,\(getuid()),\(pid),\(unit),\(poster["systemUnit"] ?? ""),\(poster["userUnit"] ?? "")")
-    // The process has gone.
     let kept = try bus.tribunectl("-j", "observe", "a.b", "--retained", "-N1").object()
     #expect((kept["poster"] as? [String: Any])?["pid"] as? Int == pid)
   }
@@ -146,7 +145,7 @@ struct ObservingCommandTests {
       #expect(try Self.names([observer.output.line()]) == ["\(name) "])
     }
     let monitor = try bus.staying("-j", "monitor")
-    // Without a stop before it, SIGCONT does nothing.
+    // SIGCONT needs a stop before it.
     observer.signal(SIGCONT)
     bus.signal(SIGSTOP)
     observer.signal(SIGTSTP)
@@ -194,7 +193,6 @@ struct ObservingCommandTests {
 }
 
 extension TestBus {
-  /// What `list` shows of a program's connection; nil if it has none.
   func connection(of program: RunningProgram) throws -> [String: Any]? {
     for line in try tribunectl("list", "-j").lines {
       let value = try jsonObject(line)

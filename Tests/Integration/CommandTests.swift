@@ -63,7 +63,6 @@ struct CommandTests {
     #expect(received + lost == count)
   }
 
-  /// The verbs that run until a signal ends them.
   private static let staying = [
     ["observe", "**"], ["delegate", "a.*", "--approve"], ["monitor"], ["capture"],
   ]
@@ -92,7 +91,6 @@ struct CommandTests {
   func withoutStandardDescriptors() throws {
     let program = try Programs.path(of: "tribunectl")
     let observer = try bus.staying("observe", "**")
-    // The delegate writes about each question to standard output and to standard error.
     let script = """
       "$0" delegate shouldA --exec sh -c 'echo failing >&2; exit 3' <&- >&- 2>&- & delegate=$!
       until "$0" -j explain shouldA | grep -q delegate; do :; done
@@ -126,7 +124,6 @@ struct CommandTests {
     let program = try bus.staying(verb, "**")
     try program.stopReading()
     #expect(try bus.tribunectl("post", "a").status == 0)
-    // SIGPIPE ends it, or the failed write if the parent ignores that signal.
     #expect([0, -SIGPIPE].contains(program.status()))
     #expect(try program.errors.rest() == "")
   }
@@ -246,7 +243,7 @@ struct CommandTests {
     let environment = ["TRIBUNE_ADDRESS": self.bus.address, "XDG_RUNTIME_DIR": folder.path]
     let user = try bus.start(["--user", "hold", "a.shouldB", "--why=user"], environment: environment)
     #expect(try user.errors.line()?.hasSuffix(", on \(bus.address)") == true)
-    // In a mount namespace, the folder is /run, so that the same bus is the system's.
+    // In a mount namespace, the folder is /run: the bus is the system's.
     let system = try RunningProgram(
       [
         "/usr/bin/env", "unshare", "--mount", "sh", "-c", #"mount --bind "$0" /run && exec "$@""#,
@@ -257,7 +254,6 @@ struct CommandTests {
     let verdict = try bus.tribunectl("-j", "ask", "a.shouldB", "--mode=all")
     #expect(try verdict.outcomes().map { $0["reason"] as? String } == ["user", "system"])
     try self.bus.tribunectl("ask", "a.shouldB").expect(0)
-    // Nobody asks a user's bus about the host, so that its vetoes would be neither met nor heeded.
     for arguments in [
       ["hold", "host.*", "--why=x"], ["delegate", "host.shouldReboot", "--approve"],
       ["ask", "host.shouldReboot"], ["guard", "host.reboot", "--", "echo", "ran"],

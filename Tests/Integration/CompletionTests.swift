@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// Types lines into real shells, inserts all completions, and checks the arguments that tribunectl would get.
 @Suite("The shells' completions", .serialized) struct CompletionTests {
   private let folder: TestFolder
 
@@ -44,8 +43,6 @@ import Testing
     ("post --wait a.b {}", ["post", "--wait", "a.b", "{}"]),
   ]
 
-  /// Lines at whose end names, objects and connections of a bus fit, and the words that are inserted. Not those that a shell
-  /// would not take as they are.
   private static let liveLines: [(line: String, completed: [String])] = [
     ("get pow", ["get", "power.level", "power.source"]),
     ("get power.source bat", ["get", "power.source", "battery/1"]),
@@ -67,7 +64,6 @@ import Testing
     ("--address=unix:/nonexistent get pow", ["--address=unix:/nonexistent", "get", "pow"]),
   ]
 
-  /// A bus with these words, and with objects that would be dangerous on a command line.
   private func busWithWords() throws -> TestBus {
     let bus = try TestBus()
     for (name, object) in [
@@ -87,10 +83,8 @@ import Testing
     return ["TRIBUNE_ADDRESS": bus.address, "PATH": "\(folder.path)/root/usr/bin:\(path)"]
   }
 
-  /// A `tribunectl` that prints its arguments.
   private static let stub = "tribunectl() { printf '<%s>' \"$@\"; printf '\\n'; }"
 
-  /// The words without a final = or /, which not every shell adds.
   private func plain(_ words: [String]) -> [String] {
     words.map { $0.hasSuffix("=") || $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
   }
@@ -106,7 +100,7 @@ import Testing
     }
   }
 
-  /// For readline, a value behind = is a word of its own: only the first has the option before it.
+  /// For readline, a value after = is another word: only the first has the option before it.
   private func readlineWords(_ completed: [String]) -> [String] {
     completed.enumerated().map { place, word in
       guard place > 0, let equals = word.firstIndex(of: "="), equals < word.index(before: word.endIndex),
@@ -142,7 +136,6 @@ import Testing
     #expect(!folder.contains("here/made"))
   }
 
-  /// - Parameter library: the functions of bash-completion, or nothing.
   private func bash(typing line: String, library: String, bus: TestBus? = nil) throws -> [String] {
     let setUp = """
       cd \(folder.path)/here
@@ -153,7 +146,7 @@ import Testing
 
       """
     try folder.write(setUp + "tribunectl \(line)\u{14}\n", to: "typed")
-    // -i reads the lines with readline, as at a terminal. A session of its own keeps it off this one's terminal.
+    // -i reads the lines with readline, as at a terminal. A new session keeps it off this one's terminal.
     let bash = try FinishedProgram(
       ["sh", "-c", "exec setsid --wait bash --norc --noprofile -i <\"$0\"", "\(folder.path)/typed"],
       environment: ["INPUTRC": "/dev/null", "TERM": "dumb", "HISTFILE": ""].merging(
@@ -181,7 +174,7 @@ import Testing
         "sh", "\(folder.path)/here",
         "\(folder.path)/root/usr/share/fish/vendor_completions.d/tribunectl.fish", "tribunectl \(line)",
       ], environment: ["HOME": folder.path].merging(try environment(of: bus)) { $1 })
-    // It prints candidates for the last word only, each with its description behind a tab.
+    // fish prints candidates for the last word only, each with a tab and a description.
     let offers = fish.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
     let typed = line.split(separator: " ", omittingEmptySubsequences: false)
     let expected = Array(completed.dropFirst(typed.count - 1))
@@ -223,7 +216,6 @@ import Testing
     try session.read(to: "ready\r\n")
     for (line, completed) in lines {
       try session.type("tribunectl \(line)\u{14}\n")
-      // The echo of the line itself has no bracket.
       try session.read(to: "<")
       #expect(plain(words(in: "<" + (try session.read(to: ">\r\n")))) == plain(completed), "\(line)")
     }

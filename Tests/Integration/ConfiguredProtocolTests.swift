@@ -21,12 +21,10 @@ struct ConfiguredProtocolTests {
     }
   }
 
-  /// The code with which the bus refuses a post; nil if it takes the post.
   private func post(_ name: String, _ object: String, by client: RawClient) throws -> ErrorCode? {
     try client.send(Post(), serial: 77, flags: .acknowledge, name: name, object: object, text: "{}")
     while true {
       let frame = try client.next()
-      // A copy that a delegate of this client receives has the same serial.
       guard frame.header.serial == 77, frame.kind != .post else { continue }
       return frame.kind == .ok ? nil : try frame.decode(Refusal.self).code
     }
@@ -65,7 +63,6 @@ struct ConfiguredProtocolTests {
     #expect(try post("p.didX", "view/1", by: owner) == .unknownName)
     #expect(try post("p.didY", "view/1", by: owner) == nil)
 
-    // No file defines it any more: the object keeps it for its delegate, and the log says so.
     try bus.folder.write("protocol P {", to: "etc/protocols.d/p.protocol")
     try bus.reload(Self.sections(objects))
     #expect(try protocols(owner).isEmpty)

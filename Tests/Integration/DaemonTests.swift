@@ -5,7 +5,6 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// What the service manager and clients see of a daemon between its start and its end.
 @Suite("The daemon", .timeLimit(.minutes(15)))
 struct DaemonTests {
   @Test("the daemon contains nothing of the simulation, which replaces its system calls")
@@ -25,7 +24,7 @@ struct DaemonTests {
     for client in [holder, asker] { try client.greet() }
     try holder.send(Hold(), serial: 1, name: "a", text: "busy")
     #expect(try holder.next(.ok).header.serial == 1)
-    // Each is logged as a warning. A pipe takes some 30 of them.
+    // Each is logged as a warning. A pipe takes about 30 of them.
     let reason = String(repeating: "x", count: 2_000)
     func override(_ serial: Serial) throws {
       try asker.send(Ask(flags: .overrides, overrideReason: reason), serial: serial, name: "a")
@@ -45,7 +44,7 @@ struct DaemonTests {
     for _ in 0..<3 { try bus.notifySocket.wait(for: "WATCHDOG=1") }
     try bus.freeze()
     try bus.notifySocket.drain()
-    // Only waiting can show that nothing comes: ten times the interval.
+    // Ten times the interval: only waiting can show silence.
     #expect(try !bus.notifySocket.waits(milliseconds: 500))
     bus.signal(SIGCONT)
     try bus.notifySocket.wait(for: "WATCHDOG=1")
@@ -69,7 +68,6 @@ struct DaemonTests {
     #expect(after.queriesMax == 1)
     #expect(after.payloadMax == 64 << 10)
     #expect(try bus.log().contains("connection :2 from"))
-    // A client keeps the maximum payload that its welcome promised.
     let payload = [UInt8](repeating: 1, count: 128 << 10)
     try early.post("a.b", bytes: payload, serial: 1)
     try early.settle()
@@ -148,8 +146,8 @@ struct DaemonTests {
     try waiting.send(Post(options: .awaited), serial: 1, name: "disk.willUnmount")
     _ = try awaited.next(.post)
     let poster = try RawClient.greeted(bus)
-    // While the daemon is stopped, send more than one read takes, all of it before the signal. The kernel buffers more
-    // of one long write than of many short ones.
+    // The kernel buffers more of one long write than of many short ones. All of it precedes the signal and exceeds
+    // one read.
     try bus.freeze()
     let count: Serial = 100
     let text = String(repeating: "x", count: 1000)
@@ -169,7 +167,6 @@ struct DaemonTests {
     }
     for frames in received[..<2] { #expect(frames.dropLast().map(\.header.serial) == Array(1...count + 2)) }
     #expect(received[2].dropLast().map(\.name) == ["tribune.bus.willStop"])
-    // In particular, the poster that waits is not told who has left.
     for frames in received[3...] { #expect(frames.count == 1) }
     _ = try silent.readHello()
     try silent.expectClosed(with: .shuttingDown)
@@ -217,9 +214,8 @@ struct DaemonTests {
     let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=10ms\n")
     let clients = try (0..<10).map { _ in try RawClient.greeted(bus) }
     for client in clients { try client.settle() }
-    // After this status, no timer is left.
     try bus.notifySocket.wait { $0.hasPrefix("STATUS=10 connections") }
-    // Only time can show that nothing happens. At first, an idle thread of libdispatch may still end.
+    // Only waiting can show silence. At first, an idle thread of libdispatch may still end.
     var isQuiet = false
     for _ in 0..<10 where !isQuiet {
       let waits = try bus.waitCounts()

@@ -34,7 +34,6 @@ struct DelegateCommandTests {
     await connection.close()
   }
 
-  /// A program that prints what it learns of the end of a query on standard error.
   private func concludingProgram(then end: String = "exit 0") throws -> String {
     try bus.folder.write(
       "#!/bin/sh\necho \"$TRIBUNE_QUERY $TRIBUNE_ENDING $TRIBUNE_NAME|$TRIBUNE_OBJECT|$(cat)\" >&2\n\(end)\n",
@@ -84,7 +83,6 @@ struct DelegateCommandTests {
     let asker = try bus.start("ask", "a.shouldB")
     #expect(try delegate.errors.line() == "asked")
     #expect(delegate.end(SIGTERM) == 0)
-    // The bus has the failure before or after the connection ends.
     #expect(try delegate.errors.rest().contains(#/ (vetoed|cancelled) a\.shouldB\|\|\n$/#))
     #expect(asker.status() == 1)
   }
@@ -187,7 +185,7 @@ struct DelegateCommandTests {
         Ask(), serial: serial, name: "shouldA", text: "\"" + String(repeating: "x", count: 50_000) + "\"")
       #expect(try flood.nextVerdict().verdict == .vetoed)
     }
-    // More than a pipe holds, and the limit for one user does not count for root.
+    // More than a pipe holds, sent by root, who has no per-user limit.
     let root = try RawClient.greeted(bus)
     let userInfo = "\"" + String(repeating: "y", count: 1_000) + "\""
     for serial in 1...count {
@@ -222,7 +220,7 @@ struct DelegateCommandTests {
     #expect(try bus.tribunectl("post", "a.didEnd").status == 0)
     var lines: [String] = []
     while lines.last?.contains("a.didEnd") != true { lines.append(try #require(try delegate.output.line())) }
-    // Twenty in each second, of which there are few.
+    // Twenty a second, for few seconds.
     #expect((20..<100).contains(lines.count { $0.contains("a.didRun") }))
     #expect(
       lines.contains { $0.contains(format.isEmpty ? "(2002 bytes of userInfo)" : "\"userInfoLength\":2002") })

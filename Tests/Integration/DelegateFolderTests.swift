@@ -18,7 +18,7 @@ struct DelegateFolderTests {
     folder = try TestFolder()
   }
 
-  /// Puts a program into the folder with a rename, as package tools do.
+  /// With a rename, as package tools do.
   private func add(_ name: String, _ script: String = "exit 0", mode: Int = 0o755) throws {
     try folder.write("#!/bin/sh\n\(script)\n", to: "new")
     let (new, place) = ("\(folder.path)/new", URL(fileURLWithPath: "\(root)/\(name)"))
@@ -42,13 +42,11 @@ struct DelegateFolderTests {
     try bus.start(["delegate", "--directory=\(root)"] + arguments)
   }
 
-  /// The delegates that the bus asks, in order: label, outcome and reason.
   private func asked(_ name: String, _ options: String...) throws -> [String] {
     let result = try TestBus.tribunectl(["-j", "ask", name, "--mode=all"] + options, address: bus.address)
     return try result.outcomes().map { "\($0["label"] ?? "") \($0["outcome"] ?? "") \($0["reason"] ?? "")" }
   }
 
-  /// The next lines of standard error, sorted and without the delegates' numbers.
   private func lines(_ count: Int, of program: RunningProgram) throws -> [String] {
     try (0..<count).map { _ in
       (try program.errors.line() ?? "(end)").replacing(#/ \(delegate \d+\)/#, with: "")
@@ -119,7 +117,6 @@ struct DelegateFolderTests {
     try setMode("\(root)/shouldA/40", 0o755)
     #expect(try lines(1, of: program) == ["attached shouldA/40"])
     #expect(try asked("shouldA") == ["40 vetoed 40", "60 vetoed 60", "70 vetoed 50"])
-    // The same with folders.
     try add("shouldB/1", "exit 1")
     #expect(try lines(1, of: program) == ["attached shouldB/1"])
     try move("\(root)/shouldB", "\(root)/shouldC")
@@ -165,7 +162,6 @@ struct DelegateFolderTests {
     #expect(try asked("shouldA") == ["1 failed \(root)/shouldA/1 cannot be run: Too many open files"])
     #expect(try program.errors.line() == failed)
     try allow(descriptors: 1_000)
-    // A link to itself.
     try FileManager.default.createSymbolicLink(atPath: "\(root)/shouldA/.new", withDestinationPath: "1")
     try move("\(root)/shouldA/.new", "\(root)/shouldA/1")
     #expect(
@@ -190,7 +186,6 @@ struct DelegateFolderTests {
     try remove("shouldA/1")
     #expect(try lines(1, of: program) == ["detached shouldA/1"])
     #expect(try asked("shouldA") == ["1 abstained "])
-    // The file may come back meanwhile.
     try add("shouldA/1", "echo new; exit 1")
     #expect(try lines(1, of: program) == ["attached shouldA/1"])
     #expect(try asked("shouldA") == ["1 vetoed new"])
@@ -211,14 +206,12 @@ struct DelegateFolderTests {
     let program = try started()
     _ = try program.errors.line()
     var names = ["a"]
-    // Each new file halves the distance to the last one.
     for _ in 0..<20 {
       names.append((names.last ?? "") + "a")
       try add("shouldA/\(names.last ?? "")", "exit 198")
       #expect(try lines(1, of: program) == ["attached shouldA/\(names.last ?? "")"])
     }
     let expected = (names + ["z"]).map { "\($0) abstained " }
-    // The delegates with the old orders go with their connection, once the new ones are there.
     try departures.wait(count: 1)
     #expect(try asked("shouldA") == expected)
     #expect(try bus.tribunectl("list", "--no-legend").lines.count == 3)

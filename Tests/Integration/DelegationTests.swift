@@ -41,7 +41,6 @@ struct DelegationTests {
       }
       try asker.send(Ask(mode: .all), serial: 1, name: "a.shouldB", object: "o")
       try asker.send(Ask(mode: .all), serial: 2, name: "c.d", object: "o")
-      // One owner leaves without an answer, one detaches its delegates, and the third one's question is withdrawn.
       _ = try owners[0].next(.question)
       #expect(try asker.next(.verdict).header.serial == 2)
       for serial in 1...2000 {
@@ -53,7 +52,6 @@ struct DelegationTests {
     }
     func settled() throws -> BusEntry {
       let client = try RawClient.greeted(bus)
-      // The bus may notice later that the others have left.
       try bus.wait(serving: client) { try client.busEntry().connections == 1 }
       return try client.busEntry()
     }
@@ -63,8 +61,8 @@ struct DelegationTests {
     for _ in 0..<12 { try round() }
     let entry = try settled()
     #expect([entry.delegates, entry.holds, entry.queries, entry.observations] == [0, 0, 0, 0])
-    // The bus has freed 72,000 delegates and 14 MiB of reasons. After a round, the allocator may or may not give 3 MiB
-    // back to the kernel, so a leak has to exceed these.
+    // The bus has freed 72,000 delegates and 14 MiB of reasons. The allocator may keep 3 MiB, so a leak has to exceed
+    // that.
     #expect(try bus.privateMemory() - before < 4096)
   }
 }

@@ -28,7 +28,6 @@ import Testing
   }
 
   @Test("fails when the guard does not ask") func notGuarded() async throws {
-    // A tribunectl whose "guard" runs its command without asking.
     let wrapper = """
       #!/bin/bash
       if [[ $1 == guard ]]; then
@@ -40,8 +39,8 @@ import Testing
       """
     let fake = "\(folder.path)/programs"
     try folder.write(wrapper, to: "programs/wrapper")
-    // Another process writes the program. This one's children could inherit the open file, and a program that is open
-    // for writing cannot be run.
+    // Another process writes the program: children of this one could inherit the file open for writing, and it could
+    // not run.
     let installed = try await Script.run(["install", "--mode=0755", "\(fake)/wrapper", "\(fake)/tribunectl"])
     #expect(installed.status == 0, "\(installed.output)")
     try FileManager.default.createSymbolicLink(

@@ -6,14 +6,12 @@ import TribuneWire
 
 @testable import TribuneCommands
 
-/// The dissector with a frame of every kind, and with malformed ones.
 @Suite("The Wireshark dissector", .timeLimit(.minutes(15)))
 struct DissectorTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
-  /// Each frame in the test vectors as a monitor would receive it, with the name of its file.
   private func vectors() throws -> [(name: String, bytes: [UInt8])] {
     let folder = Script.repository.appendingPathComponent("Tests/Unit/TribuneWireTests/Vectors")
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -102,7 +100,6 @@ struct DissectorTests {
     let file = try write(packets)
     let rows = try Tshark(file, fields: ["frame.number", "_ws.expert.message"]).rows
     #expect(rows.count == packets.count)
-    // An error of the dissector itself would name its file.
     #expect(!rows.contains { $0[1].contains("tribune.lua") })
     #expect(rows.contains { $0[1].contains("ends early") })
   }

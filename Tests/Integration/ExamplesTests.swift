@@ -40,7 +40,6 @@ struct ExamplesTests {
     let text = try String(contentsOf: ExamplePrograms.folder.appending(path: file), encoding: .utf8)
     let isFirst = file.hasPrefix("Observer/") || file.hasPrefix("Steward/")
     #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= (isFirst ? 40 : 150))
-    // This one is a library for the others.
     if file.hasPrefix("JSONUserInfo") { return }
     let comment = text.split(separator: "\n").drop { !$0.hasPrefix("///") }.prefix { $0.hasPrefix("///") }
     #expect(comment.contains { $0.hasPrefix("/// Try it: ") })
@@ -58,7 +57,6 @@ struct ExamplesTests {
     let products = try String(
       contentsOf: ExamplePrograms.folder.appending(path: "Package.swift"), encoding: .utf8
     ).matches(of: /program\("([a-z-]+)"/).map(\.1)
-    // The presenter starts the picker. LanguagesTests has those that the README shows in full.
     #expect(shown == Set(products).subtracting(["colour-picker", "backup-observer", "backup-delegate"]))
 
     for command in commands {
@@ -69,7 +67,6 @@ struct ExamplesTests {
     }
   }
 
-  /// A question under another name would be one that nobody vetoes.
   @Test(
     "what is about the host, its units and its packages has the well-known names",
     arguments: ["README.md", "docs", "config", "systemd", "Examples"])
@@ -79,7 +76,6 @@ struct ExamplesTests {
     let files = (folder?.compactMap { $0 as? String } ?? []).map { "\(place)/\($0)" } + [place]
     var count = 0
     for file in files where !file.contains(".build") && file != "docs/NAMES.md" {
-      // Folders, and what is no text.
       guard let bytes = FileManager.default.contents(atPath: Script.repository.appending(path: file).path),
         let text = String(bytes: bytes, encoding: .utf8)
       else { continue }

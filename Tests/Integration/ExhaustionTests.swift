@@ -5,7 +5,6 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// Clients that use too much of something are bounded, and all others are served.
 @Suite("Exhaustion", .timeLimit(.minutes(15)))
 struct ExhaustionTests {
   @Test("a thousand silent connections are closed in time, and take little memory until then")
@@ -82,7 +81,6 @@ struct ExhaustionTests {
     let first = try RawClient.greeted(bus)
     var others = try (0..<40).map { _ in try RawClient(bus) }
     for client in others { try client.send { Hello().append(to: $0) } }
-    // The bus serves the connections that it has accepted.
     try first.settle()
     #expect(try bus.log().contains("no new connections for now"))
     let last = others.removeLast()
@@ -105,7 +103,7 @@ struct ExhaustionTests {
     try asker.send(Ask(), serial: 1, name: "a.shouldB")
     let question = try delegate.nextQuestion().question
     let status = String(repeating: "?", count: WireLimits.reasonLength)
-    // Ten times what the asker's queue may hold.
+    // Ten times the asker's queue.
     for serial in 2..<2562 {
       try delegate.send(
         Defer(query: question.query, delegate: question.delegate, extension: 60_000), serial: Serial(serial),
@@ -125,11 +123,10 @@ struct ExhaustionTests {
     for index in 1...count {
       try delegate.attach(Attach(label: "\(index)", patterns: ["a.shouldB"]), serial: Serial(index))
     }
-    // Two and a half times what the delegate's queue may hold. The delegate reads nothing meanwhile.
+    // 2.5 times the queue of the delegate, which does not read.
     let userInfo = String(repeating: " ", count: 65_536)
     try asker.send(Ask(mode: .all), serial: 1, name: "a.shouldB", text: userInfo)
     try asker.settle()
-    // It answers the questions that reached it, and learns how their query ended.
     var arrived = 0
     try delegate.send(List(.bus), serial: 5000)
     while true {
@@ -217,7 +214,7 @@ struct ExhaustionTests {
     gone = nil
     bus.signal(SIGCONT)
     try other.settle()
-    // To list all that costs over a hundred.
+    // A full list costs over a hundred.
     #expect(try bus.processorTicks() - before < 40)
   }
 }

@@ -5,11 +5,10 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Under floods, memory is bounded, other clients are served, and every post is received or reported as lost.
 @Suite("Floods", .timeLimit(.minutes(15)))
 struct FloodTests {
   private static let configuration = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=5ms\n"
-  /// KiB that the daemon may grow by.
+  /// KiB of growth.
   private static let slack = 6 * 1024
 
   private static func converse(_ asker: RawClient, _ delegate: RawClient, serial: Serial) throws {
@@ -54,7 +53,6 @@ struct FloodTests {
     for round in 0..<200 {
       try stream.fill()
       try Self.converse(asker, delegate, serial: Serial(round + 2))
-      // The posts of a quiet poster are not lost in the flood.
       try quiet.post(1)
       #expect(try quietObserver.next().name == "quiet.unit")
       for _ in 0..<20 where tally.total < stream.posted { try tally.add(reading.next()) }
@@ -97,7 +95,6 @@ struct FloodTests {
     }
     try poster.settle()
     let (greedy, other) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    // The bus reads all of these at once, and each goes through everything that is retained.
     let count = 250
     try greedy.send { buffer in
       for serial in 1...count {
@@ -112,7 +109,6 @@ struct FloodTests {
     }
     #expect(between != nil, "the bus served another client in between")
     for serial in 1...count { #expect(try greedy.next(.ok).header.serial == Serial(serial)) }
-    // The frames of one client stay in order.
     try greedy.send { buffer in
       for serial in 1...count {
         buffer.appendFrame(Cancel(target: Serial(serial)), serial: Serial(1000 + serial))
@@ -123,9 +119,7 @@ struct FloodTests {
     #expect(try greedy.next().kind == .ok)
   }
 
-  /// Frames of which one is much work for the bus.
   enum Work: CaseIterable {
-    /// Posts about a declared object, whose userInfo the bus checks.
     case posts
     case lists
 
@@ -159,7 +153,7 @@ struct FloodTests {
     }
     let greedy = try (0..<110).map { _ in try RawClient.greeted(bus, as: 65_534) }
     let other = try RawClient.greeted(bus, as: 65_533)
-    // Of what is too long for a socket, only the last byte is missing when the bus stops for a moment.
+    // Withhold the last byte of posts that do not fit the socket until the bus stops for a moment.
     let bytes = work.bytes
     let early = work == .posts ? bytes.count - 1 : 0
     for client in greedy { try client.send(Array(bytes[..<early])) }
@@ -172,7 +166,6 @@ struct FloodTests {
     guard case .bus(let entry) = try other.next(.entry).decode(Entry.self) else {
       throw Programs.Missing(description: "the bus lists something else")
     }
-    // All else would have been done first.
     #expect(entry.posted - before < greedy.count / 2, "\(entry.posted - before)")
     for client in greedy { try client.settle() }
     #expect(try root.busEntry().posted - before == 2 * greedy.count)
@@ -215,7 +208,6 @@ struct FloodTests {
     try other.settle()
     let before = try bus.privateMemory()
     var observers: [RawClient] = []
-    // Each observer gets posts of its own, which its queue copies.
     var frames: [UInt8] = []
     for number in 0..<150 {
       observers.append(try RawClient.observing("load.x\(number)", on: bus))
@@ -229,12 +221,11 @@ struct FloodTests {
     let grown = try bus.privateMemory() - before
     #expect(grown > 64 * 1024)
 
-    // The bus finds all of them gone at once. Idle with some left, it would keep their share, if that is small.
+    // The bus finds all of them gone at once. If a few were left, it would keep their small memory for them.
     try bus.freeze()
     observers.removeAll()
     bus.signal(SIGCONT)
     try departures.wait(count: 150)
-    // The bus frees it when it is next idle.
     try bus.wait { try bus.privateMemory() - before < grown / 4 }
   }
 
@@ -244,7 +235,6 @@ struct FloodTests {
     let (asker, delegate) = try Self.conversation(on: bus)
     let observer = try RawClient.observing("**", on: bus)
     let client = try RawClient.greeted(bus)
-    // All names have the same length, and differ from block to block in two digits.
     var frames = RawClient.bytes {
       for index in 10_000..<20_000 { $0.appendFrame(Post(), serial: 1, name: "n00.x\(index)") }
     }
@@ -256,7 +246,6 @@ struct FloodTests {
       }
       try client.send(frames)
     }
-    // This fills all tables.
     try post(block: 0)
     let before = try bus.privateMemory()
     var tally = Tally()
@@ -310,7 +299,7 @@ struct FloodTests {
 
   @Test("two hundred suspended observers take bounded memory together, and every post is counted")
   func manySuspended() throws {
-    // Together they may take their user's share of MemoryMax, which is all of it for the user of the bus.
+    // Together they may take their user's share of MemoryMax, which is all of it for the bus's user.
     let bus = try TestBus(configuration: "[Queue]\nMemoryMax=8M\n[Notifications]\nBufferMax=1M\n")
     let clients = try (0..<200).map { _ in try Self.suspended(on: bus, .hold) }
     let poster = try RawClient.greeted(bus)

@@ -4,10 +4,8 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// What an observer that reads too slowly costs its posters and itself, and how the bus reports it.
 @Suite("Back-pressure", .timeLimit(.minutes(15)))
 struct FlowTests {
-  /// Low marks, and pauses that only reading ends.
   private static let patient = "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=10s\n"
 
   private static func observer(
@@ -33,7 +31,6 @@ struct FlowTests {
     let entry = try #require(try other.entry(of: observerWelcome.connection))
     #expect(entry.queued > 64 << 10)
     #expect(!entry.isLossy && !entry.isPaused)
-    // Only the poster is paused.
     let list = try bus.tribunectl("--json=off", "list")
     #expect(list.lines.first?.split(separator: " ").contains("STATE") == true)
     #expect(list.lines.filter { $0.contains(" paused ") }.count == 1)
@@ -53,7 +50,7 @@ struct FlowTests {
     let (poster, welcome) = try RawClient.welcomed(bus)
     let other = try RawClient.greeted(bus)
     let stream = PostStream(poster)
-    // Leave little in its socket, so that it does not pause again when it goes on.
+    // Leave little in its socket, so it does not pause again when it continues.
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.send() }
     let queued = try observers.map { try other.entry(of: $0.welcome.connection)?.queued ?? 0 }
     #expect(queued.allSatisfy { $0 > 64 << 10 })
@@ -102,7 +99,6 @@ struct FlowTests {
     let other = try RawClient.greeted(bus)
     let stream = PostStream(other)
     while try other.entry(of: observerWelcome.connection)?.queued ?? 0 < 60 << 10 { try stream.post(1) }
-    // One post that puts the observer past its mark, and half of another.
     let frames = ByteBuffer(capacity: 16_384)
     for serial in 1...2 {
       frames.appendFrame(
@@ -110,7 +106,7 @@ struct FlowTests {
     }
     let (whole, half) = ([UInt8](frames.bytes), frames.count * 3 / 4)
     try poster.send(Array(whole[..<half]))
-    // Its partial frame begins later than the poster's, which the bus has read when it welcomes this client.
+    // The clock's partial frame begins later than the poster's, which the bus has read when it welcomes this client.
     let clock = try RawClient.greeted(bus)
     #expect(try other.entry(of: welcome.connection)?.isPaused == true)
     try clock.send([40])
@@ -138,12 +134,11 @@ struct FlowTests {
       try clock.send([40])
       #expect(try clock.nextError() == .frameTimeout)
     }
-    // Leave little in the poster's socket, so that it does not pause again when it goes on.
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.send() }
     try letTimePass()
     while try other.entry(of: welcome.connection)?.isPaused == true { _ = try observer.next() }
     while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
-    // This outlasts the time of the first stall, but not that of the second.
+    // This outlasts the first stall's time, but not the second's.
     for _ in 0..<2 { try letTimePass() }
     try watcher.expectSilence()
     #expect(try watcher.next(.post).name == "tribune.observer.didBecomeLossy")
@@ -235,7 +230,6 @@ struct FlowTests {
     func queued() throws -> [UInt64] {
       try watchers.map { try poster.entry(of: $0.welcome.connection)?.queued ?? 0 }
     }
-    // One more notification puts each of them past the mark.
     let fills = [PostStream(poster, name: "fill.unit"), PostStream(poster, name: "fill.unit", length: 0)]
     while try queued()[0] < 62 << 10 { try fills[0].post(1) }
     while try queued()[0] < (64 << 10) - 100 { try fills[1].post(1) }

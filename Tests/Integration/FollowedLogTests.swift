@@ -10,7 +10,6 @@ struct FollowedLogTests {
 
   private let journal: MadeJournal
 
-  /// Twelve verdicts, and an entry of another kind.
   init() throws {
     journal = try MadeJournal((0..<12).map { Self.entry($0) } + [(Self.start + 12, "MESSAGE=listening")])
   }
@@ -45,7 +44,6 @@ struct FollowedLogTests {
     let isSelected = MadeJournal.verdict("b.shouldC", vetoedBy: ["a.service"])
     try journal.append([(Self.start + later, isSelected), (Self.start + later + 1, "MESSAGE=x")])
     #expect(try names(1, from: program) == ["b.shouldC"])
-    // As after a rotation.
     try journal.append([(Self.start + later + 2, isSelected)], to: "next")
     #expect(try names(1, from: program) == ["b.shouldC"])
     #expect(program.end(SIGTERM) == 0)

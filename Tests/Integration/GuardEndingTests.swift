@@ -6,12 +6,10 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// What `tribunectl guard` runs, prints and announces, and each way in which it ends.
 @Suite("tribunectl guards", .timeLimit(.minutes(15)))
 struct GuardEndingTests {
   struct Way: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// The script of a delegate of `a.shouldB`; nil for no delegate.
     var delegate: String?
     var options: [String] = []
     var command: [String]
@@ -52,7 +50,6 @@ struct GuardEndingTests {
 
   init() throws { bus = try TestBus() }
 
-  /// The notifications so far, as `name userInfo`.
   private func announced(to observer: RunningProgram, on bus: TestBus? = nil) throws -> [String] {
     #expect(try (bus ?? self.bus).tribunectl("post", "end").status == 0)
     var announced: [String] = []
@@ -247,7 +244,7 @@ struct GuardEndingTests {
       #expect(try guarding.output.line() == "started")
       return guarding
     }
-    // An answer may take 5 s. When the second gives up, that time is over for the first, too.
+    // An answer may take 5 s. When the second gives up, the first is past that time.
     let (first, second) = (try guarding(reconnecting: "1min"), try guarding(reconnecting: "6s"))
     #expect(bus.end(SIGKILL) == -SIGKILL)
     try gate.open()
@@ -259,7 +256,6 @@ struct GuardEndingTests {
     #expect(try next.tribunectl("-j", "status").output.contains("\"posted\":1,"))
   }
 
-  /// Plays the bus to a guard: allows its query, and receives its `will`.
   private func announcing(
     timeout: String, command: [String] = ["echo", "ran"]
   ) throws -> (guarding: RunningProgram, client: RawClient, will: RawClient.Frame) {
@@ -268,7 +264,6 @@ struct GuardEndingTests {
     let guarding = try bus.start(
       ["--address=unix:\(path)", "guard", "a.b", "--timeout=\(timeout)", "--"] + command)
     let client = try RawClient.welcoming(at: listener)
-    // What its policy allows.
     let decision = AccessEntry(
       decision: .exempt, line: AccessLine(), subject: AccessSubject(uid: 0, groups: [], unit: ""))
     for _ in 0..<4 {
@@ -298,17 +293,14 @@ struct GuardEndingTests {
 
   @Test("a guard that a signal ends after it announced `will` announces the failure")
   func interruptedBehindWill() throws {
-    // Only a signal ends this command.
     let (guarding, client, will) = try announcing(timeout: "1min", command: ["sleep", "1000"])
     guarding.signal(SIGTERM)
-    // A guard that gave up would close the connection. This one sends nothing yet.
     var watched = pollfd(fd: client.rawDescriptor, events: Int16(POLLIN), revents: 0)
     #expect(unsafe poll(&watched, 1, 500) == 0)
     try client.send(Okay(), serial: will.header.serial)
     let end = try client.next(.post)
     #expect(end.name == "a.didFailToB" && end.payload == "{\"signal\":15}")
     try client.send(Okay(), serial: end.header.serial)
-    // The guard closes its connection when the bus has ended it.
     client.endSending()
     #expect(try client.readToEnd().isEmpty)
     #expect(guarding.status() == 128 + SIGTERM)

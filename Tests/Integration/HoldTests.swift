@@ -21,7 +21,6 @@ struct HoldTests {
     #expect(vetoed.output.contains("held"))
     #expect(vetoed.output.contains(": a restore runs"))
     #expect(try bus.tribunectl("ask", "archive.shouldPrune", "--object=films").status == 0)
-    // About everything.
     #expect(try bus.tribunectl("ask", "archive.shouldPrune").status == 1)
 
     let listed = try bus.tribunectl("-j", "holds").object()
@@ -162,7 +161,6 @@ struct HoldTests {
     await killed.ended()
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
     try gate.open()
-    // The command has the other end of the pipe.
     #expect(try program.output.rest() == "")
     try bus.wait { try bus.tribunectl("ask", "a.shouldB").status == 0 }
   }
@@ -246,7 +244,6 @@ struct HoldTests {
     try bus.reload("")
     #expect(try program.errors.line() == "tribunectl: the hold is in force")
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
-    // What the policy takes away comes back with it.
     try folder.write("allow ask ** user:*\n", to: "etc/policy.d/a.policy")
     try bus.reload("")
     #expect(
@@ -257,7 +254,6 @@ struct HoldTests {
     try bus.reload("")
     #expect(try program.errors.line() == "tribunectl: the hold is in force again, but was interrupted")
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
-    // Another user cannot read a gate.
     #expect(program.end(SIGTERM) == 128 + SIGTERM)
   }
 
@@ -278,7 +274,7 @@ struct HoldTests {
     #expect(try waiting.errors.line()?.hasSuffix("; waiting for a bus") == true)
     let late = try FinishedProgram(command("20ms"))
     late.expect(255, output: "")
-    // The time may be over before it could say that it waits.
+    // The timeout may precede the first message.
     #expect(late.errors.contains("tribunectl: no bus at "))
     let bus = try TestBus(folder: folder)
     #expect(waiting.status() == 0)

@@ -6,11 +6,8 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// A `hold` that is the last frame of its connection, which another process may inherit.
 @Suite("Inherited connections", .timeLimit(.minutes(15)))
 struct InheritedConnectionTests {
-  /// Finds the connections to the bus at a path that it has inherited, says how many there are, sends bytes over each,
-  /// and says when the bus has ended it. With another argument, it does not read from them.
   private static let abuse = """
     import os, socket, sys
     found = []
@@ -30,7 +27,6 @@ struct InheritedConnectionTests {
         print("ended", flush=True)
     """
 
-  /// A post, and a question with an override.
   private static let forged = RawClient.bytes {
     $0.appendFrame(Post(), serial: 1_000_000, name: "forged.post", text: "{}")
     $0.appendFrame(
@@ -128,7 +124,7 @@ struct InheritedConnectionTests {
       name: "a.shouldB",
       text: "why")
     #expect(try holder.next(.ended).header.serial == 2)
-    // The first of them may still have the hold's frame in the log.
+    // The first log may still have the hold's frame.
     for _ in 0..<2 { try bus.restart(way) }
     try RawClient.greeted(bus).post("a.didB", bytes: [], serial: 1)
     #expect(try holder.next(.post).name == "a.didB")

@@ -4,11 +4,9 @@ import Testing
 import TribunePolicy
 import TribuneWire
 
-/// What Bob can do to Ann and to the host, with the policy as it is installed: a table for each action.
 @Suite("With the policy as installed", .timeLimit(.minutes(15)))
 final class InstalledPolicyTests {
   private static let (ann, bob): (UInt32, UInt32) = (65_533, 65_534)
-  /// In everything of Ann's that Bob must not learn.
   private static let secret = "secret"
 
   private let bus: TestBus
@@ -22,7 +20,6 @@ final class InstalledPolicyTests {
 
   private func name(_ uid: UInt32, _ rest: String) -> String { "user.\(uid).\(rest)" }
 
-  /// The clients of one user, who has something of everything.
   private struct Clients {
     let uid: UInt32
     let observer: RawClient
@@ -51,7 +48,6 @@ final class InstalledPolicyTests {
     return all
   }
 
-  /// Expects that a user has what it had, and that nobody else takes part in it.
   private func expectUntouched(_ clients: Clients) throws {
     let (observer, delegate, other) = (clients.observer, clients.delegate, clients.other)
     let prefix = clients.prefix
@@ -65,14 +61,12 @@ final class InstalledPolicyTests {
     #expect(asked.verdict == .vetoed && peers(asked) == [clients.uid] && asked.outcomes[0].reason == "busy")
     let held = try other.ask("\(prefix).shouldHalt", Ask(mode: .all), serial: serial)
     #expect(held.verdict == .vetoed && peers(held) == [clients.uid])
-    // Nothing has reached the observer, and it still observes.
     try other.send(Post(options: .awaited), serial: serial, name: "\(prefix).didEnd")
     let post = try observer.next()
     #expect(post.kind == .post && post.name == "\(prefix).didEnd" && post.header.sender == clients.ids[2])
     try observer.send(Done(poster: clients.ids[2], post: serial), serial: serial)
     let awaited = try other.next(.awaited).decode(Awaited.self)
     #expect(awaited.acknowledged == 1)
-    // What is retained is still there.
     try observer.send(
       Observe(options: .retained), serial: serial, name: "\(prefix).status", object: clients.word)
     #expect(try observer.next(.retained).payload == "\"\(clients.word)\"")
@@ -81,7 +75,6 @@ final class InstalledPolicyTests {
     serial += 1
   }
 
-  /// A frame of Bob's, and the action that is refused; nil if the policy grants it.
   private struct Attempt {
     let refused: Action?
     let bytes: (Serial) -> [UInt8]
@@ -103,7 +96,6 @@ final class InstalledPolicyTests {
     }
   }
 
-  /// Names of Ann and of the host, and some that only look like Bob's.
   private func foreign(_ last: String) -> [String] {
     [name(Self.ann, last), name(Self.bob * 10, last), "user.\(last)", "host.\(last)", "unit.a.\(last)"]
   }
@@ -124,7 +116,6 @@ final class InstalledPolicyTests {
         Attempt(nil, Post(), own("didEnd")),
       ]
     case .retain:
-      // Without userInfo, it would be cleared.
       return foreign("status").flatMap { name in
         ["", "1"].map { Attempt(.post, Post(options: .retain), name, object: Self.secret, text: $0) }
       } + [Attempt(nil, Post(options: .retain), own("status"), text: "1")]
@@ -183,14 +174,10 @@ final class InstalledPolicyTests {
     }
   }
 
-  /// Reads the replies to one frame, of which none may have something of Ann's.
-  ///
-  /// - Returns: the last one.
   private func reply(to serial: Serial, by client: RawClient) throws -> RawClient.Frame {
     while true {
       let frame = try client.next()
       let text = String(decoding: frame.bytes, as: UTF8.self)
-      // An error has what Bob sent himself.
       #expect(frame.kind == .error || !text.contains(Self.secret), "\(text)")
       if frame.kind == .entry {
         switch try frame.decode(Entry.self) {
@@ -249,7 +236,7 @@ final class InstalledPolicyTests {
       let reply = try reply(to: serial, by: bob)
       #expect(try reply.kind == .error && reply.decode(Refusal.self).code == code, "\(fields)")
     }
-    // Unlike a hold, a delegate always says which names it responds to.
+    // Unlike a hold, a delegate always names its messages.
     for isSet in [false, true] {
       for patterns in [[], [""], ["user.\(Self.bob).a", ""]] {
         try expectRefusal(Attach(patterns: patterns, isSet: isSet), .invalidPattern)
@@ -270,7 +257,6 @@ final class InstalledPolicyTests {
     }
     for target in [1, 2, 3, 50, 51] as [Serial] { try expectRefusal(Cancel(target: target), .notFound) }
     try bob.sendConfirmed(Suspend(isSuspended: true), serial: 60)
-    // The sender of a post is who sends it, and a query has the parents that it is nested in.
     let name = "user.\(Self.bob).didEnd"
     let root = try RawClient.observing("user.**", on: bus)
     try bob.post(name, bytes: [], serial: 61, sender: ann.ids[2])
@@ -293,7 +279,7 @@ final class InstalledPolicyTests {
     let root = try clients(of: 0)
     let bob = try RawClient(path: bus.path, user: Self.bob)
     let id = try bob.greet().connection
-    // It gets what is retained, and delays who waits for it until the deadline.
+    // It gets retained posts, and delays awaiting posters until the deadline.
     try bob.send(Observe(options: [.awaited, .retained]), serial: 1, name: "host.**")
     #expect(try bob.next(.retained).payload == "\"\(root.word)\"")
     try root.other.send(Post(options: .awaited, deadline: 50), serial: 70, name: "host.didEnd")
@@ -303,7 +289,6 @@ final class InstalledPolicyTests {
     #expect(awaited.acknowledged == 1 && awaited.missing.map(\.connection) == [id])
     #expect(try bob.next(.post).name == "host.didEnd")
     try bob.sendConfirmed(Cancel(target: 1), serial: 2)
-    // The host's delegate answers its question, and it learns the reason.
     try bob.send(Ask(), serial: 3, name: "host.shouldQuit")
     let question = try root.delegate.nextQuestion()
     #expect(question.frame.header.sender == id)

@@ -7,14 +7,12 @@ import TribuneWire
 
 @testable import TribuneCommands
 
-/// Compares tribunectl's JSON output with the fields that tribunectl(1) lists.
 @Suite("The JSON output in tribunectl(1)", .timeLimit(.minutes(15)))
 struct JSONOutputTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// The entries of the page's section: the term, without its fonts, and the text below it.
   private static func entries() throws -> [(term: String, text: String)] {
     let page = try Script.text(of: "docs/man/tribunectl.1.in")
     let section = try #require(page.components(separatedBy: "\n.SH JSON OUTPUT\n").dropFirst().first)
@@ -26,7 +24,6 @@ struct JSONOutputTests {
     }
   }
 
-  /// The fields that an entry names: the words in italics, except those in parentheses.
   private static func fields(of term: String) throws -> Set<String> {
     let entry = try #require(
       try entries().first { $0.term == term }, "tribunectl(1) has no JSON output of \(term)")
@@ -34,7 +31,7 @@ struct JSONOutputTests {
     return Set(text.matches(of: /\\fI([A-Za-z0-9]+)\\fR/).map { String($0.1) })
   }
 
-  /// - Parameter optional: words that are listed, and are fields that can be missing, or no fields.
+  /// `optional`: listed words whose fields can be missing, or that are not fields.
   private func expect(
     _ object: [String: Any], isListedAs term: String, optional: Set<String> = [],
     sourceLocation: SourceLocation = #_sourceLocation

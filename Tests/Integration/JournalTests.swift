@@ -16,7 +16,6 @@ struct LogCommandTests {
   private static func log(_ arguments: String...) throws -> FinishedProgram { try Self.log(arguments) }
 
   private static func log(_ arguments: [String]) throws -> FinishedProgram {
-    // The command needs no bus.
     try TestBus.tribunectl(
       ["log"] + arguments, address: "unix:/nowhere", environment: ["TZ": "UTC", "NO_COLOR": "1"])
   }
@@ -28,7 +27,6 @@ struct LogCommandTests {
       .joined(separator: "\n")
   }
 
-  /// Four verdicts, one a minute, and two other entries.
   private static func journal() throws -> MadeJournal {
     let minute: UInt64 = 60_000_000
     let allowed = "TRIBUNE_VERDICT=allowed"
@@ -140,7 +138,7 @@ struct LogCommandTests {
     let journal = try Self.journal()
     let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     let command = [try Programs.path(of: "tribunectl"), "log", "--directory=\(journal.directory)"]
-    // Root can read any file, so it runs the command as another user.
+    // Root can read any file, so run the command as another user.
     let isRoot = geteuid() == 0
     try FileManager.default.setAttributes(
       [.posixPermissions: isRoot ? 0o600 : 0], ofItemAtPath: "\(journal.directory)/made.journal")
@@ -160,7 +158,6 @@ struct LogCommandTests {
   }
 }
 
-/// From the daemon to `tribunectl log`. The test plays journald at its socket.
 @Suite("Verdicts in the journal", .timeLimit(.minutes(15)))
 struct JournalTests {
   private let folder: TestFolder
@@ -169,11 +166,9 @@ struct JournalTests {
   init() throws {
     folder = try TestFolder()
     try folder.write("", to: "run/placeholder")
-    // journald's socket is a datagram socket as well.
     journald = try NotifySocket(path: "\(folder.path)/run/socket")
   }
 
-  /// A bus in a mount namespace in which the test's folder is mounted over that of journald's socket.
   private func bus() throws -> TestBus {
     try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
@@ -225,7 +220,6 @@ struct JournalTests {
   func stuck() async throws {
     let bus = try bus()
     let connection = try await bus.connect()
-    // These are more than a socket's queue takes, and journald reads none.
     for _ in 0..<2_000 { #expect(try await connection.ask("a.shouldB").isAllowed) }
     await connection.close()
     #expect(bus.stop() == 0)
@@ -235,7 +229,6 @@ struct JournalTests {
   func flood() throws {
     let bus = try bus()
     let flood = try RawClient.greeted(bus, as: 65_534)
-    // Far more than the queue for the journal takes.
     for _ in 0..<40 {
       try flood.send { asks in
         for serial in 1...500 as ClosedRange<Serial> {

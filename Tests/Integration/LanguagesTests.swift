@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import Tribune
 
-/// The programs in the README's section "In your language" do what it says, as they stand there.
 @Suite("The README's programs in each language", .timeLimit(.minutes(15)))
 struct LanguagesTests {
   typealias Language = ReadmeProgram.Language
@@ -31,7 +30,6 @@ struct LanguagesTests {
     let connection = try await bus.connect()
     let delegate = try start(.delegate, language)
     while try await connection.delegates().isEmpty { try requireRunning(delegate) }
-    // The answer to this one can come too late, which does not matter to the next.
     _ = try await connection.ask("host.shouldReboot", deadline: .milliseconds(1))
     let verdict = try await connection.ask("host.shouldReboot")
     #expect(!verdict.isAllowed)

@@ -36,7 +36,6 @@ struct ListingTests {
     _ = try second.nextQuestion()
     try second.send(Post(), serial: 3, flags: .acknowledge, name: "c.d")
     try second.settle()
-    // Neither a declaration nor a monitor counts as an observation.
     let (third, thirdWelcome) = try RawClient.welcomed(bus)
     try third.sendConfirmed(Declare(), serial: 1, text: "protocol P { optional did p.didTurn () }")
     try third.sendConfirmed(Monitor(), serial: 2)

@@ -10,7 +10,6 @@ struct LogSummaryTests {
 
   private let journal: MadeJournal
 
-  /// One verdict a minute.
   init() throws {
     let verdicts = [
       MadeJournal.verdict("host.shouldReboot", vetoedBy: ["backup.service"], microseconds: 2_000),

@@ -20,7 +20,6 @@ import Testing
 
   private func file(_ page: String) -> String { "\(folder.path)/root/usr/share/man/\(page)" }
 
-  /// The page as man shows it, with each paragraph on one line.
   private func read(_ page: String) throws -> String {
     let man = try FinishedProgram(
       ["man", "--no-justification", "-l", file(page)], environment: Self.readable)
@@ -78,7 +77,7 @@ import Testing
     for page in Self.configured {
       let moved = try read(page)
       #expect(moved.contains("\n       /opt/etc-of-mine/tribune\n"), "\(page)")
-      // tribuned's default is /etc/tribune, wherever the configuration was installed.
+      // tribuned's compiled-in default is /etc/tribune.
       #expect(moved.contains("/etc/tribune") == (page == "man8/tribuned.8"), "\(page)")
       #expect(!moved.contains("dir@"), "\(page)")
     }

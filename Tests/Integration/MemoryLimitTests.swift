@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// If the system denies memory, the bus refuses long frames, and still serves others.
 @Suite("Memory limits", .timeLimit(.minutes(15)))
 struct MemoryLimitTests {
   private static let prlimit = "/usr/bin/prlimit"
@@ -32,7 +31,6 @@ struct MemoryLimitTests {
     let other = try RawClient.greeted(bus)
     let clients = try (0..<6).map { _ in try RawClient.greeted(bus) }
     try other.settle()
-    // The limit has room for two and a half frames.
     let limit = try bus.processStatus("VmSize") * 1024 + Self.frameLength / 2 * 5
     let limited = try FinishedProgram([Self.prlimit, "--pid=\(bus.pid)", "--as=\(limit)"])
     try #require(limited.status == 0, "\(limited.errors)")

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// Runs the file for molly-guard's run.d as molly-guard does.
 @Suite("The file for molly-guard") struct MollyGuardTests {
   private let bus: TestBus
 
@@ -11,10 +10,6 @@ import Testing
 
   private static let file = "Examples/molly-guard/40-tribune"
 
-  /// - Parameters:
-  ///   - command: the command line, without molly-guard's own options.
-  ///   - arguments: the arguments after `--`.
-  /// - Returns: the exit status, and standard output and error together.
   private func run(
     _ command: [String], behindDashes arguments: [String] = [], environment: [String: String] = [:],
     file: String = Script.repository.appending(path: MollyGuardTests.file).path

@@ -10,7 +10,6 @@ struct MonitorTests {
 
   init() throws { bus = try TestBus() }
 
-  /// A `traffic` frame with the frame inside.
   private struct Seen {
     let traffic: Traffic
     let header: FrameHeader
@@ -24,7 +23,6 @@ struct MonitorTests {
       bytes = frame.payloadBytes
     }
 
-    /// Such as `:3 → bus ask`.
     var words: String {
       let to =
         traffic.to == .bus ? (traffic.receivers == 0 ? "bus" : "\(traffic.receivers)") : "\(traffic.to)"
@@ -85,7 +83,6 @@ struct MonitorTests {
     #expect(seen[1].bytes == questionFrame.bytes)
     #expect(seen[5].bytes == verdictFrame.bytes)
     #expect(seen[7].bytes == postFrame.bytes)
-    // In microseconds: seconds or milliseconds would be far less.
     #expect(seen.allSatisfy { $0.traffic.time > 1_000_000_000_000_000 })
 
     try monitor.send(Cancel(target: 1), serial: 2)
@@ -188,10 +185,8 @@ struct MonitorTests {
     let first = try monitor()
     let second = try monitor()
     try expect(["bus → :2 welcome", ":2 → bus monitor", "bus → :2 ok"], at: first)
-    // A monitor's own posts are traffic as well.
     try second.send(Post(), serial: 2, flags: .acknowledge, name: "a.b")
     try expect([":2 → bus post", "bus → :2 ok"], at: first)
-    // The poster sees the post before its `ok`, and the traffic of the `ok` after that.
     let kinds = try (0..<3).map { _ in try second.next() }.map { $0.kind }
     #expect(kinds == [.traffic, .ok, .traffic])
     try first.settle()

@@ -26,7 +26,6 @@ struct NotificationTests {
   @Test("a bus that is never idle still delivers posts for an idle bus, even after their poster has left")
   func neverIdle() throws {
     let observer = try RawClient.observing("idle.*", on: bus)
-    // The bus takes longer for new names than the thread for sending them.
     let bytes = RawClient.bytes { load in
       for number in 0..<4000 { load.appendFrame(Post(), serial: 1, name: "load.unit\(number)", text: "{}") }
     }
@@ -41,12 +40,10 @@ struct NotificationTests {
     }
   }
 
-  /// Text, other bytes, and various lengths.
   static let payloads: [[UInt8]] = [
     [], [0], Array(0...255), Array("{\"offset\": 1.5}".utf8), [0xFF, 0xFE, 0xC0, 0x80, 0xED, 0xA0, 0x80],
     Array(repeating: 0, count: 4096), Array(repeating: 0xF1, count: 65_536),
     (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) },
-    // The default limit.
     SharedFile.bytes(16 << 20),
   ]
 
@@ -57,7 +54,6 @@ struct NotificationTests {
     let (poster, welcome) = try RawClient.welcomed(bus)
     #expect(welcome.payloadMax == 16 << 20)
     try poster.post("a.b", object: "o", bytes: bytes, serial: 77)
-    // Only the sender differs from what the poster sent.
     let expected = RawClient.bytes {
       $0.appendHead(
         of: Post(), sender: welcome.connection, serial: 77, nameLength: 3, objectLength: 1,
@@ -70,11 +66,9 @@ struct NotificationTests {
 
   @Test("one poster's notifications arrive in order, however long they are", arguments: [1, 2, 3])
   func order(seed: Int) throws {
-    // The queue has capacity for everything, so nothing is dropped.
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
     let observer = try RawClient.observing("load.*", on: bus)
     let poster = try RawClient.greeted(bus)
-    // Lengths around those of a read, of a buffer, and of a frame with a buffer of its own.
     let lengths = [0, 1, 100, 4_000, 16_350, 16_384, 40_000, 65_500, 65_536, 131_072, 700_000, 1 << 20]
     var length = seed
     for serial in 1...200 {

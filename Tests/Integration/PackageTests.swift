@@ -9,7 +9,6 @@ import Testing
     let file: String
 
     init() async throws {
-      // Compression takes long, and is not tested.
       try await TestFolder().make("deb", ["DEB=\(folder)"], environment: ["DPKG_DEB_COMPRESSOR_LEVEL": "0"])
       let files = try FileManager.default.contentsOfDirectory(atPath: folder)
       let name = try #require(files.first { $0.hasPrefix("tribune_") && $0.hasSuffix(".deb") })

@@ -6,10 +6,9 @@ import Tribune
 
 /// A program in Python, one in C, one that speaks Varlink, and this one ask and veto each other.
 ///
-/// Each program is the delegate of a name of its own, such as `c.shouldAct`, prints `ready`, and vetoes what it is asked
-/// with an odd number. It reads how many questions it is to ask, asks the others in turn, and then prints `asked`. Its
-/// other lines are the account: `answer ASKER NUMBER` before each answer, `verdict DELEGATE NUMBER [REASON]` for each
-/// verdict.
+/// Each is the delegate of one name, such as `c.shouldAct`, prints `ready`, and vetoes odd numbers. It reads how many
+/// questions to ask, asks the others in turn, and prints `asked`. Other lines: `answer ASKER NUMBER` before each
+/// answer, `verdict DELEGATE NUMBER [REASON]` for each verdict.
 @Suite("Programs in several languages", .timeLimit(.minutes(15)))
 struct PartiesTests {
   private static let names = ["python", "c", "varlink", "swift"]
@@ -41,13 +40,12 @@ struct PartiesTests {
       switch way {
       case nil: break
       case .crash:
-        // A connection of which the bus reads or writes a message when it is killed may have to connect again, which
-        // these programs do not. Before long, all wait for the answers of this one.
+        // Kill the bus only while every program waits for this one: a connection with a frame under way might have to
+        // reconnect, which these programs do not.
         while await !party.isWaitedFor(by: programs.count) { _ = try await connection.own() }
         defer { Task { await party.goOn() } }
         try bus.restart(.crash)
       case let way?:
-        // In the middle of it.
         while lines[0].count(where: { $0.hasPrefix("verdict") }) % Self.questionsPerRound < 20 {
           lines[0].append(try programs[0].nextLine())
         }
@@ -59,7 +57,6 @@ struct PartiesTests {
       }
       try await asking
     }
-    // Others may have asked a program after it had its last verdict.
     for (place, program) in programs.enumerated() {
       program.end(SIGKILL)
       lines[place] += try program.output.rest().split(separator: "\n").map { String($0) }
@@ -101,7 +98,6 @@ struct PartiesTests {
       var number: Int
     }
 
-    /// The reason of each veto; empty for what was allowed.
     var verdicts: [Question: String] = [:]
     var answers: Set<Question> = []
 
@@ -130,16 +126,14 @@ private actor SwiftParty: Delegate {
 
   private(set) var lines: [String] = []
   private var number = 0
-  /// How many answers it still gives before it stops; nil for any number.
   private var answersLeft: Int?
   private var isBetweenQuestions = true
   private var waitingAnswers: [CheckedContinuation<Void, Never>] = []
   private var waitingQuestion: CheckedContinuation<Void, Never>?
 
-  /// From then on, it neither answers nor asks until `goOn`. Nobody can have asked all that it is to ask by then.
+  /// Then it neither answers nor asks until `goOn`. The others still have questions by then.
   func stopAfterSomeAnswers() { answersLeft = 40 }
 
-  /// Whether so many questions wait for its answers, and none of its own is under way.
   func isWaitedFor(by count: Int) -> Bool { waitingAnswers.count == count && isBetweenQuestions }
 
   func goOn() {

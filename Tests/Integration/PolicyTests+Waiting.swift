@@ -35,7 +35,6 @@ struct WaitingPolicyTests {
     holder.end(SIGTERM)
     #expect(try program.output.rest() == "allowed: host.shouldReboot (no delegate answered)\n")
     #expect(program.status() == 0)
-    // Who may not list the holds does not try to.
     #expect(try !bus.log().contains("did not allow"))
   }
 

@@ -7,7 +7,6 @@ import TribuneWire
 
 @Suite("The policy of a bus", .timeLimit(.minutes(15)))
 struct PolicyTests {
-  /// The lines that the package installs.
   private static let usual = """
     allow * ** user:root
     allow * user.%U.** user:*  # %U: the uid
@@ -60,7 +59,6 @@ struct PolicyTests {
     let count = 500
     for (user, count) in [(Self.bob, count), (Self.ann, 1)] {
       let client = try RawClient.greeted(bus, as: user)
-      // Nobody waits for these.
       for _ in 0..<count { try client.send(Post(), serial: 1, name: "a.b") }
       try client.settle()
     }
@@ -83,7 +81,6 @@ struct PolicyTests {
 
   private func busOfAnn() throws -> (bus: RunningProgram, address: String) {
     try folder.write("", to: "etc/tribuned.conf")
-    // The folder is root's, and the socket the daemon's.
     try folder.write("", to: "run/placeholder")
     _ = unsafe chown("\(folder.path)/run", Self.ann, Self.ann)
     let program = "\(folder.path)/tribuned"
@@ -254,7 +251,6 @@ struct PolicyTests {
     try FinishedProgram(command).expect(0, output: "Nothing would end.\n", errors: warning)
     try FinishedProgram(["sh", "-c", "exec \"$@\" >/dev/full", "sh"] + command).expect(
       1, errors: warning + "tribuned: cannot write to standard output: No space left on device\n")
-    // A reload takes a policy that fails its tests.
     try folder.write("expect allow hold host.shouldReboot user:bin\n", to: "etc/policy.d/10.test")
     let failing = try FinishedProgram(command)
     #expect(failing.status == 1 && failing.output == "Nothing would end.\n")
@@ -309,7 +305,6 @@ struct PolicyTests {
     let list = try bus.tribunectl("list", "--json=short").lines.map { try jsonObject($0) }
     let id = try #require(list.first { $0["uid"] as? Int == 65_533 }?["connection"] as? String)
     try bus.tribunectl("policy", "explain", "hold", "host.*", "--connection=\(id)").expect(0)
-    // Whose connection that is does not concern others, nor that it has gone.
     try bob.tribunectl("policy", "explain", "hold", "host.*", "--connection=\(id)").expect(
       1, errors: "tribunectl: there is no connection \(id)\n")
     hold.signal(SIGTERM)
@@ -363,7 +358,6 @@ struct RestartedPolicyTests {
     let bus = try RestartedBus(folder: folder)
     let bob = try OtherUser(65_534, on: "unix:\(bus.path)", in: folder)
     let hold = try bob.staying("hold", "--why=x", "host.shouldReboot")
-    // The client does not read that its hold has ended.
     try hold.freeze()
     try folder.write("allow ask ** user:*\n", to: "etc/policy.d/10.policy")
     try bus.bus.reload("")
@@ -381,7 +375,6 @@ struct RestartedPolicyTests {
     "A policy that names a group anew is about all processes with many groups if it denies, until they connect again"
   )
   func manyGroups() throws {
-    // A hold asks whether logind knows of it.
     let asking = "allow ask host.enforcement user:*\n"
     try folder.write(
       "allow hold ** group:4242\ndeny hold ** group:9\n\(asking)", to: "etc/policy.d/10.policy")
@@ -400,7 +393,6 @@ struct RestartedPolicyTests {
       try hold.errors.line() == "tribunectl: user 65534, in more than 128 groups, may not hold "
         + "host.shouldReboot: denied by \(folder.path)/\(file):2")
     #expect(hold.status() != 0)
-    // The bus looks the group up when the user connects again.
     try bob.tribunectl("hold", "--why=x", "a.shouldB", "--", "true").expect(0)
   }
 

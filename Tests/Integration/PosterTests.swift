@@ -4,10 +4,8 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// How the bus tells observers who posts: once for each poster, before its first notification.
 @Suite("Who posts", .timeLimit(.minutes(15)))
 struct PosterTests {
-  /// A connection that wants to know who posts, and observes.
   private static func curious(
     _ bus: some ServedBus, _ observe: Observe = Observe(), _ pattern: String = "a.**"
   ) throws -> RawClient {
@@ -16,7 +14,6 @@ struct PosterTests {
     return client
   }
 
-  /// The next frames, in brief: `:7 is 4242`, `a.b of :7`, `lost 3`, `ok`.
   private static func brief(_ client: RawClient, _ count: Int) throws -> [String] {
     try (0..<count).map { _ in
       let frame = try client.next()
@@ -127,7 +124,6 @@ struct PosterTests {
         "\(x) is \(Self.pid), gone", "a.b of \(x)", "\(y) is \(Self.pid), gone", "a.c of \(y)",
         "\(z) is \(Self.pid)", "a.d of \(z)", "a.e of \(z)", "ok",
       ])
-    // Of the last one that has gone, it knows already.
     try observer.send(Observe(options: .retained), serial: 2, name: "a.c")
     #expect(try Self.brief(observer, 2) == ["a.c of \(y)", "ok"])
     try observer.send(Observe(options: .retained), serial: 3, name: "a.b")
@@ -153,7 +149,6 @@ struct PosterTests {
       try Self.brief(observer, 3) == [
         "\(short.connection) is \(Self.pid), gone", "a.e of \(short.connection)", "ok",
       ])
-    // The post and the end of its connection are read at once.
     let (leaving, last) = try RawClient.welcomed(bus)
     try leaving.send(Post(style: .whenIdle), serial: 1, name: "a.d")
     try leaving.leave()
@@ -198,14 +193,13 @@ struct PosterTests {
 
   @Test("posters that come and go cannot close an observer that does not read: it loses their notifications")
   func flood() throws {
-    // A quarter of the hard limit is the least that this needs to be lossy with frames that cannot be dropped.
+    // The smallest limits for which undroppable frames make it lossy.
     let bus = try TestBus(
       configuration: "[Queue]\nLowMark=8K\nHighMark=16K\nHardLimit=64K\nPaceMaxSec=1ms\n")
     let observer = try Self.curious(bus)
     let other = try RawClient.greeted(bus)
     let text = String(repeating: "x", count: 200)
     let filler = String(repeating: "x", count: 50_000)
-    // Its socket is full.
     for _ in 0..<20 { try other.sendConfirmed(Post(), serial: 1, name: "a.filler", text: filler) }
     var posted = 20
     for _ in 0..<1500 {

@@ -64,7 +64,6 @@ struct ProtocolTests {
     #expect(delegate.status != 0)
     #expect(delegate.errors.contains("\"TapScrollViewDelegate\", the protocol of \"view/1\""))
     #expect(delegate.errors.contains("--conforms="))
-    // It would be a delegate of view/1, too.
     let any = try bus.tribunectl("delegate", "scrollView.*", "--veto=no")
     #expect(any.status == 1 && any.errors.contains("view/1") && any.errors.contains("--conforms="))
     try bus.staying("delegate", "scrollView.*", "--veto=no", "--conforms=TapScrollViewDelegate")

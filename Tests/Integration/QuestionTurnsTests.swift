@@ -8,7 +8,7 @@ struct QuestionTurnsTests {
   private static let (greedy, other): (UInt32, UInt32) = (65_534, 65_533)
 
   private let bus: TestBus
-  /// It answers one question after the other, and abstains if it is too slow.
+  /// Answers one question after the other, and abstains if it is too slow.
   private let delegate: RawClient
 
   init() throws {
@@ -71,7 +71,6 @@ struct QuestionTurnsTests {
     #expect(before == 30)
     try delegate.answer(question, .veto)
     #expect(try root.nextVerdict().verdict == .vetoed)
-    // It has read everything.
     try flood.send(Ask(), serial: 5000, name: "host.shouldReboot")
     #expect(try next().user == Self.greedy)
   }
@@ -90,7 +89,6 @@ struct QuestionTurnsTests {
     try client.settle()
     var (asked, posted) = (0, 0)
     while asked < 40 {
-      // More than one notification is always on its way.
       while posted < 20 {
         try poster.send(Post(), serial: 1, flags: .acknowledge, name: "load.level")
         _ = try poster.next(.ok)

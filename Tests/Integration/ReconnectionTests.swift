@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import Testing
 
-/// Clients whose bus is killed, and that find another one at the same path, without a log.
 @Suite("Reconnecting", .timeLimit(.minutes(15)))
 struct ReconnectionTests {
   private let folder: TestFolder

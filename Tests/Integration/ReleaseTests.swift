@@ -4,16 +4,14 @@ import Foundation
 import Testing
 import TribuneTestSupport
 
-/// What only optimised programs show.
 @Suite("The release programs", .timeLimit(.minutes(15)))
 struct ReleaseTests {
   @Test("an idle daemon is at most 8 MiB resident")
   func memory() throws {
-    // The kernel also maps pages of the program that happen to be in its page cache. So the least of several starts is
-    // what the daemon itself takes.
+    // The kernel may map further pages of the program from its page cache, so the minimum is the daemon's own.
     let starts = try (0..<5).map { _ in
       let bus = try TestBus(environment: ["WATCHDOG_USEC": "50000"])
-      // When the run loop turns, the daemon has freed what it needed to start.
+      // When the run loop turns, the daemon has freed its startup memory.
       try bus.notifySocket.wait(for: "WATCHDOG=1")
       return try bus.processStatus("VmRSS")
     }

@@ -5,7 +5,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// The limits of what the bus retains, and of snapshots that are not read.
 @Suite("Retained notifications on the bus", .timeLimit(.minutes(15)))
 struct RetainedTests {
   private func retain(_ count: Int, by client: RawClient) throws {
@@ -43,7 +42,6 @@ struct RetainedTests {
     }
     #expect(refused > 0)
     #expect(try bus.privateMemory() - before < 20 * 1024)
-    // A snapshot has all of it, and all of it can be cleared.
     let kept = try names(other)
     #expect(kept.count > 100)
     try other.send(Observe(options: .retained), serial: 2)
@@ -93,7 +91,6 @@ struct RetainedTests {
     }
     #expect(answered + refused == count)
     #expect(answered > 0 && refused > 0)
-    // Once it has read them, it can get another one.
     try client.send(Observe(options: .retained), serial: 6000, name: "a.n1")
     #expect(try client.next().kind == .retained)
     #expect(try client.next().kind == .ok)

@@ -8,7 +8,6 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// userInfo that travels as a sealed memfd.
 @Suite("userInfo in files", .timeLimit(.minutes(15)))
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength
@@ -24,7 +23,6 @@ struct SharedFileTests {
     let poster = try await bus.connect()
     let observer = try await bus.connect()
     let other = try await bus.connect()
-    // Patterns that overlap: each notification comes once.
     var deliveries = try await observer.observe(anyOf: ["a.*", "a.long", "**"]).makeAsyncIterator()
     var others = try await other.observe("a.long").makeAsyncIterator()
     let userInfo = UserInfo(SharedFile.bytes(length))
@@ -84,9 +82,8 @@ struct SharedFileTests {
     try await posting.value
     #expect(received + lost == 1500)
     try awaitClosed(bus)
-    // The last one can arrive before the poster's thread has closed its descriptor. Once this has its `ok`, it has.
+    // The last one can arrive before the poster's thread has closed its descriptor. The `ok` comes after that.
     try await poster.postAcknowledged("b.c")
-    // Files of earlier tests may have been closed meanwhile.
     #expect(try ThisProcess.openFiles() <= own)
     await poster.close()
     await observer.close()
@@ -155,10 +152,9 @@ struct SharedFileTests {
   @Test(
     "a wrong file is refused and closed, and the connection goes on",
     arguments: [
-      // Without seals, longer than it says, under 64 KiB, empty.
+      // Without seals, longer than announced, under 64 KiB, empty.
       (floor, floor, 0, .invalidDescriptor), (floor + 1, floor, SharedFile.seals, .invalidDescriptor),
       (65_535, 65_535, SharedFile.seals, .invalidDescriptor), (0, 0, SharedFile.seals, .invalidDescriptor),
-      // Over the limit, and over all limits.
       (floor, (16 << 20) + 1, SharedFile.seals, .invalidValue),
       (floor, Int(UInt32.max), SharedFile.seals, .invalidValue),
     ] as [(Int, Int, CInt, ErrorCode)])
@@ -262,7 +258,7 @@ struct SharedFileTests {
     }
     #expect(received + lost == posted + 1)
     #expect(lost > 0)
-    // The files in the socket count as the poster's memory, and are few, too.
+    // The poster pays for the files in the socket, so they are few.
     #expect(received <= 64 + 3)
     try awaitClosed(bus)
   }
@@ -285,7 +281,7 @@ struct SharedFileTests {
         refused += 1
       }
     }
-    // The user of the bus may have all 1,024. Besides those in the bus's queue, there are some in the observer's socket.
+    // The user of the bus may have all 1,024; the observer's socket has some more.
     #expect(taken >= 1024 && taken < 1024 + 400 && refused > 0)
     try poster.settle()
     for serial in 0..<taken {
@@ -302,13 +298,11 @@ struct SharedFileTests {
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let bytes = SharedFile.bytes(Self.floor)
     let file = try SharedFile.make(bytes)
-    // Partial frames with as many descriptors as they may have use up all descriptors.
     var fillers = try (0..<2).map { _ in try RawClient.greeted(bus) }
     let pipe = Pipe()
     for filler in fillers {
       try filler.send([45], with: [CInt](repeating: pipe.fileHandleForWriting.fileDescriptor, count: 16))
     }
-    // The bus can have inherited some beyond its limit.
     try bus.wait(serving: poster) { try bus.openDescriptors() >= 40 }
     try poster.post("a.b", file: file, length: bytes.count, serial: 5)
     #expect(try poster.nextError() == .limitExceeded)
@@ -320,14 +314,13 @@ struct SharedFileTests {
     #expect(try observer.next().payloadBytes == bytes)
   }
 
-  /// A client that observes `a.*`, and accepts files.
   private func observingFiles(on bus: TestBus) throws -> RawClient {
     let observer = try RawClient.greeted(bus, capabilities: .descriptors)
     try observer.observe("a.*", serial: 1)
     return observer
   }
 
-  /// Waits until the bus has closed all memfds, which it does after it has replied.
+  /// The bus closes memfds after it has replied.
   private func awaitClosed(_ bus: TestBus) throws {
     try bus.wait { try bus.openFiles() == 0 }
   }

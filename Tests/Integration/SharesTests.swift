@@ -44,7 +44,7 @@ struct SharesTests {
     let connections = try accounts(all, of: 65_533)["connections"]
     #expect(connections?["used"] as? Int == 2 && connections?["weight"] as? Int == 3)
     #expect(connections?["privileged"] as? Bool == false && connections?["total"] as? Int == 16_384)
-    // Beside the one connection of the other user: three of five parts, and a sixteenth is kept.
+    // Next to the other user's connection: three of five parts, minus a reserved sixteenth.
     #expect(connections?["share"] as? Int == (16_384 - 1024 - 1) * 3 / 5)
     let table = try bus.tribunectl("accounts")
     table.expect(0)
@@ -83,7 +83,6 @@ struct SharesTests {
     }
     #expect(try isRefused(Ask(mode: .first), name: "a.size"))
     #expect(try bus.privateMemory() - memory < 16 << 10)
-    // Nothing more is read from that client until it reads, and everything else goes on.
     try deaf.send(Ask(mode: .first), serial: asked + 1, name: "a.none")
     try other.send(Post(), serial: 1, flags: .acknowledge, name: "a.b")
     #expect(try other.next(.ok).header.serial == 1)
@@ -103,7 +102,6 @@ struct SharesTests {
     try deaf.send { buffer in
       for serial in 1...count { buffer.appendFrame(List(.observations), serial: serial) }
     }
-    // Each of these is another iteration, in which a list goes on.
     for serial in 1...3 * count {
       try other.send(Post(), serial: serial, flags: .acknowledge, name: "a.b")
       #expect(try other.next(.ok).header.serial == serial)
@@ -132,7 +130,6 @@ struct SharesTests {
     for observer in hung { observer.signal(SIGSTOP) }
     defer { for observer in hung { observer.signal(SIGCONT) } }
     let (own, poster) = (try RawClient.observing("b.**", on: bus), try RawClient.greeted(bus))
-    // What this one has not read is far below its share.
     let text = String(repeating: "x", count: 10_000)
     for _ in 0..<60 { try poster.send(Post(), serial: 1, name: "b.c", text: text) }
     for _ in 0..<400 { try poster.send(Post(), serial: 1, name: "a.b", text: text) }
@@ -141,7 +138,6 @@ struct SharesTests {
     for state in states where state["uid"] as? Int == 65_533 { #expect(state["lost"] as? Int ?? 0 > 0) }
     for state in states where state["uid"] as? Int == 0 { #expect(state["lost"] as? Int == 0) }
     for _ in 0..<60 { #expect(try own.next().name == "b.c") }
-    // What can be dropped keeps nobody from asking.
     try other.tribunectl("ask", "c.shouldD").expect(0)
   }
 
@@ -173,7 +169,6 @@ struct SharesTests {
     #expect(try bus.privateMemory() - memory < 24 << 10)
     let queues = try #require(try accounts(try bus.tribunectl("-j", "accounts"), of: 0)["queues"])
     #expect(try #require(queues["share"] as? Int) > 4 << 20)
-    // What is short reaches them, behind the number of those that did not.
     try poster.send(Post(), serial: 1, name: isOnePost ? "b.c" : "a.n\(count - 1)", text: "1")
     let last = try #require(hung.last)
     #expect(try last.next(.lost).decode(Lost.self).count == 1)
@@ -202,7 +197,6 @@ struct SharesTests {
     withExtendedLifetime(hung) {}
   }
 
-  /// A client of which so many delegates were replaced, and that does not read their ends, each with 4 KiB.
   private func replaced(_ count: Serial, of user: UInt32, on bus: TestBus) throws -> RawClient {
     let client = try RawClient.greeted(bus, as: user)
     for serial in 1...count { try client.attach(Attach(label: "\(serial)", patterns: ["b"]), serial: serial) }

@@ -7,7 +7,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Descriptors whose `close` blocks.
 @Suite("Descriptors that take long to close", .timeLimit(.minutes(15)))
 struct SlowDescriptorTests {
   private static let floor = WireLimits.descriptorPayloadLength
@@ -30,7 +29,6 @@ struct SlowDescriptorTests {
         try client.send(post, with: files + [descriptor])
       case .beforeItsFrame: try client.send(Array(post.prefix(10)), with: [descriptor])
       case .neverRead:
-        // A read ends after bytes with descriptors, and the first of these reads ends the connection.
         let file = try SharedFile.make([1])
         try client.send(client.frame(Post()), with: [file.rawValue])
         try client.send([0], with: [descriptor])
@@ -46,7 +44,7 @@ struct SlowDescriptorTests {
       let client = try RawClient.greeted(bus)
       let socket = try LingeringSocket()
       defer { socket.end() }
-      // While the bus is stopped, the test closes its own descriptor: so the bus has the last one.
+      // While the bus is stopped, the test closes its descriptor, so the bus has the last one.
       try bus.freeze()
       try way.send(socket.rawDescriptor, from: client)
       socket.leave()
@@ -76,7 +74,7 @@ struct SlowDescriptorTests {
     }
     bus.signal(SIGCONT)
     for _ in sockets { #expect(try client.nextError() == .invalidDescriptor) }
-    // The pipe ends once the bus has closed all of its descriptors. The bus closes in order, four at a time.
+    // The pipe ends once the bus has closed all of its descriptors, in order, four at a time.
     let pipe = Pipe()
     for _ in 0..<100 {
       try client.send(
@@ -110,7 +108,6 @@ struct SlowDescriptorTests {
     bus.signal(SIGCONT)
     for client in clients { #expect(try client.nextError() == .unexpectedDescriptors) }
     try pipe.expectClosed()
-    // Dispatch may have opened some of its own since.
     try bus.wait(serving: other) { try bus.openDescriptors() < before + clients.count / 2 }
     withExtendedLifetime(sockets) {}
     #expect(bus.stop() == 0)
@@ -128,7 +125,7 @@ struct SlowDescriptorTests {
     #expect(try client.next().kind == .ok)
   }
 
-  /// Whether the kernel can keep others from sending descriptors to a socket: since Linux 6.16.
+  /// Since Linux 6.16, the kernel can keep peers from sending descriptors to a socket.
   private static let canRefuseDescriptors: Bool = {
     var value: CInt = 0
     let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
@@ -161,7 +158,6 @@ struct SlowDescriptorTests {
     let socket = try LingeringSocket()
     defer { socket.end() }
     try client.send(Array(post.prefix(10)), with: [socket.rawDescriptor])
-    // The bus has read it once a later client has been served.
     try RawClient.greeted(bus).settle()
     try bus.restart()
     try client.send(Array(post.dropFirst(10)))

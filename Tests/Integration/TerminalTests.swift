@@ -31,7 +31,6 @@ struct TerminalTests {
     try delegate.read(to: Self.prompt)
     try delegate.type("?\n")
     #expect(try delegate.read(to: Self.prompt).contains("n REASON  veto, with this reason"))
-    // The line arrives in two pieces.
     try delegate.type("n not ")
     try delegate.type("yet\n")
     #expect(first.status() == 1)
@@ -79,7 +78,6 @@ struct TerminalTests {
     for option in ["--approve", "--veto", "--exec"] { #expect(result.errors.contains(option)) }
   }
 
-  /// A text that does not fit a line twice.
   private static let long = (0..<10).map { "name\($0)" }.joined(separator: ".")
 
   @Test(
@@ -100,7 +98,6 @@ struct TerminalTests {
     #expect(try !TestBus.tribunectl(arguments, address: bus.address).output.contains("…"))
   }
 
-  /// A delegate that defers, and approves when the stream is finished.
   private static func slow(until releases: AsyncStream<Void>) -> AttentiveDelegate {
     AttentiveDelegate { question in
       try await question.deferAnswer(by: .seconds(60), status: "at 40 %\u{1B}[2J")
@@ -120,11 +117,10 @@ struct TerminalTests {
     let asker = try bus.terminal(arguments)
     #expect(try asker.read(to: "waiting for slow (") == "waiting for slow (")
     #expect(try asker.read(to: "\r\n").contains(": at 40 %\\u{1b}[2J"))
-    // A second later, the same lines are written again.
     #expect(try asker.read(to: "waiting for slow (") == "\u{1B}[1A\r\u{1B}[Jwaiting for slow (")
     try asker.read(to: "\r\n")
     release.finish()
-    // The lines can have been written once more meanwhile.
+    // The lines can have been written once more in between.
     #expect(try asker.read(to: "allowed:").hasSuffix("\u{1B}[1A\r\u{1B}[Jallowed:"))
     #expect(try !asker.rest().contains("waiting"))
     #expect(asker.status() == 0)

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// The report with which tools/run-tests and .ci/run end, for made-up tests and steps.
 @Suite("The report at the end of the tests", .timeLimit(.minutes(15)))
 struct TestReportTests {
   private let folder: TestFolder
@@ -24,7 +23,6 @@ struct TestReportTests {
       ])
   }
 
-  /// Makes up tests, one of which records that many issues.
   private func putTests(issues: Int) throws {
     let lines = (0..<issues).map { number in
       """
@@ -121,7 +119,6 @@ struct TestReportTests {
     #expect(end.contains("lint: a line is too long"))
     #expect(end.contains("↳ what was said of 0"))
     #expect(end.contains { $0.hasPrefix("tests: FAILED") })
-    // Each step that passed ran once.
     let fine = lines.filter { $0.hasSuffix(" is fine") }
     #expect(fine.contains("test-systemd is fine") && Set(fine).count == fine.count)
   }

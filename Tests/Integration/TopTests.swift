@@ -21,7 +21,6 @@ struct TopTests {
     return terminal
   }
 
-  /// Delegates of which one hangs, and a question that waits for that one.
   @discardableResult
   private func hang() throws -> RunningProgram {
     try bus.staying("delegate", "backup.shouldPrune", "--approve", "--label=quick")
@@ -128,7 +127,6 @@ struct TopTests {
   func unanswered() throws {
     try bus.freeze()
     let terminal = try top()
-    // Before it looks, it has set up its signals.
     while try !isBlocked(SIGINT, in: try pid(in: terminal)) { sched_yield() }
     try terminal.press("C-c")
     try terminal.screen(with: "status 0")

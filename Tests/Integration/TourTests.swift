@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// Compares what the README shows with what a user sees.
 @Suite("The README's tour") struct TourTests {
   private let folder: TestFolder
 

@@ -5,12 +5,10 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// What one user takes of what all users share leaves enough to everyone else.
 @Suite("Two users", .timeLimit(.minutes(15)))
 final class TwoUsersTests {
   private static let (greedy, other): (UInt32, UInt32) = (65_534, 65_533)
 
-  /// What is shared, and how a user takes more of it.
   enum Resource: CaseIterable {
     case connections, registrations, log, retained, protocols, descriptors, partialFrames, queues
 
@@ -29,7 +27,6 @@ final class TwoUsersTests {
   }
 
   private let file: FileDescriptor
-  /// Gives long values.
   private var source: RawClient?
 
   init() throws { file = try SharedFile.make(SharedFile.bytes(WireLimits.descriptorPayloadLength)) }
@@ -39,7 +36,6 @@ final class TwoUsersTests {
     let bus: TestBus
     var clients: [RawClient] = []
     var serial = 0 as Serial
-    /// How often it was given more.
     var count = 0
 
     init(_ id: UInt32, on bus: TestBus) { (self.id, self.bus) = (id, bus) }
@@ -58,7 +54,6 @@ final class TwoUsersTests {
       do {
         try client.send { Hello().append(to: $0) }
       } catch let error as Errno {
-        // It may have been refused and closed by then.
         guard error == .brokenPipe else { throw error }
       }
       _ = try client.readHello()
@@ -92,14 +87,14 @@ final class TwoUsersTests {
       }
       try client.send(Array(bytes.dropLast(1)))
       if user.id == Self.greedy {
-        // Nothing is said of a frame that is not whole, unless there is no memory for it.
+        // The bus does not answer a partial frame, unless it lacks memory for it.
         try RawClient.greeted(user.bus).settle()
         user.serial = 16 * (user.serial / 16 + 1)
         return user.clients.count < 20
       }
       try client.send([bytes[bytes.count - 1]])
     case .queues:
-      // A verdict stays unread if its asker is greedy. Such a user may not even ask for a list in the end.
+      // A greedy asker's verdicts stay unread. In the end, such a user may not even ask for a list.
       let list = try RawClient.greeted(user.bus, as: user.id)
       try list.send(List(.bus), serial: 1)
       let reply = try list.next()
@@ -125,7 +120,7 @@ final class TwoUsersTests {
   @Test("share what the bus has: one cannot use up what another needs, or root", arguments: Resource.allCases)
   func sharing(_ resource: Resource) throws {
     let bus = try TestBus.allowingAll(resource.configuration)
-    // Files stay under way while their observer does not read.
+    // Files stay in flight while their observer does not read.
     let hung = try RawClient.greeted(bus, capabilities: .descriptors)
     try hung.observe("held.*", serial: 1)
     let greedy = User(Self.greedy, on: bus)
@@ -149,7 +144,7 @@ final class TwoUsersTests {
     let bus = try TestBus.allowingAll(resource.configuration)
     let hung = try RawClient.greeted(bus, capabilities: .descriptors)
     try hung.observe("held.*", serial: 1)
-    // One user of the host can be so many: those of its subordinate ids.
+    // One user of the host can act as this many by its subordinate ids.
     var users: [User] = []
     repeat {
       users.append(User(100_000 + UInt32(users.count), on: bus))
@@ -179,7 +174,6 @@ final class TwoUsersTests {
     }
     #expect(count > 4)
     for user in [Self.other, 0] { #expect(try isAsked(by: user), "user \(user)") }
-    // Once the delegate has read everything, it is asked again.
     for _ in 0..<count + 2 {
       _ = try delegate.nextQuestion()
       _ = try delegate.nextConclusion()
@@ -223,7 +217,6 @@ final class TwoUsersTests {
     bus.signal(SIGCONT)
     try other.send { Hello().append(to: $0) }
     _ = try other.readHello()
-    // Connections are numbered as they are admitted.
     #expect(try other.next().decode(Welcome.self).connection.rawValue < 900)
     withExtendedLifetime(first) {}
   }

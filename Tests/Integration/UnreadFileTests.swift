@@ -5,7 +5,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Files that were sent to clients that do not read. The kernel counts them for the user of the bus.
 @Suite("Unread files", .timeLimit(.minutes(15)))
 final class UnreadFileTests {
   private static let (greedy, other, busUser): (UInt32, UInt32, UInt32) = (65_534, 65_533, 65_532)
@@ -20,7 +19,7 @@ final class UnreadFileTests {
     try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
   }
 
-  /// A bus whose user may have 1,024 descriptors in flight, as its processes may open no more.
+  /// Its user may have 1,024 descriptors in flight, as many as its processes may open.
   private func limitedBus() throws -> TestBus {
     // Root would not be limited.
     _ = unsafe chown(folder.path, Self.busUser, Self.busUser)
@@ -66,7 +65,6 @@ final class UnreadFileTests {
         serial += 1
         try post("held.file", from: poster, serial: serial)
       }
-      // The bus closes its end, and the files stay in the client's socket.
       if isEnding { for observer in observers { observer.endSending() } }
       hung += observers
     }
@@ -107,7 +105,7 @@ final class UnreadFileTests {
     bus.laterWrapper = wrapper
     let poster = try RawClient.greeted(bus)
     let hung = try (0..<16).map { _ in try self.observer("held.file", on: bus, as: Self.greedy) }
-    // Other notifications take the kernel's memory, too, and the next daemon cannot tell them from files.
+    // Other notifications also take the kernel's memory, and the next daemon cannot tell them from files.
     for serial in 1...40 as ClosedRange<Serial> {
       try poster.sendConfirmed(Post(), serial: serial, name: "held.file", text: "x")
     }
@@ -134,7 +132,7 @@ final class UnreadFileTests {
     #expect(try unreadCount(of: Self.greedy, first) == 5)
     try bus.restart(way)
     let client = try RawClient.greeted(bus)
-    // The kernel does not say how many there are.
+    // The kernel does not report their number.
     #expect(try unreadCount(of: Self.greedy, client) >= 5)
     for _ in 0..<5 {
       #expect(try observer.next().kind == .post)

@@ -90,7 +90,6 @@ struct VarlinkTests {
   func noText() throws {
     try client.send(bytes: Array("{\"method\":\"".utf8) + [0xFF] + Array("\"}\0".utf8))
     #expect(try client.next()["code"] == "malformedFrame")
-    // The bus reads it whole.
     let long = try VarlinkClient(bus)
     try long.send("Tell", "{\"name\":\"\(String(repeating: "x", count: 140_000))\"}")
     #expect(try long.next()["code"] == "frameTooLong")
@@ -98,7 +97,6 @@ struct VarlinkTests {
     do {
       while true { try endless.send(bytes: [UInt8](repeating: 0x20, count: 65_536)) }
     } catch {
-      // The bus has closed it.
     }
     let reply = try endless.next()
     #expect(reply["code"] == "frameTooLong" && reply["message"] == "a message is longer than 131072 bytes")
@@ -106,7 +104,6 @@ struct VarlinkTests {
 
   @Test("descriptors are not taken: a call has none")
   func descriptors() throws {
-    // Only then, the connection is certainly admitted.
     _ = try client.call("org.varlink.service.GetInfo")
     do throws(Errno) {
       try client.send(bytes: [0x20], passing: [0])
@@ -136,7 +133,6 @@ struct VarlinkTests {
     let values = Array(repeating: "1", count: 3_500).joined(separator: ",")
     let parameters = "{\"name\":\"a\",\"userInfo\":{\"n\":[\(values)]}}"
     let tell = "{\"method\":\"io.tribune.Bus.Tell\",\"parameters\":\(parameters),\"oneway\":true}\0"
-    // A read brings several of them.
     let tells = Array(String(repeating: tell, count: 30).utf8)
     try client.send(bytes: tells)
     #expect(try client.call("org.varlink.service.GetInfo")["product"] == "tribuned")
@@ -314,7 +310,6 @@ struct VarlinkTests {
     for _ in 0..<8 {
       for asker in askers {
         try asker.send("Ask", "{\"name\":\"user.65534.shouldB\",\"userInfo\":\(userInfo)}")
-        // The bus writes a part of the queue in each iteration, until the client takes no more.
         for _ in 0..<3 { try witness.settle() }
       }
       var asked = 0
@@ -361,7 +356,6 @@ struct VarlinkTests {
     #expect(try ann.call("Tell", "{\"name\":\"user.65534.a\"}").error == nil)
     let refused = try ann.start("Observe", "{\"patterns\":[\"user.65534.**\",\"host.**\"]}")
     #expect(refused["code"] == "notPermitted" && !refused.continues)
-    // The first pattern was taken back.
     try folder.write("allow * user.65534.** user:65534\n", to: "etc/policy.d/ann.policy")
     try bus.reload("")
     #expect(try ann.start("Observe", "{\"patterns\":[\"user.65534.b\"]}")["kind"] == "ready")
@@ -438,7 +432,7 @@ struct VarlinkTests {
     try client.send("Ask", "{\"name\":\"a.shouldB\",\"deadlineSec\":60}")
     _ = try delegate.nextQuestion()
     try client.send("org.varlink.service.GetInfo")
-    // The bus reads the connections that are ready in the order in which they became so.
+    // The bus reads ready connections in the order in which they became ready.
     try delegate.settle()
     try bus.restart(.crash)
     let reply = try client.next()

@@ -24,7 +24,6 @@ struct VerifyTests {
   @Test("says how many protocols are valid, unless it is quiet")
   func right() throws {
     try verify("right.protocol").expect(0, output: "2 protocols in 1 file are valid\n", errors: "")
-    // The child comes first: the order of the files does not matter.
     #expect(try verify("child.protocol", "right.protocol").output == "3 protocols in 2 files are valid\n")
     #expect(try verify("-q", "right.protocol").output == "")
     #expect(try verify("-", "-q").status == 0)

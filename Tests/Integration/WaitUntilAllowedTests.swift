@@ -14,7 +14,6 @@ struct WaitUntilAllowedTests {
     bus = try TestBus(folder: folder)
   }
 
-  /// Starts a question that waits, and expects what it shows first: its head, and the vetoes.
   private func waiting(
     _ options: String..., on bus: TestBus? = nil, vetoes: String...
   ) throws -> RunningProgram {
@@ -98,7 +97,6 @@ struct WaitUntilAllowedTests {
   @Test("nothing is asked while nothing changes that concerns the question")
   func noPolling() throws {
     try bus.staying("hold", "a.shouldB", "--why=a backup", "--object=o")
-    // Long enough to ask again, if it did, after the pause that follows the first question.
     let program = try bus.start("ask", "a.shouldB", "--wait-until-allowed=2s", "--object=o")
     try expectVetoes([": a backup"], of: program)
     for options in [["a.shouldC", "--object=o"], ["a.shouldB", "--object=p"]] {
@@ -113,7 +111,6 @@ struct WaitUntilAllowedTests {
 
   @Test("a veto that ends while the question is asked is not missed")
   func endsDuringAsk() throws {
-    // It vetoes, and then leaves before the verdict, for which the other delegate is waited for.
     let gate = try ShellGate()
     let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
     try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo asked >&2; \(gate.wait)")
@@ -122,7 +119,6 @@ struct WaitUntilAllowedTests {
     #expect(try delegate.errors.line() == "asked")
     hold.end(SIGTERM)
     try gate.open()
-    // The first verdict still has the hold.
     try expectVetoes([": a backup"], of: program)
     #expect(try program.output.line() == "allowed: a.shouldB")
     #expect(program.status() == 0)
@@ -148,7 +144,7 @@ struct WaitUntilAllowedTests {
     let gate = try ShellGate()
     try bus.staying("delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c", gate.wait)
     let asked = try bus.tribunectl("-j", "ask", "a.shouldB", "--wait-until-allowed=200ms")
-    // Its command would keep the delegate from being waited for.
+    // Its command would keep the delegate alive.
     try gate.open()
     #expect(asked.status == 1)
     let last = try jsonObject(#require(asked.output.split(separator: "\n").last.map(String.init)))
@@ -208,7 +204,7 @@ struct WaitUntilAllowedTests {
     let hold = try restarted.bus.staying("hold", "a.shouldB", "--why=a backup")
     let program = try waiting(on: restarted.bus, vetoes: ": a backup")
     try restarted.restart(way)
-    // Another veto has it ask once more, for which it must be there.
+    // Another veto makes it ask again, for which it must still run.
     let delegate = try restarted.bus.staying("delegate", "a.shouldB", "--veto=still")
     var line = try program.errors.line()
     while let other = line, !other.contains(": still") { line = try program.errors.line() }
@@ -237,7 +233,6 @@ struct WaitUntilAllowedTests {
     #expect(try delegate.errors.line() == "asked")
     #expect(bus.end(SIGKILL) == -SIGKILL)
     delegate.signal(SIGKILL)
-    // Its command would keep it from being waited for.
     try gate.open()
     let next = try TestBus(folder: folder)
     try expectAllowed(program)

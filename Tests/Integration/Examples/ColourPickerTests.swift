@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import Tribune
 
-/// A colour picker whose presenter is its delegate.
 @Suite("The colour picker", .timeLimit(.minutes(15)))
 struct ColourPickerTests {
   private let bus: TestBus
@@ -27,7 +26,6 @@ struct ColourPickerTests {
     #expect(declared.first?.connection != nil)
     let delegates = try await connection.delegates().filter { $0.object == picker }
     #expect(delegates.map(\.label) == ["presenter"])
-    // The picker declares the protocol, on a connection of its own.
     #expect(declared.first?.connection != delegates.first?.connection)
 
     try presenter.type(typed)

@@ -4,7 +4,6 @@ import Glibc
 import Testing
 import Tribune
 
-/// A window with several delegates, a plain observer beside it, and a browser with a data source.
 @Suite("The delegate chain", .timeLimit(.minutes(15)))
 struct DelegateChainTests {
   private let bus: TestBus
@@ -23,7 +22,6 @@ struct DelegateChainTests {
 
   @Test("a delegate with unsaved changes vetoes, saves, is asked again, and the window closes")
   func saving() async throws {
-    // Two observers of everything about the window, one of them a program.
     var seen = try await connection.observe(object: "window/1").makeAsyncIterator()
     let watcher = try bus.staying("-j", "observe", "**", "--object=window/1")
     let window = try await openWindow()
@@ -116,7 +114,6 @@ struct DelegateChainTests {
 }
 
 extension Connection {
-  /// Attaches a delegate of the window that nothing else retains.
   fileprivate func attachAndDrop(label: String, vetoing reason: String) async throws {
     let delegate = AttentiveDelegate(vetoing: reason)
     try await attach(delegate, to: "window/1", respondingTo: ["window.shouldClose"], label: label)

@@ -5,7 +5,6 @@ import Synchronization
 import Testing
 import Tribune
 
-/// A delegate that answers some names and forwards all others to a delegate of its own.
 @Suite("The forwarding delegate", .timeLimit(.minutes(15)))
 struct ForwardingDelegateTests {
   private let bus: TestBus
@@ -19,7 +18,6 @@ struct ForwardingDelegateTests {
     try forwarder.read(to: "responds to window.shouldMove")
   }
 
-  /// The names that the bus has for the window's delegates.
   private func names() async throws -> [String] {
     try await connection.delegates().filter { $0.object == "window/1" }.flatMap(\.patterns).sorted()
   }
@@ -76,7 +74,6 @@ struct ForwardingDelegateTests {
 
   @Test("it forwards all else unchanged, with userInfo and dry runs, and passes deferrals back")
   func everything() async throws {
-    // It answers once the asker has seen that it defers.
     let seen = AsyncStream<Void>.makeStream()
     let outer = AttentiveDelegate { question in
       guard question.isDryRun else { return .abstain }

@@ -3,7 +3,6 @@
 import Testing
 import Tribune
 
-/// A scroll view whose delegate's protocol inherits from that of all scroll views.
 @Suite("The image viewer", .timeLimit(.minutes(15)))
 struct ImageViewerTests {
   private static let names = ["scrollView.didScroll", "scrollView.didTap", "scrollView.shouldScrollToTop"]
@@ -41,7 +40,6 @@ struct ImageViewerTests {
       taps, to: "view/photo", respondingTo: Self.names, label: "taps", conformingTo: ["TapScrollViewDelegate"]
     )
     let inherited = ["scrollView.didScroll", "scrollView.shouldScrollToTop"]
-    // The last one would also have to respond to scrollView.didTap.
     for protocols in [["ScrollViewDelegate"], [], ["TapScrollViewDelegate"]] {
       let error = await #expect(throws: TribuneError.self) {
         try await connection.set(base, to: "view/photo", respondingTo: inherited, conformingTo: protocols)

@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import Tribune
 
-/// A timeline of 1,000 items that is shown a page at a time.
 @Suite("The pager", .timeLimit(.minutes(15)))
 struct PagerTests {
   private struct Status: Decodable {
@@ -71,7 +70,6 @@ struct PagerTests {
 
   @Test("pages that scroll by during a fetch are skipped")
   func coalescing() async throws {
-    // A data source that withholds page 2 until the gate opens.
     let gate = AsyncStream<Void>.makeStream()
     let source = AttentiveDelegate { question in
       if question.userInfo == #"{"page":2}"# { for await _ in gate.stream {} }
@@ -82,7 +80,7 @@ struct PagerTests {
     try pager.read(to: "shows page 0, has [0, 1], never more than 2")
 
     for number in 1...1000 { try await scroll(to: number / 40) }
-    // When the pager handles this tap, it has received all scrolls before it.
+    // When the pager handles this tap, it has received all earlier scrolls.
     try await connection.post("scrollView.didTap", object: "view/timeline", userInfo: #"{"item": 900}"#)
     try pager.read(to: "item 900 is not shown")
     #expect(try await status().scrolls == 1000)

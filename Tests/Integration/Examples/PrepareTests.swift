@@ -34,7 +34,6 @@ struct PrepareTests {
     try folder.write("", to: "backup")
     let vetoed = try bus.tribunectl("ask", "host.shouldReboot", "--mode=all")
     #expect(vetoed.status == 1 && vetoed.output.contains("a backup reads the database"))
-    // It ends when it has undone all.
     #expect(delegates.end(SIGTERM) == 0)
     #expect(try prepared == ["backup"] + files)
     #expect(try delegates.errors.rest() == "")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PartiesTests says, in C. */
+/* PartiesTests describes it. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 static char **others;
 static unsigned other_count;
 static unsigned number;
-/* How many questions are still to be asked, with the one that is under way. */
 static int left;
 
 static void ask(tribune *bus);

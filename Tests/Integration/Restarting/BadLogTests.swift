@@ -7,13 +7,11 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A daemon that finds a log that it cannot use, or wrong descriptors, starts, logs what it dropped, and serves.
 @Suite("Bad logs", .timeLimit(.minutes(15)))
 struct BadLogTests {
   private let bus: RestartedBus
   private let clients: [RawClient]
 
-  /// A bus with one registration, query or notification of each kind.
   init() throws {
     let bus = try RestartedBus(
       configuration: "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=512K\n")
@@ -68,7 +66,6 @@ struct BadLogTests {
     try bus.end(.planned)
     try bus.withKept { kept in
       if kind == .log { try kept.remove(.log) }
-      // The bus has no such descriptor itself.
       let zeros = FileDescriptor(owning: try retrying { unsafe open("/dev/zero", O_RDWR | O_CLOEXEC) })
       try kept.add(KeptItem(kind, 7), zeros)
     }
@@ -84,7 +81,7 @@ struct BadLogTests {
     #expect(try bus.withKept { $0.has(KeptItem(kind, 7)) } == false)
   }
 
-  /// Starts a daemon, and kills it once it has taken over. Meanwhile it waits for the lock of the folder that it listens in.
+  /// Starts a daemon, and kills it during its take-over, while it waits for the lock of its socket's folder.
   private func perish() throws {
     let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.log)) }
     let before = try SavedLog(of: state.rawValue).recoveries
@@ -103,7 +100,6 @@ struct BadLogTests {
   @Test("a log is dropped when three daemons in a row have died while they took it over, and not before")
   func deadly() throws {
     try bus.die()
-    // A daemon that serves before it dies does not count.
     for _ in 0..<2 {
       for _ in 0..<2 { try perish() }
       try bus.start()

@@ -3,14 +3,12 @@
 import Testing
 import TribuneWire
 
-/// What the bus counts, and what begins anew with each of its daemons.
 @Suite("Counters", .timeLimit(.minutes(15)))
 struct CountingTests {
   private let restarted: RestartedBus
 
   init() throws { restarted = try RestartedBus() }
 
-  /// What a list has, without what differs from one moment to the next.
   private func names(_ client: RawClient) throws -> [NameEntry] {
     try client.list(List(.names)).compactMap { if case .name(let entry) = $0 { entry } else { nil } }
   }
@@ -42,7 +40,6 @@ struct CountingTests {
       try client.sendConfirmed(Post(), serial: serial, name: "unit.didStart")
       _ = try observer.next()
     }
-    // One that is refused, and one that goes before the restart.
     try client.send(Post(), serial: 5, flags: .acknowledge, name: "tribune.reserved")
     #expect(try client.nextError() == .reservedName)
     let gone = try RawClient.greeted(restarted)

@@ -4,7 +4,6 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// A full log refuses what can take part in decisions, and nothing else. What was accepted before goes on.
 @Suite("A full log", .timeLimit(.minutes(15)))
 struct FullLogTests {
   private let bus: RestartedBus
@@ -32,7 +31,6 @@ struct FullLogTests {
     }
     #expect(try count(Self.isFull) == 1)
     try bus.crash()
-    // Its observation did not fit the log, so its connection was not kept.
     #expect(try watcher.readToEnd().isEmpty)
     try client.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     #expect(try client.next().name == "load.unit")
@@ -46,7 +44,7 @@ struct FullLogTests {
     let client = try RawClient.greeted(bus)
     let delegate = try RawClient.greeted(bus, as: 65_534)
     try delegate.attach(Attach(timeout: 600_000, patterns: ["user.65534.a"]), serial: 1)
-    // They do not read what they are told of each deferral, and that fills half of the log.
+    // They do not read their deferral notices, which fill half of the log.
     let askers = try (0..<100).map { _ in try RawClient.greeted(bus, as: 65_534) }
     var questions: [Question] = []
     for asker in askers {
@@ -80,7 +78,7 @@ struct FullLogTests {
   @Test("cannot be the work of one user, who has a share of it")
   func share() throws {
     let name = "share.n%." + String(repeating: "x", count: 240)
-    // Five sixteenths of 1 MiB: the user of the bus may have all that others leave.
+    // Five sixteenths of 1 MiB: the bus's user may have everything that others leave.
     let most = (5 << 16) / (64 + 32 + name.utf8.count)
     var serial = 2 as Serial
     while true {
@@ -120,7 +118,6 @@ struct FullLogTests {
   @Test("is logged once until what did not fit would fit")
   func long() throws {
     let poster = try RawClient.greeted(bus)
-    /// Has the log compacted more than once.
     func churn() throws {
       let name = "churn." + String(repeating: "x", count: 240)
       for serial in 100...6000 as ClosedRange<Serial> {
@@ -164,7 +161,6 @@ struct FullLogTests {
     #expect(try client.next().name == "load.unit")
   }
 
-  /// Why the bus did not record an answer.
   enum Cut: CaseIterable {
     case noRoom, doesNotFit
 
@@ -230,7 +226,6 @@ struct FullLogTests {
       try filling.fill()
       #expect(try count(Self.isFull) == round)
       try filling.empty()
-      // When something does not fit, the bus looks for space, at most once a second.
       repeat {
         serial += 1
         try client.send(Hold(), serial: serial, name: "round.n\(round)", text: "full")

@@ -4,7 +4,6 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// The bus gives no id twice, even if the log is damaged: an answer to one question is never taken for another's.
 @Suite("Ids", .timeLimit(.minutes(15)))
 struct GivenIDTests {
   private let bus: RestartedBus
@@ -19,7 +18,6 @@ struct GivenIDTests {
     let connection, query, delegate: UInt64
   }
 
-  /// The ids that the bus gives to a new client.
   private func given() throws -> IDs {
     let (other, welcome) = try RawClient.welcomed(bus)
     let delegate = try other.attach(Attach(patterns: ["given.shouldB"]), serial: 1)
@@ -35,12 +33,10 @@ struct GivenIDTests {
     #expect(after.delegate > before.delegate)
   }
 
-  /// What is damaged: the ids in the header, or the first entry of the log.
   enum Damage: CaseIterable { case none, log, ids, logAndIDs }
 
   @Test("are not given again where the log is damaged", arguments: Damage.allCases)
   func damage(_ damage: Damage) throws {
-    // The compaction of the restart drops all entries that name them.
     for serial in 10..<1000 as Range<Serial> { try client.ask("unanswered.shouldB", serial: serial) }
     for _ in 0..<20 { _ = try given() }
     let before = try given()

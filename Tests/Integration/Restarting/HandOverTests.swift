@@ -6,7 +6,6 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A planned restart loses nothing that is under way.
 @Suite("Handing over", .timeLimit(.minutes(15)))
 struct HandOverTests {
   private let bus: RestartedBus
@@ -18,7 +17,7 @@ struct HandOverTests {
     let bus = try RestartedBus(configuration: "[Bus]\nLogMax=1M\n")
     let (rounds, pairs) = (40, 40)
     let pattern = "load.\(String(repeating: "x", count: 200))"
-    // Each is closed in a loop iteration of its own, and a compaction takes fewer of them than a round.
+    // Each is closed in another loop iteration, and a compaction takes fewer of them than a round.
     let silent = try (0..<rounds * 8).map { _ in try RawClient(bus) }
     // The bus has accepted them once it serves a later one.
     try RawClient.greeted(bus).settle()
@@ -28,7 +27,6 @@ struct HandOverTests {
     let churning = try RawClient.greeted(bus)
     for (index, client) in silent.enumerated() {
       if index % 8 == 0 {
-        // So many registrations come and go that the log is compacted again and again.
         try churning.send {
           for _ in 0..<pairs {
             $0.appendFrame(Observe(), serial: 1, name: pattern)
@@ -51,7 +49,6 @@ struct HandOverTests {
   @Test("a client whose half-received frame is not kept is told so behind the frame that is being sent")
   func refusedAfterwards() throws {
     let observer = try RawClient.observing("load.*", on: bus)
-    // More than a socket buffers.
     let payload = String(repeating: "x", count: 1_500_000)
     try RawClient.greeted(bus).sendConfirmed(Post(), serial: 1, name: "load.unit", text: payload)
     let frame = RawClient.bytes {
@@ -59,7 +56,6 @@ struct HandOverTests {
     }
     try observer.send(Array(frame.prefix(40_000)))
     try RawClient.greeted(bus).settle()
-    // A partial frame of that length does not fit any more.
     try bus.folder.write("[Bus]\nPayloadMax=64K\nPartialFramesMemoryMax=64K\n", to: "etc/tribuned.conf")
     try bus.restart()
     #expect(try observer.next(.post).payload == payload)

@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A connection to which the bus can send nothing more: its client reads whole frames up to where the stream ends.
 @Suite("Interrupted frames", .timeLimit(.minutes(15)))
 struct InterruptedFrameTests {
   /// More than a socket buffers.
@@ -23,7 +22,6 @@ struct InterruptedFrameTests {
     try Self.loseStreams(of: bus)
     try bus.start()
     #expect(try !bus.log().contains("cannot be"))
-    // The connection stays, and misses the next post.
     try poster.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     _ = try poster.next(.ok)
     try bus.crash()
@@ -34,7 +32,7 @@ struct InterruptedFrameTests {
     #expect(bytes.dropFirst(head.count).allSatisfy { $0 == UInt8(ascii: "x") })
   }
 
-  /// Has the in-flight file name a connection that does not exist.
+  /// Makes the in-flight file name a missing connection.
   private static func loseStreams(of bus: RestartedBus) throws {
     let inode = try bus.withKept { kept in
       var streams = try SavedLog(of: kept.descriptor(.file))

@@ -6,14 +6,12 @@ import Testing
 import TribuneServer
 import TribuneWire
 
-/// A bus ends, or its keeper hangs or is full.
 @Suite("Keepers", .timeLimit(.minutes(15)))
 struct KeeperTests {
   private let bus: RestartedBus
 
   init() throws { bus = try RestartedBus() }
 
-  /// Whether each connection survives a restart, in the order of their ids.
   private func surviving(_ client: RawClient) throws -> [Bool] { try client.connections().map(\.isSurviving) }
 
   private func waitUntilSurviving(_ expected: [Bool], _ client: RawClient) throws {
@@ -44,7 +42,7 @@ struct KeeperTests {
     bus.keeper.program.signal(SIGCONT)
     let peer = try KeeperPeer(connectingTo: bus.keeper.path)
     try peer.send(.attach(.resume(log: 0)))
-    // The bus may have attached to the keeper again, and have nothing kept yet.
+    // The bus may have attached to the keeper again, before it kept anything.
     let message = try peer.receive().message
     #expect(message == .acknowledged(count: 0) || message == .refusal("another bus is served"), "\(message)")
     peer.hangUp()
@@ -105,7 +103,6 @@ struct KeeperTests {
     let object = try bus.bus.tribunectl("status", "\(third.welcome.connection)", "-j").object()
     #expect(object["surviving"] as? Bool == false)
 
-    // It gets the slot of one that leaves.
     try clients[1].client.leave()
     try bus.bus.wait(serving: first) { try surviving(first) == [true, true] }
   }

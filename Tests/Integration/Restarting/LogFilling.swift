@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-/// Fills the log of a bus whose `RetainedMax=` is over its `LogMax=` of 1 MiB.
+/// Fills the log of a bus whose `RetainedMax=` exceeds its `LogMax=` of 1 MiB.
 struct LogFilling {
   static func configuration(logMax: String = "1M") -> String {
     "[Bus]\nLogMax=\(logMax)\n[Notifications]\nRetainedMax=32M\n"
@@ -19,7 +19,6 @@ struct LogFilling {
     poster = try RawClient.greeted(bus)
   }
 
-  /// Retains notifications until the log is full, and checks that a hold is refused then.
   func fill() throws {
     let text = String(repeating: "x", count: 60_000)
     try poster.retain(1 + (1 << 20) / text.utf8.count, as: Self.name, text: text)
@@ -28,7 +27,6 @@ struct LogFilling {
     #expect(try bus.log().contains("the log is full"))
   }
 
-  /// Clears all of them.
   func empty() throws {
     for object in try RawClient.greeted(bus).retainedObjects(of: Self.name) {
       try poster.sendConfirmed(Post(options: .retain), serial: 1, name: Self.name, object: object)

@@ -4,7 +4,6 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// The log may grow to the current `LogMax=`, whichever daemon made it.
 @Suite("LogMax=", .timeLimit(.minutes(15)))
 struct LogLengthTests {
   private let bus: RestartedBus
@@ -20,7 +19,6 @@ struct LogLengthTests {
     try bus.folder.write(LogFilling.configuration(logMax: logMax), to: "etc/tribuned.conf")
   }
 
-  /// Has so many notifications retained. Three of them fit 1 MiB.
   private func retain(_ count: Int) throws {
     try poster.retain(count, as: "unit.state", text: String(repeating: "x", count: 300_000))
   }
@@ -29,10 +27,9 @@ struct LogLengthTests {
     try RawClient.greeted(bus).retainedObjects(of: "unit.*").sorted()
   }
 
-  /// With nil, the daemon is reloaded.
+  /// Nil reloads the daemon.
   private static let ways: [RestartedBus.Way?] = [nil, .planned, .crash]
 
-  /// Puts the new configuration into force.
   private func apply(_ way: RestartedBus.Way?) throws {
     if let way { try bus.restart(way) } else { try bus.bus.reload(bus.folder.read("etc/tribuned.conf")) }
   }
@@ -64,7 +61,6 @@ struct LogLengthTests {
       try bus.crash()
     }
     #expect(try retained() == (0..<9).map { "\($0)" })
-    // The new observation does not fit the log, so its connection is not kept.
     try newer.observe("unit.*", serial: 2)
     try bus.crash()
     #expect(try newer.nextError() == .restarted)

@@ -6,7 +6,7 @@ import Testing
 import TribuneServer
 import TribuneWire
 
-/// Brings most kinds of entries into a log, ends the bus, and checks what the daemon that takes the log over must have.
+/// Brings most kinds of entries into a log, ends the bus, and checks the state of the daemon that takes the log over.
 struct LogScene {
   enum End: String, CaseIterable, Sendable {
     case killed
@@ -15,13 +15,12 @@ struct LogScene {
 
   static let configuration = "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n"
 
-  /// The clients, in the order in which they connect: their ids are 1 and on.
+  /// In the order in which they connect: their ids are 1 and on.
   private enum Role: Int, CaseIterable {
     case observer
     case delegate
     case asker
     case poster
-    /// A delegate that does not read at first, and that is suspended before a hand-over.
     case idler
   }
 
@@ -29,7 +28,7 @@ struct LogScene {
   private static let askSerial: Serial = 7
   /// In milliseconds: an hour.
   private static let deadline: UInt32 = 3_600_000
-  /// A post that is sent in two parts: before the bus ends, and after that.
+  /// Sent in two parts: before and after the end of the bus.
   private static let halfPost = RawClient.bytes {
     $0.appendFrame(Post(), serial: 20, name: "load.half", text: "a half and a half")
   }
@@ -42,15 +41,11 @@ struct LogScene {
 
   // MARK: Up to the end
 
-  /// Plays the scene up to its end.
-  ///
-  /// - Returns: the log, and after a hand-over also the file with what was under way.
   static func record(_ end: End) throws -> [SavedLog] {
     let bus = try RestartedBus(configuration: configuration)
     var scene = LogScene(end: end)
     for _ in Role.allCases { scene.clients.append(try RawClient.greeted(bus)) }
     try scene.begin()
-    // A compaction writes what is under way as whole entries.
     try bus.restart()
     switch end {
     case .killed:
@@ -86,7 +81,6 @@ struct LogScene {
     _ = try self[.observer].next(.post)
   }
 
-  /// Has the daemon die while it reads a frame of a client that never comes back.
   private func leaveDetached(on bus: RestartedBus) throws {
     let client = try RawClient.observing("nothing.*", on: bus)
     try client.send(Array(Self.halfPost[..<Self.halfLength]))
@@ -94,16 +88,12 @@ struct LogScene {
     try withExtendedLifetime(client) { try bus.crash() }
   }
 
-  /// Has the bus write the kinds of entries that a compaction leaves out.
   private func goOn(on bus: RestartedBus) throws {
     try self[.observer].observe("net.*", serial: 3)
     try RawClient.observing("load.*", on: bus).leave()
-    // This post waits until the bus is idle.
     try self[.poster].send(Post(style: .whenIdle), serial: 30, name: "load.idle")
     #expect(try self[.observer].next(.post).name == "load.idle")
-    // A deadline passes.
     try self[.asker].ask("a.shouldB", Ask(deadline: 1), serial: 9)
-    // So many questions exceed the queue of the delegate.
     let text = String(repeating: "\0", count: 100_000)
     for serial in Serial(11)...16 {
       try self[.asker].send(Ask(deadline: Self.deadline), serial: serial, name: "a.shouldC", text: text)
@@ -125,7 +115,6 @@ struct LogScene {
 
   // MARK: From the beginning of the next one
 
-  /// Has another daemon take over a recorded log, and checks that everything is there.
   static func expect(_ end: End, from saved: [SavedLog]) throws {
     let (bus, scene) = try takenOver(end, from: saved)
     let log = try bus.log()
@@ -134,7 +123,6 @@ struct LogScene {
     try scene.expectAll(on: bus)
   }
 
-  /// Has another daemon take over a recorded log.
   static func takenOver(_ end: End, from saved: [SavedLog]) throws -> (RestartedBus, LogScene) {
     let bus = try RestartedBus(configuration: configuration)
     try bus.die()
@@ -149,10 +137,10 @@ struct LogScene {
       var state = try #require(saved.first)
       for record in state.records {
         switch (record.kind, Int(clamping: record.connection) - 1) {
-        // A connect entry has the cookie behind the slot.
+        // A connect entry has the cookie after the slot.
         case (2, let index) where cookies.indices.contains(index):
           state.set(cookies[index], at: 4, inBodyOf: record)
-        // The end of a hand-over has the inode of the file with what was under way.
+        // The hand-over's last entry has the inode of the file with the in-flight state.
         case (13, _):
           let inode = try kept.replace(.file, by: try #require(saved.last).file())
           state.set(inode, at: 0, inBodyOf: record)
@@ -169,7 +157,6 @@ struct LogScene {
     let (fresh, welcome) = try RawClient.welcomed(bus)
     #expect(welcome.connection.rawValue > UInt64(Role.allCases.count) + (end == .killed ? 1 : 0))
 
-    // The query goes on.
     try self[.delegate].send(
       Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 1), answer: .approve), serial: 0)
     let frame = try self[.asker].next(.verdict)
@@ -178,7 +165,6 @@ struct LogScene {
     #expect(verdict.query == QueryID(rawValue: 1))
     #expect(verdict.verdict == .allowed)
     #expect(verdict.outcomes.map(\.delegate.label) == ["first"])
-    // So does the awaited post.
     try self[.observer].send(
       Done(poster: ConnectionID(rawValue: UInt64(Role.poster.rawValue) + 1), post: Self.awaitedSerial),
       serial: 4)

@@ -6,7 +6,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Without systemd, a daemon ends at SIGTERM, and a fresh one takes everything over from the keeper.
 @Suite("Planned restarts", .timeLimit(.minutes(15)))
 struct PlannedRestartTests {
   private let restarted: RestartedBus
@@ -35,7 +34,7 @@ struct PlannedRestartTests {
       #expect(try late.next(.retained).payload == "kept")
     }
     #expect(try poster.busEntry().connections == 3)
-    // Who connects sees the last process as the peer, and not the one that made the socket.
+    // Clients see the last process as the peer, not the socket's creator.
     let options = ["--listen=\(restarted.path)", "--config=\(restarted.folder.path)/etc"]
     let second = try FinishedProgram.tribuned(options)
     #expect(second.errors.contains("pid \(restarted.pid) "))
@@ -77,7 +76,7 @@ struct PlannedRestartTests {
     let (memory, shared) = (try restarted.bus.privateMemory(), try restarted.bus.processStatus("RssShmem"))
     for _ in 0..<10 { try restarted.restart() }
     try clients[0].settle()
-    // Some are opened when they are first needed. If each restart left one behind, there would be ten more.
+    // Some are opened lazily. A leak in each restart would be ten more.
     #expect(try restarted.bus.openDescriptors() < descriptors + 5)
     #expect(try restarted.bus.privateMemory() <= memory + 1024)
     #expect(try restarted.bus.processStatus("RssShmem") <= shared + 1024)
@@ -120,7 +119,6 @@ struct PlannedRestartTests {
   func otherUser(mode: mode_t) throws {
     try requireRoot()
     let client = try RawClient.observing("load.*", on: restarted)
-    // Another user may have no access to the folder with the programs.
     let program = "\(restarted.folder.path)/tribuned"
     try FileManager.default.copyItem(atPath: try Programs.path(of: "tribuned"), toPath: program)
     #expect(FileStatus(restarted.keeper.path)?.mode == 0o600)

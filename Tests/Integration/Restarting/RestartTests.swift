@@ -6,7 +6,6 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A bus that is restarted goes on with all its connections, whether it handed them over or died.
 @Suite("Restarts", .timeLimit(.minutes(15)))
 struct RestartTests {
   private let bus: RestartedBus
@@ -87,7 +86,6 @@ struct RestartTests {
     try poster.settle()
     let before = try Self.lostCount(poster)
     #expect(before > 0)
-    // The observer has not been told of the losses yet.
     try bus.restart()
     #expect(try Self.lostCount(poster) == before)
     var tally = Tally()
@@ -100,7 +98,6 @@ struct RestartTests {
     try poster.settle()
     try bus.crash()
     #expect(try Self.lostCount(poster) == before + 3)
-    // The daemon that lost them has counted them, and no others.
     #expect(try poster.busEntry().lost == 3)
     #expect(try observer.next().decode(Lost.self).count == 3)
   }
@@ -127,7 +124,6 @@ struct RestartTests {
     let bus = try RestartedBus(isManaged: true)
     let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
     try bus.die()
-    // This client comes before the holder, whose connection the keeper still has.
     let asker = try RawClient(bus.bus)
     try asker.send { buffer in
       Hello().append(to: buffer)
@@ -137,7 +133,7 @@ struct RestartTests {
     try bus.startKeeper()
     try bus.start()
     _ = try asker.readHello()
-    // If the holder is already back but has not said so yet, its hold is there twice.
+    // If the holder is already back but has not identified itself, its hold exists twice.
     #expect(try Set(asker.nextVerdict().outcomes.map(\.reason)) == ["backup"])
     #expect(try hold.errors.line()?.contains("; the hold was in force all the time") == true)
     #expect(try asker.ask("host.shouldReboot", serial: 2).outcomes.map(\.reason) == ["backup"])
@@ -152,19 +148,17 @@ struct RestartTests {
     try client.settle()
     try bus.end(way)
     #expect(manager.names.contains("lease"))
-    // As the manager does when a service has stopped and is not restarted.
+    // As the manager does for a service that has stopped for ever.
     manager.drop("lease")
     #expect(try client.readToEnd().isEmpty)
   }
 
-  /// How much all connections together have lost.
   private static func lostCount(_ client: RawClient) throws -> Int {
     try client.connections().reduce(0) { $0 + Int($1.lost) }
   }
 }
 
 extension RestartedBus {
-  /// Waits until the keeper has a client's connection.
   func waitUntilKept(_ welcome: Welcome, _ client: RawClient) throws {
     try bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
   }

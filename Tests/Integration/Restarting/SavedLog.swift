@@ -8,10 +8,8 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// A log that a test reads and changes: its length, and its bytes without rows of 32 zeros, which most of a long log
-/// consists of. It assumes the layout of version 1.
+/// A log that a test reads and changes, stored without its many rows of 32 zeros. It assumes the layout of version 1.
 struct SavedLog {
-  /// An entry of the log, and where it lies.
   struct Record {
     let kind: UInt8
     let connection: UInt64
@@ -28,7 +26,6 @@ struct SavedLog {
   private let length: Int
   private var rows: [Int: [UInt8]] = [:]
 
-  /// Reads it from a file.
   init(of file: CInt) throws {
     length = Int(try retrying { lseek(file, 0, CInt(SEEK_END)) })
     var offset = 0
@@ -38,7 +35,6 @@ struct SavedLog {
       var bytes = [UInt8](repeating: 0, count: offset - start)
       let count = try retrying { unsafe pread(file, &bytes, bytes.count, off_t(start)) }
       for row in stride(from: 0, to: count, by: Self.rowLength) {
-        // A file may end within a row.
         let part = bytes[row..<min(row + Self.rowLength, count)]
         guard part.contains(where: { $0 != 0 }) else { continue }
         rows[start + row] = part + [UInt8](repeating: 0, count: Self.rowLength - part.count)
@@ -46,7 +42,6 @@ struct SavedLog {
     }
   }
 
-  /// A new file with it.
   func file() throws -> FileDescriptor {
     let file = try SharedFile.make([], seals: 0)
     let (descriptor, length) = (file.rawValue, length)
@@ -62,10 +57,9 @@ struct SavedLog {
 
   // MARK: Contents
 
-  /// How many daemons in a row have begun to recover from it, and not finished.
+  /// Consecutive daemons that began to recover from it and did not finish.
   var recoveries: UInt64 { word(at: 88) }
 
-  /// Where its committed part lies.
   var log: Range<Int> {
     let (cells, segmentCapacity) = (Int(word(at: 24)), Int(word(at: 32)))
     let area = Int(UInt32(truncatingIfNeeded: word(at: 64)))
@@ -75,7 +69,6 @@ struct SavedLog {
     return start..<start + committed
   }
 
-  /// The committed entries, in order.
   var records: [Record] {
     let log = log
     var records: [Record] = []
@@ -93,12 +86,10 @@ struct SavedLog {
     return records
   }
 
-  /// Stores a number in the body of an entry, and updates its checksum.
   mutating func set(_ value: UInt64, at offset: Int, inBodyOf record: Record) {
     set(value, at: Record.headLength + offset, in: record)
   }
 
-  /// Stores a number anywhere behind the checksum of an entry, and updates that.
   mutating func set(_ value: UInt64, at offset: Int, in record: Record) {
     set(value, at: record.place.lowerBound + offset)
     updateChecksum(of: record)
@@ -109,7 +100,6 @@ struct SavedLog {
     return (start..<start + record.bodyLength).map { self[$0] }
   }
 
-  /// Stores another body of the same length in an entry, and updates its checksum.
   mutating func setBody(_ body: [UInt8], of record: Record) {
     precondition(body.count == record.bodyLength)
     let start = record.place.lowerBound + Record.headLength

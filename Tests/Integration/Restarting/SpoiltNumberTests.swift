@@ -7,13 +7,11 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A log with right checksums, in which a number is higher than any bus counts.
 @Suite("Spoilt numbers in a log", .timeLimit(.minutes(15)))
 struct SpoiltNumberTests {
   enum Place: CaseIterable {
     case counters, facts, ids, slots, frames, moments
 
-    /// Stores the highest number there.
     func spoil(_ state: inout SavedLog) throws {
       for record in state.records {
         switch (self, EntryKind(rawValue: record.kind)) {
@@ -48,7 +46,7 @@ struct SpoiltNumberTests {
     let (bus, scene) = try LogScene.takenOver(.killed, from: saved)
     var going = scene.clients
     if place == .frames {
-      // The frames of the others are spoilt, and with them their registrations. The poster has registered nothing.
+      // The frames of the others are spoilt, and with them their registrations. The poster has none.
       let poster = going.remove(at: 3)
       for client in going { #expect(try client.nextError() == .restarted) }
       going = [poster]

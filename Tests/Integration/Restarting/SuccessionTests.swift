@@ -6,23 +6,20 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// Which connection may succeed one that had to reconnect.
 @Suite("Succession", .timeLimit(.minutes(15)))
 struct SuccessionTests {
   private let bus: RestartedBus
 
   init() throws { bus = try RestartedBus() }
 
-  /// Has the bus die while it reads a frame of a client.
   private func detach(_ client: RawClient) throws {
     try client.send([1, 2, 3])
     try bus.crash()
     #expect(try client.nextError() == .restarted)
   }
 
-  /// Has the bus die, and changes in its log which process was behind some connections.
-  ///
-  /// - Parameter identity: the pid, and the uid 32 bits higher.
+  /// The bus dies, and its log gets another process for some connections. `identity`: the pid, and the uid 32 bits
+  /// higher.
   private func restart(noting identity: UInt64, of ids: [ConnectionID]) throws {
     try bus.die()
     try bus.changeLog { state in
@@ -30,7 +27,7 @@ struct SuccessionTests {
       where record.kind == EntryKind.connect.rawValue
         && ids.contains(ConnectionID(rawValue: record.connection))
       {
-        // Behind its slot and its cookie.
+        // After its slot and its cookie.
         state.set(identity, at: 12, inBodyOf: record)
       }
     }

@@ -5,8 +5,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Files in memory whose frames are half received when the bus ends. One file may belong to several frames, and be
-/// retained at the same time.
 @Suite("Files that wait for their frames", .timeLimit(.minutes(15)))
 struct WaitingFileTests {
   private static let contents = SharedFile.bytes(100_000)
@@ -16,7 +14,6 @@ struct WaitingFileTests {
 
   init() throws { bus = try RestartedBus() }
 
-  /// Clients that have sent the file, and the beginning of the frame that posts it.
   private func posters(_ count: Int, of file: borrowing FileDescriptor) throws -> [RawClient] {
     let posters = try (0..<count).map { _ in try RawClient.greeted(bus) }
     for (index, poster) in posters.enumerated() {
@@ -53,7 +50,6 @@ struct WaitingFileTests {
       try poster.settle()
     }
     if isRetained { try expectRetained() }
-    // The keeper keeps the file only while it is retained.
     #expect(try bus.endCountingFiles() == (isRetained ? 1 : 0))
   }
 
@@ -65,7 +61,6 @@ struct WaitingFileTests {
     try bus.crash()
     for poster in posters { #expect(try poster.nextError() == .restarted) }
     try expectRetained()
-    // The next daemon has the keeper forget the copies of the closed connections.
     try bus.crash()
     try expectRetained()
     #expect(try bus.endCountingFiles() == 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A log with all that a bus can have", .timeLimit(.minutes(15)))
 struct WholeLogTests {
-  /// The other tests of restarts see to these.
+  /// Other restart tests cover these.
   private static let absent: Set<EntryKind> = [.registrationEnd, .questionTurns, .questionsRead, .succession]
 
   @Test("is taken over")

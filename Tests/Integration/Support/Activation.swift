@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Starts a program and passes it descriptors as systemd does (sd_listen_fds(3)): from number 3 on, with an environment
-/// that describes them to this process alone.
+/// Passes descriptors to a program as systemd does (sd_listen_fds(3)): from number 3 on.
 enum Activation {
   private static let script = """
     import fcntl, os, socket, sys
@@ -41,7 +40,6 @@ enum Activation {
   struct Socket {
     enum Kind: String {
       case listening, packets
-      /// The descriptors that arrive over the standard input, with their names.
       case stored
     }
 
@@ -50,7 +48,7 @@ enum Activation {
     var path = ""
   }
 
-  /// A command to which the program's command line is appended.
+  /// Append the program's command line.
   static func wrapper(_ sockets: [Socket]) -> [String] {
     ["/usr/bin/env", "python3", "-c", script] + sockets.flatMap { [$0.kind.rawValue, $0.name, $0.path] }
       + ["--"]

@@ -2,11 +2,9 @@
 
 import Tribune
 
-/// A delegate that records, in order, the questions and deliveries that it gets.
 actor AttentiveDelegate: Delegate {
   private let reply: @Sendable (Question) async throws -> Answer
   private let heard = AsyncStream<String>.makeStream()
-  /// Everything so far: `window.shouldClose`, or with userInfo `scrollView.didTap {"x":1}`.
   private(set) var all: [String] = []
 
   init(_ reply: @escaping @Sendable (Question) async throws -> Answer = { _ in .approve }) {
@@ -32,7 +30,6 @@ actor AttentiveDelegate: Delegate {
 
   func replaced(by delegate: DelegateInfo) { hear("replaced by \(delegate.label)", .none) }
 
-  /// Waits for the next question or delivery that this has not returned yet.
   func next() async -> String? {
     for await text in heard.stream { return text }
     return nil
@@ -46,7 +43,6 @@ actor AttentiveDelegate: Delegate {
 }
 
 extension Notifications.AsyncIterator {
-  /// The next notification's name, or a word for a delivery of another kind.
   mutating func nextName() async throws -> String? {
     switch try await next() {
     case .notification(let notification): notification.name

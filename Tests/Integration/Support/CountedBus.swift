@@ -2,10 +2,8 @@
 
 import Foundation
 
-/// A daemon whose heap allocations are counted.
-///
-/// `Tests/Support/AllocationCounter` is preloaded into it. The release daemon links Swift's runtime statically, but not the C
-/// library, which makes all allocations.
+/// A daemon with `Tests/Support/AllocationCounter` preloaded. The release daemon links Swift's runtime statically,
+/// but not the C library, which makes all allocations.
 final class CountedBus {
   private static let windows = 12
 
@@ -34,13 +32,11 @@ final class CountedBus {
   func allocations() throws -> UInt64 {
     try countFile.seek(toOffset: 0)
     let bytes = try countFile.read(upToCount: MemoryLayout<UInt64>.size) ?? Data()
-    // In little-endian order.
     return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The number of allocations that the daemon makes while `body` runs, which must wait until the daemon is done.
-  ///
-  /// This is the least of several measurements: periodic work, such as the status line, disturbs some of them.
+  /// `body` must wait until the daemon is done. The minimum of several measurements excludes periodic work, such as
+  /// the status line.
   func allocations(in body: () throws -> Void) throws -> UInt64 {
     var least = UInt64.max
     for _ in 0..<Self.windows {

@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Observes which connections of a bus end, with a client of its own.
 struct Departures {
   private let client: RawClient
 
@@ -27,8 +26,7 @@ extension RawClient {
 
   func observeMilestones(serial: Serial) throws { try observe(Self.milestone, serial: serial) }
 
-  /// Posts a milestone. When an observer of milestones gets it, the bus has taken everything that this client sent
-  /// before, even if this client reads nothing.
+  /// An observer of this post knows that the bus has taken everything that this client sent before.
   func passMilestone() throws { try send(Post(), serial: .max - 2, name: Self.milestone) }
 
   func awaitMilestone() throws { #expect(try next(.post).name == Self.milestone) }

@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// The programs in Examples/, built once.
 enum ExamplePrograms {
   static var folder: URL { Script.repository.appending(path: "Examples") }
 
@@ -49,7 +48,6 @@ extension RunningProgram {
     return line
   }
 
-  /// Skips lines up to one.
   func read(to wanted: String) throws {
     var skipped: [String] = []
     while let line = try output.line() {

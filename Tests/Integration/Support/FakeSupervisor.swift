@@ -5,8 +5,7 @@ import Glibc
 import TribuneSystem
 import TribuneTestSupport
 
-/// A bus's service manager: it stores descriptors for a daemon, and passes them to the next one, together with a
-/// listening socket (sd_notify(3), `FDSTORE=1`).
+/// A bus's service manager: it stores a daemon's descriptors for the next one (sd_notify(3), `FDSTORE=1`).
 final class FakeSupervisor {
   let notifySocket: NotifySocket
   private var stored: [(name: String, descriptor: CInt)]
@@ -30,7 +29,6 @@ final class FakeSupervisor {
     stored.removeAll { $0.name == name }
   }
 
-  /// Receives notifications up to one with this assignment.
   @discardableResult
   func wait(for assignment: String) throws -> String {
     while true {
@@ -46,7 +44,7 @@ final class FakeSupervisor {
     }
   }
 
-  /// A command to which the daemon's command line is appended. It takes the stored descriptors from its standard input.
+  /// Append the daemon's command line. It takes the stored descriptors from its standard input.
   static let wrapper = Activation.wrapper([.init(kind: .stored)])
 
   func passing() throws -> FileHandle {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 struct FinishedProgram {
-  /// The exit status, or the signal that ended it, negated.
+  /// Negative for a signal that ended it.
   let status: Int32
   let output: String
   let errors: String

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension TestFolder {
-  /// Makes a target of the Makefile, such as `install`, with the subfolder `root` as DESTDIR.
   func make(_ target: String, _ variables: [String] = [], environment: [String: String] = [:]) async throws {
     let made = try await Script.run(
       ["make", target, "DESTDIR=\(path)/root", "PREFIX=/usr", "RELEASE=\(try Programs.folder())"] + variables,

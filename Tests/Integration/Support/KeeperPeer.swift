@@ -5,11 +5,10 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A bus's end of the connection to its keeper, played by a test.
 final class KeeperPeer {
   struct Ended: Error {}
 
-  /// A message with its descriptors, which the receiver has to close.
+  /// The receiver closes the descriptors.
   struct Reception {
     let message: KeeperMessage
     let descriptors: [CInt]
@@ -17,7 +16,6 @@ final class KeeperPeer {
 
   private let socket: FileDescriptor
 
-  /// - Parameter path: where the keeper listens.
   init(connectingTo path: String) throws {
     socket = try UnixSocket.makeForPackets()
     try UnixSocket.connect(socket, to: path)
@@ -29,7 +27,7 @@ final class KeeperPeer {
     guard try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0 else { throw Errno.again }
   }
 
-  /// - Throws: `Ended` if the other end has hung up.
+  /// Throws `Ended` if the other end has hung up.
   func receive() throws -> Reception {
     guard try Poll.wait(for: socket, forWriting: false, timeout: .seconds(Programs.patienceSeconds)) else {
       throw Errno.timedOut
@@ -46,7 +44,6 @@ final class KeeperPeer {
     return Reception(message: message, descriptors: passed.releaseAll())
   }
 
-  /// Receives the next message, which has to be this one.
   func expect(_ message: KeeperMessage) throws {
     let reception = try receive()
     for descriptor in reception.descriptors { close(descriptor) }
@@ -57,7 +54,6 @@ final class KeeperPeer {
 
   func hangUp() { UnixSocket.shutdown(socket) }
 
-  /// Receives everything that the keeper has.
   func receiveAll() throws -> [KeptItem: CInt] {
     var all: [KeptItem: CInt] = [:]
     while true {
@@ -66,7 +62,7 @@ final class KeeperPeer {
       case .batch(let items):
         for (item, descriptor) in zip(items, reception.descriptors) { all[item] = descriptor }
         try send(.acknowledged(count: items.count))
-      // With `acknowledged`, the keeper says that it has nothing.
+      // `acknowledged` means that the keeper is empty.
       case .end, .acknowledged: return all
       default: throw Programs.Missing(description: "expected what it has, received \(reception.message)")
       }

@@ -5,12 +5,11 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// Lets a test inspect and change what a keeper has while there is no bus.
+/// Inspects and changes a keeper's contents between two daemons.
 final class KeptContents {
   private let peer: KeeperPeer
   private var descriptors: [KeptItem: CInt]
 
-  /// - Parameter path: the path of the keeper's socket.
   init(ofKeeperAt path: String) throws {
     peer = try KeeperPeer(connectingTo: path)
     try peer.send(.attach(.resume(log: 0)))
@@ -25,7 +24,6 @@ final class KeptContents {
 
   func count(_ kind: KeptItem.Kind) -> Int { descriptors.keys.count { $0.kind == kind } }
 
-  /// The descriptor of the only item of a kind.
   func descriptor(_ kind: KeptItem.Kind) throws -> CInt {
     let found = descriptors.filter { $0.key.kind == kind }
     guard found.count == 1, let descriptor = found.first?.value else {
@@ -34,7 +32,6 @@ final class KeptContents {
     return descriptor
   }
 
-  /// Makes the keeper forget all items of a kind.
   func remove(_ kind: KeptItem.Kind) throws {
     let items = descriptors.keys.filter { $0.kind == kind }
     for item in items { descriptors.removeValue(forKey: item).map { _ = close($0) } }
@@ -42,7 +39,6 @@ final class KeptContents {
     try peer.expect(.acknowledged(count: 0))
   }
 
-  /// Gives the keeper an item.
   func add(_ item: KeptItem, _ descriptor: consuming FileDescriptor) throws {
     let descriptor = descriptor.release()
     descriptors[item] = descriptor
@@ -50,9 +46,6 @@ final class KeptContents {
     try peer.expect(.acknowledged(count: 1))
   }
 
-  /// Replaces all items of a kind by a file.
-  ///
-  /// - Returns: the file's inode.
   @discardableResult
   func replace(_ kind: KeptItem.Kind, by file: consuming FileDescriptor) throws -> UInt64 {
     try remove(kind)
@@ -61,9 +54,7 @@ final class KeptContents {
     return inode
   }
 
-  /// Accepts the next connection at the bus's listening socket, and gives it to the keeper.
-  ///
-  /// - Returns: its cookie.
+  /// Accepts the next connection at the bus's socket, and gives it to the keeper. Returns its cookie.
   func accept() throws -> UInt64 {
     let listener = try FileDescriptor.duplicate(of: descriptor(.listener))
     guard let accepted = try UnixSocket.accept(listener) else { throw Errno.again }

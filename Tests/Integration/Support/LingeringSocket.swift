@@ -4,8 +4,7 @@ import CTribuneLinux
 import Glibc
 import TribuneSystem
 
-/// A TCP socket whose last `close` blocks until a signal comes: it lingers for longer than any test lasts, and its peer
-/// reads nothing.
+/// A TCP socket whose last `close` blocks until a signal comes: it lingers, and its peer does not read.
 final class LingeringSocket {
   private(set) var rawDescriptor: CInt
   private var peer: CInt
@@ -39,7 +38,6 @@ final class LingeringSocket {
     guard errno == EAGAIN else { throw Errno.current }
   }
 
-  /// Closes the test's descriptor; others have theirs by now.
   func leave() {
     close(rawDescriptor)
     rawDescriptor = -1

@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// A journal, made without journald.
 final class MadeJournal {
   private let folder: TestFolder
   private let unit: String
@@ -11,7 +10,7 @@ final class MadeJournal {
 
   var directory: String { "\(folder.path)/journal" }
 
-  /// - Parameter entries: microseconds since 1970, and a line `NAME=VALUE` for each field.
+  /// Each entry: microseconds since 1970, and a line `NAME=VALUE` for each field.
   init(_ entries: [(time: UInt64, fields: String)], unit: String = "tribuned.service", uid: Int = 18) throws {
     (self.unit, self.uid) = (unit, uid)
     folder = try TestFolder()
@@ -26,7 +25,6 @@ final class MadeJournal {
         description:
           "there is no \(program); \"tools/setup test\" installs the package systemd-journal-remote")
     }
-    // The journal's export format.
     let text = entries.map { entry in
       entryCount += 1
       return """
@@ -40,7 +38,6 @@ final class MadeJournal {
 
         """
     }
-    // An empty line ends each entry.
     try folder.write(text.joined(separator: "\n") + "\n", to: "entries.export")
     let made = try FinishedProgram(
       [program, "-o", "\(directory)/\(file).journal", "\(folder.path)/entries.export"])
@@ -51,7 +48,6 @@ final class MadeJournal {
 }
 
 extension MadeJournal {
-  /// The fields of a verdict, as the bus writes them.
   static func verdict(
     _ name: String, vetoedBy units: [String] = [], override reason: String? = nil, microseconds: Int? = nil
   ) -> String {

@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// The programs in the README's section "In your language".
 enum ReadmeProgram: String, CaseIterable {
   case observer, delegate
 
@@ -10,12 +9,10 @@ enum ReadmeProgram: String, CaseIterable {
     case shell, swift, python, c, varlink
   }
 
-  /// All texts: for each language, in the order of the section, the observer and the delegate.
   static func texts() throws -> [String] {
     let sections = try Script.text(of: "README.md").components(separatedBy: "\n## ")
     let section = sections.first { $0.hasPrefix("In your language\n") } ?? ""
     let parts = section.components(separatedBy: "```")
-    // Each begins with the name of its language.
     return stride(from: 1, to: parts.count, by: 2).map { part in
       String(parts[part].drop { $0 != "\n" }.dropFirst())
     }
@@ -31,7 +28,6 @@ enum ReadmeProgram: String, CaseIterable {
   }
 }
 
-/// Programs that use the clients for other languages, as this repository has them.
 enum OtherLanguages {
   static func python(
     _ path: String, _ arguments: [String] = [], environment: [String: String], input: Pipe? = nil

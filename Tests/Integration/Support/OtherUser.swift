@@ -9,7 +9,7 @@ struct OtherUser {
   private let address: String
   private let groups: [UInt32]
 
-  /// Copies tribunectl into the folder, because another user may have no access to that of the programs.
+  /// Copies tribunectl, because another user may have no access to the programs' folder.
   init(_ id: UInt32, on address: String, in folder: TestFolder, groups: [UInt32] = []) throws {
     guard geteuid() == 0 else { throw Programs.Missing(description: "only root can act as another user") }
     (self.id, self.address, self.groups) = (id, address, groups)

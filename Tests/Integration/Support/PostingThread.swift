@@ -4,18 +4,14 @@ import Foundation
 import Synchronization
 import TribuneWire
 
-/// A client that posts without a pause, on a thread of its own.
 final class PostingThread: Sendable {
   private let isOver = Atomic(false)
   private let failure = Mutex<(any Error)?>(nil)
   private let started = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Posts while `body` runs, beginning before it.
-  ///
-  /// - Parameters:
-  ///   - unansweredMax: the most posts whose `ok` is outstanding; nil if the posts request none.
-  ///   - fill: writes the post with a serial; serials count up from 1.
+  /// Posts while `body` runs, beginning before it. At most `unansweredMax` posts await their `ok`; with nil, posts
+  /// request none. Serials count up from 1.
   static func run(
     on bus: TestBus, unansweredMax: Serial? = 8, _ fill: @escaping @Sendable (ByteBuffer, Serial) -> Void,
     during body: () throws -> Void

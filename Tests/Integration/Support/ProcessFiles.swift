@@ -15,7 +15,6 @@ extension TestBus {
     return counts
   }
 
-  /// The processor time that it has used, in the kernel's ticks.
   func processorTicks() throws -> Int {
     let line = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
     // The name is in parentheses, and can contain anything. User and system time are fields 14 and 15.

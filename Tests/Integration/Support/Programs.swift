@@ -2,7 +2,6 @@
 
 import Foundation
 
-/// The programs that the tests drive.
 enum Programs {
   struct Missing: Error, CustomStringConvertible {
     let description: String
@@ -24,6 +23,6 @@ enum Programs {
     return path
   }
 
-  /// After this time, a test that still waits for something counts as hung.
+  /// A test that waits longer is hung.
   static let patienceSeconds = 180
 }

@@ -8,7 +8,7 @@ extension RawClient {
     try sendConfirmed(Observe(), serial: serial, name: pattern, object: object)
   }
 
-  /// Sends a frame, and waits for its `ok`; other frames are skipped.
+  /// Skips other frames until the `ok`.
   func sendConfirmed<F: FrameFields>(
     _ fields: F, serial: Serial, name: String = "", object: String = "", text: String = ""
   ) throws {
@@ -39,7 +39,6 @@ extension RawClient {
 
   func nextVerdict() throws -> Verdict { try next(.verdict).decode(Verdict.self) }
 
-  /// Expects that the next error has this code, and that the bus then closes the connection without another frame.
   func expectClosed(with code: ErrorCode) throws {
     #expect(try nextError() == code)
     #expect(try readToEnd().isEmpty)
@@ -83,7 +82,6 @@ extension RawClient {
     throw Ended()
   }
 
-  /// Sends a post with any bytes as userInfo.
   func post(
     _ name: String, object: String = "", bytes: [UInt8], serial: Serial, sender: ConnectionID = .bus
   ) throws {

@@ -61,7 +61,6 @@ extension RawClient {
 }
 
 extension FileDescriptor {
-  /// Makes reads and writes fail with EAGAIN after that time.
   func setTimeouts(seconds: Int) throws {
     var timeout = timeval(tv_sec: seconds, tv_usec: 0)
     let descriptor = rawValue
@@ -81,7 +80,6 @@ extension Pipe {
   }
 }
 
-/// Memfds as a client can make them, sealed or not.
 enum SharedFile {
   static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
 
@@ -103,7 +101,7 @@ enum SharedFile {
     return file
   }
 
-  /// Bytes in which no two pages are equal.
+  /// Bytes in which all pages differ.
   static func bytes(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
     let part = (0..<4093).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ Int(seed)) }
     var bytes: [UInt8] = []

@@ -11,7 +11,6 @@ protocol ServedBus {
   var path: String { get }
 }
 
-/// A client that sends and receives bytes, also such as the library would never send.
 final class RawClient {
   struct Frame {
     let header: FrameHeader
@@ -38,7 +37,7 @@ final class RawClient {
   private var position = 0
   private var passed = PassedDescriptors()
 
-  /// - Parameter user: who connects; nil for the user of this process, which has to be root otherwise.
+  /// Only root may connect as another user.
   init(path: String, user: UInt32? = nil) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
     if let user { _ = try retrying { thread_user_set(user) } }
@@ -84,7 +83,6 @@ final class RawClient {
     try welcomed(bus, capabilities: capabilities).client
   }
 
-  /// Connects and observes, with the serial 1.
   static func observing(
     _ pattern: String = "", object: String = "", on bus: some ServedBus
   ) throws -> RawClient {
@@ -136,7 +134,6 @@ final class RawClient {
     }
   }
 
-  /// Sends as much as the socket takes without waiting.
   func sendWithoutWaiting(_ bytes: [UInt8]) throws -> Int {
     let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
     let count = unsafe Glibc.send(descriptor.rawValue, bytes, bytes.count, flags)
@@ -147,7 +144,6 @@ final class RawClient {
 
   func endSending() { UnixSocket.endWriting(descriptor) }
 
-  /// Ends sending, and waits until the bus has closed the connection.
   func leave() throws {
     endSending()
     _ = try readToEnd()
@@ -155,7 +151,7 @@ final class RawClient {
 
   // MARK: Receiving
 
-  /// - Throws: `Ended` if the bus has closed the connection; `Errno.again` after a time-out.
+  /// Throws `Ended` if the bus has closed the connection; `Errno.again` after a time-out.
   func readHello() throws -> Hello {
     let received = received
     while true {
@@ -181,7 +177,7 @@ final class RawClient {
     }
   }
 
-  /// The next frame of that kind; others are skipped.
+  /// Skips other frames.
   func next(_ kind: FrameKind) throws -> Frame {
     while true {
       let frame = try next()
@@ -214,13 +210,12 @@ final class RawClient {
     }
   }
 
-  /// Waits until the bus has taken everything that was sent before.
+  /// Waits until the bus has taken everything sent before.
   func settle(serial: Serial = .max) throws {
     try send(Post(), serial: serial, flags: .acknowledge, name: "test.settled")
     while try next(.ok).header.serial != serial {}
   }
 
-  /// Reads up to that many bytes, and keeps them for the next frame.
   func read(atMost count: Int) throws { try readMore(atMost: count) }
 
   private func readMore(atMost most: Int = 65_536) throws {
@@ -228,7 +223,6 @@ final class RawClient {
       received.truncate(to: 0)
       position = 0
     }
-    // Waits for input.
     var byte: UInt8 = 0
     let count = unsafe recv(descriptor.rawValue, &byte, 1, CInt(MSG_PEEK))
     if count == 0 || (count == -1 && errno == ECONNRESET) { throw Ended() }

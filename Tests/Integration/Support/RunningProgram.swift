@@ -3,14 +3,12 @@
 import Foundation
 import Glibc
 
-/// A running program whose output is read line by line.
 final class RunningProgram: StartedProgram {
   final class Output {
     let pipe = Pipe()
     private var pending: [UInt8] = []
     private var isAtEnd = false
 
-    /// The next line, without its end; nil after the last.
     func line() throws -> String? {
       while true {
         if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
@@ -25,7 +23,6 @@ final class RunningProgram: StartedProgram {
       }
     }
 
-    /// Reads the rest, until the program and its children have closed it.
     func rest() throws -> String {
       while !isAtEnd { try readMore() }
       defer { pending = [] }
@@ -60,7 +57,7 @@ final class RunningProgram: StartedProgram {
     process.standardOutput = output.pipe
     process.standardError = errors.pipe
     try process.runUnblocked()
-    // Otherwise there would be no end of the output when the program ends.
+    // Otherwise the output would not end with the program.
     try output.pipe.fileHandleForWriting.close()
     try errors.pipe.fileHandleForWriting.close()
   }
@@ -102,8 +99,7 @@ extension TestBus {
       environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
   }
 
-  /// Starts tribunectl on this bus, and waits until it says on standard error that it is ready.
-  /// It runs as long as the bus is there.
+  /// Waits until tribunectl reports on standard error that it is ready. It runs as long as the bus.
   @discardableResult
   func staying(_ arguments: String...) throws -> RunningProgram { try staying(arguments) }
 

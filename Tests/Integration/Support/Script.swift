@@ -5,7 +5,6 @@ import TribuneSystem
 
 struct Script {
   let status: Int32
-  /// Standard output and standard error together.
   let output: String
 
   static var repository: URL {
@@ -18,9 +17,8 @@ struct Script {
     try String(contentsOf: repository.appending(path: file), encoding: .utf8)
   }
 
-  /// Runs a command in the repository's folder.
   static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Script {
-    // The time-out only guards against hanging: the scripts have deadlines of their own.
+    // The time-out only guards against hanging: the scripts have deadlines.
     let start = [
       "timeout", "\(3 * Programs.patienceSeconds)", "bash", "-c", "cd \"$0\" && exec \"$@\" 2>&1",
       repository.path,

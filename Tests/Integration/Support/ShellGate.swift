@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import TribuneSystem
 
-/// A named pipe at which shells wait until a test lets them go on.
 final class ShellGate {
   private let folder: TestFolder
   private let pipe: FileDescriptor
@@ -17,10 +16,10 @@ final class ShellGate {
     pipe = FileDescriptor(owning: try retrying { unsafe Glibc.open(path, O_RDWR | O_CLOEXEC) })
   }
 
-  /// The command with which a shell waits. A trap does not end it: its signal could come just before.
+  /// The command with which a shell waits. A trap cannot end it: its signal could come just before.
   var wait: String { "read _ <\(folder.path)/gate" }
 
-  /// Lets up to 100 shells go on.
+  /// Releases up to 100 shells.
   func open() throws {
     let descriptor = pipe.rawValue
     let lines = [UInt8](repeating: UInt8(ascii: "\n"), count: 100)

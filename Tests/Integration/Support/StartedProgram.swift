@@ -14,28 +14,24 @@ extension StartedProgram {
 
   func signal(_ number: CInt) { kill(pid, number) }
 
-  /// Waits for the end: the exit status, or the signal that ended it, negated.
+  /// The exit status, or the negated signal.
   func status() -> Int32 { process.statusAtEnd() }
 
-  /// Sends a signal, and waits for the end.
   @discardableResult
   func end(_ signal: CInt) -> Int32 {
     self.signal(signal)
     return status()
   }
 
-  /// For `deinit`.
   func killIfRunning() {
     if process.isRunning { end(SIGKILL) }
   }
 
-  /// Stops it as a debugger would, and waits until none of its threads runs.
   func freeze() throws {
     signal(SIGSTOP)
     try waitUntilStopped()
   }
 
-  /// Waits until none of its threads runs, because it has been stopped.
   func waitUntilStopped() throws {
     var information = unsafe siginfo_t()
     let options = CInt(WSTOPPED) | CInt(WNOWAIT)
@@ -45,7 +41,7 @@ extension StartedProgram {
 }
 
 extension Process {
-  /// Runs it with no signal blocked. The thread of a test blocks them, and what it starts would inherit that.
+  /// A test's thread blocks signals, which its children would inherit.
   func runUnblocked() throws {
     var (none, own) = (sigset_t(), sigset_t())
     unsafe sigemptyset(&none)
@@ -54,7 +50,6 @@ extension Process {
     try run()
   }
 
-  /// Waits for the end: the exit status, or the signal that ended it, negated.
   func statusAtEnd() -> Int32 {
     waitUntilExit()
     return terminationReason == .exit ? terminationStatus : -terminationStatus

@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Counts an observer's posts: those that arrived, and those that were reported lost.
 struct Tally {
   private(set) var received = 0
   private(set) var lost = 0
@@ -20,7 +19,6 @@ struct Tally {
 }
 
 extension RawClient {
-  /// Reads until every post has arrived or was reported lost, and expects no more.
   func read(_ tally: inout Tally, to posted: Int) throws {
     while tally.total < posted { try tally.add(next()) }
     #expect(tally.total == posted)
@@ -51,7 +49,7 @@ final class PostStream {
   func send() throws -> Bool {
     let count = try poster.sendWithoutWaiting(frame)
     if count == 0 { return false }
-    // A socket takes less than a page as a whole.
+    // A socket takes less than a page whole.
     try #require(count == frame.count)
     posted += 1
     return true

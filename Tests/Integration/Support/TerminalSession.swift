@@ -4,13 +4,13 @@ import Foundation
 import Glibc
 import TribuneSystem
 
-/// A program at a pseudo-terminal of its own; the test types and reads at the other end.
+/// A program at a pseudo-terminal, whose other end the test has.
 final class TerminalSession: StartedProgram {
   private let screen: FileDescriptor
   let process = Process()
   private var pending: [UInt8] = []
 
-  /// - Parameter output: where the standard output goes; nil is the terminal.
+  /// `output` nil is the terminal.
   init(_ command: [String], environment: [String: String] = [:], output: FileHandle? = nil) throws {
     var ends: (screen: CInt, program: CInt) = (-1, -1)
     var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
@@ -41,7 +41,6 @@ final class TerminalSession: StartedProgram {
     }
   }
 
-  /// Reads up to a text.
   @discardableResult
   func read(to text: String) throws -> String {
     let wanted = Array(text.utf8)
@@ -58,14 +57,12 @@ final class TerminalSession: StartedProgram {
     }
   }
 
-  /// Reads the rest, until the program has ended.
   func rest() throws -> String {
     while try readMore() {}
     defer { pending = [] }
     return String(decoding: pending, as: UTF8.self)
   }
 
-  /// - Returns: false at the end of the output.
   private func readMore() throws -> Bool {
     var watched = pollfd(fd: screen.rawValue, events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&watched, 1, CInt(Programs.patienceSeconds * 1000)) > 0 else {

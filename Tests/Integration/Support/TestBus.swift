@@ -10,22 +10,17 @@ import TribuneTestSupport
 final class TestBus: StartedProgram, ServedBus {
   let folder: TestFolder
   let notifySocket: NotifySocket
-  /// The notification that said that it was ready.
   private(set) var readiness = ""
   fileprivate let isManaged: Bool
   let path: String
   let logPath: String
   let process = Process()
-  /// The programs that run as long as this bus is there.
   var companions: [RunningProgram] = []
 
   var address: String { "unix:\(path)" }
 
-  /// - Parameters:
-  ///   - configuration: nil keeps the file as it is.
-  ///   - wrapper: a command to which the daemon's command line is appended.
-  ///   - arguments: the daemon's options beside `--config` and `--keeper`; nil is `--listen`.
-  ///   - keeper: with a keeper, no service manager starts the daemon, unless there is a `manager`.
+  /// A `configuration` of nil keeps the file. `arguments` follow `--config` and `--keeper`; nil is `--listen`. With a
+  /// keeper, no service manager starts the daemon, unless `manager` is given.
   init(
     configuration: String? = "", environment: [String: String] = [:], wrapper: [String] = [],
     arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil,
@@ -72,7 +67,7 @@ final class TestBus: StartedProgram, ServedBus {
   @discardableResult
   func stop() -> Int32 { end(SIGTERM) }
 
-  /// Waits until the daemon has written a text to standard error, after that many bytes.
+  /// Searches standard error after `offset` bytes.
   func waitForLog(_ text: String, behind offset: Int = 0) throws {
     let following = try RunningProgram([
       "/usr/bin/tail", "--bytes=+\(offset + 1)", "--follow", "--pid=\(pid)", logPath,
@@ -99,10 +94,10 @@ extension TestBus {
     return try TestBus(configuration: configuration, folder: folder)
   }
 
-  /// Resident memory, in KiB, that holds data. Code does not count: the kernel chooses when to load how much of it.
+  /// Resident data in KiB. Code is excluded, because the kernel chooses when to load it.
   func privateMemory() throws -> Int { try processStatus("RssAnon") }
 
-  /// Puts it where clients look for their user's own bus, and returns the environment in which they do.
+  /// Puts it where clients look for their user's bus, and returns their environment.
   func asOwnOfItsUser() throws -> [String: String] {
     let place = "\(folder.path)/tribune"
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -129,11 +124,8 @@ extension TestBus {
 }
 
 extension TestBus {
-  /// Waits for a condition that no event announces: a thread of the bus closes a memfd, or the kernel gets freed memory
-  /// back. The condition is evaluated again and again. In between, the bus serves a client, so that polling takes no
-  /// processor time from it.
-  ///
-  /// - Parameter client: the client to serve, if no other can connect.
+  /// Waits for a condition without an event, such as a closed memfd. Between polls the bus serves a client, so
+  /// polling takes no processor time from it.
   func wait(serving client: RawClient? = nil, until condition: () throws -> Bool) throws {
     let client = try client ?? RawClient.greeted(self)
     let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)
@@ -154,7 +146,6 @@ enum OpenFiles {
       do {
         return try files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(name)")
       } catch {
-        // It has been closed meanwhile.
         return nil
       }
     }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A fresh folder, which is removed when its last user releases it. Its path is short enough for sockets.
+/// Removed when its last user releases it. Its path is short enough for sockets.
 final class TestFolder {
   let path: String
 

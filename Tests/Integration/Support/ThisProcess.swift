@@ -3,7 +3,6 @@
 import Foundation
 import TribuneWire
 
-/// The test's process, as the bus sees it.
 enum ThisProcess {
   static var identity: PeerIdentity {
     get throws {
@@ -20,7 +19,7 @@ enum ThisProcess {
     }
   }
 
-  /// The outermost and the innermost unit of its control group: in a user's service manager, those are two.
+  /// The outermost and the innermost unit of its control group; these differ in a user's service manager.
   private static var units: PeerUnits {
     get throws {
       let group = try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)

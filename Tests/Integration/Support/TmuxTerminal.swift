@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// A real terminal emulator, tmux, with a shell in it. The test types, and reads what is on the screen.
+/// A shell in the terminal emulator tmux.
 ///
-/// tmux is in its control mode: it takes commands on its standard input, and writes their replies, and a line whenever
-/// something is written to the terminal. Without this client, it ends, and so does what runs in the terminal.
+/// tmux runs in control mode: it reads commands from standard input, and writes replies, and a line whenever the
+/// terminal changes. It ends with this client, and the shell with it.
 final class TmuxTerminal {
   private let folder: TestFolder
   private let input = Pipe()
@@ -31,20 +31,19 @@ final class TmuxTerminal {
     _ = try reply()
   }
 
-  /// Types a text, which has no single quotation marks.
   func type(_ text: String) throws { _ = try run("send-keys -l '\(text)'") }
 
-  /// Presses keys, by their names in tmux(1): `Enter`, `F5`, `C-z`.
+  /// Keys by their names in tmux(1): `Enter`, `F5`, `C-z`.
   func press(_ keys: String...) throws { _ = try run("send-keys \(keys.joined(separator: " "))") }
 
   func resize(columns: Int, rows: Int) throws { _ = try run("resize-window -x \(columns) -y \(rows)") }
 
-  /// What tmux knows of the terminal, in the words of its formats: `#{cursor_flag}`.
+  /// In the words of tmux's formats: `#{cursor_flag}`.
   func state(_ format: String) throws -> String {
     try run("display-message -p '\(format)'").joined(separator: "\n")
   }
 
-  /// The lines of the screen once the condition holds, without spaces at their ends.
+  /// Returns the lines of the screen once the condition holds, without trailing spaces.
   @discardableResult
   func screen(until holds: ([Substring]) -> Bool) throws -> [Substring] {
     let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)

@@ -3,11 +3,9 @@
 import Foundation
 import Testing
 
-/// Debian's tshark with the repository's dissector.
 struct Tshark {
   let rows: [[String]]
 
-  /// If a packet has a field several times, the first counts.
   init(_ file: String, fields: [String], filter: String? = nil) throws {
     let dissector = Script.repository.appendingPathComponent("tools/tribune.lua").path
     let columns = fields.flatMap { ["-e", $0] }

@@ -7,7 +7,6 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// A client that sends and receives messages of Varlink, also such as no library would send.
 final class VarlinkClient {
   struct Reply: CustomStringConvertible {
     let text: String
@@ -26,7 +25,7 @@ final class VarlinkClient {
     var error: String? { members["error"] as? String }
     var continues: Bool { members["continues"] as? Bool ?? false }
 
-    /// A parameter of any type, as text; empty if there is none.
+    /// As text; empty if missing.
     subscript(name: String) -> String {
       guard let value = (members["parameters"] as? [String: Any])?[name] else { return "" }
       return "\(value)"
@@ -41,7 +40,7 @@ final class VarlinkClient {
   private let descriptor: FileDescriptor
   private var received: [UInt8] = []
 
-  /// - Parameter user: who connects; nil for the user of this process, which has to be root otherwise.
+  /// Only root may connect as another user.
   init(path: String, user: UInt32? = nil) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
     if let user { _ = try retrying { thread_user_set(user) } }
@@ -59,14 +58,13 @@ final class VarlinkClient {
     }
   }
 
-  /// Sends a call of `io.tribune.Bus`, or of another interface if the method has one.
+  /// A call of `io.tribune.Bus`, unless the method names another interface.
   func send(_ method: String, _ parameters: String = "{}", _ flags: String...) throws(Errno) {
     let name = method.contains(".") ? method : "io.tribune.Bus.\(method)"
     let members = flags.map { ",\"\($0)\":true" }.joined()
     try send(bytes: Array("{\"method\":\"\(name)\",\"parameters\":\(parameters)\(members)}\0".utf8))
   }
 
-  /// The next message; nil at the end of the connection.
   func nextIfAny() throws -> Reply? {
     while true {
       if let end = received.firstIndex(of: 0) {
@@ -90,13 +88,12 @@ final class VarlinkClient {
     do throws(Errno) {
       try send(method, parameters)
     } catch  where error == .brokenPipe {
-      // A bus that has refused the connection has ended it, but what it said about that is there.
+      // A bus that has refused the connection has ended it, but its reply is readable.
       return try next()
     }
     return try next()
   }
 
-  /// Calls a method that replies more than once.
   func start(_ method: String, _ parameters: String) throws -> Reply {
     try send(method, parameters, "more")
     return try next()
@@ -106,7 +103,6 @@ final class VarlinkClient {
 }
 
 extension ServedBus {
-  /// Where a bus that `withVarlink` starts takes calls.
   var varlinkPath: String { "\(path).varlink" }
 }
 

@@ -17,7 +17,7 @@ import asyncvarlink
 import pytest
 import varlink
 
-# What only guards against hanging.
+# Only guards against hanging.
 DEADLINE = 30
 PROGRAMS = Path(os.environ.get("TRIBUNE_BIN_DIR", ".build/release")).absolute()
 
@@ -101,7 +101,7 @@ def test_varlink_raises_the_bus_s_errors(client: varlink.Client) -> None:
         assert more.value.error() == "org.varlink.service.ExpectedMore"
 
 
-# asyncvarlink, which checks the types of all that it receives
+# asyncvarlink, which checks the types of everything that it receives
 
 
 Verdict = enum.Enum("Verdict", ["allowed", "vetoed"])

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include "simulated_kernel.h"
 
-/* The bus runs on the first thread only. */
+/* Only calls on the first thread are simulated. */
 extern __thread int sim_is_first_thread;
 int sim_is_inside(void);
 extern int sim_is_keeper;

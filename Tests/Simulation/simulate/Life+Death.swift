@@ -25,7 +25,7 @@ extension Life {
     where isTakingOver && isGivenLess && link.fate == .survives && !given.contains(link.cookie) {
       link.fate = .mayEnd
     }
-    // Posts for the end of its iteration are delivered if their posters survive.
+    // Treat posts for the end of its iteration as delivered: only then do their posters survive.
     undelivered += waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
     for link in known { (link.watchedCount, link.mayLose) = (0, true) }

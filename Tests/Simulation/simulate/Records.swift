@@ -24,7 +24,7 @@ final class Registration {
   let patterns: [String]
   let object: String
   var certainty = Certainty.certain { didSet { wasInDoubt = wasInDoubt || certainty == .possible } }
-  /// Then its end is unknown.
+  /// Then the time of its end is unknown.
   private(set) var wasInDoubt = false
   /// The log or the client's queue may lack room for it or its snapshot; the reply tells.
   var mayBeRefused = false

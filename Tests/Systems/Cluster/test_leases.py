@@ -107,7 +107,7 @@ async def test_a_command_that_fails_keeps_it_until_somebody_says_otherwise(clust
     assert "keeps db, until" in output
     assert (await db2.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 75
     assert (await db1.leases())["db"]["owners"][0]["running"] is False
-    # The host itself gets it again, which proves its success.
+    # The host itself gets it again, and a success releases it.
     assert (await db1.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 0
     assert await db1.owners("db") == []
 

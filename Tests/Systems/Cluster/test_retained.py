@@ -98,7 +98,7 @@ async def test_what_the_bus_drops_before_the_gateway_reads_it_is_shared_neverthe
     await until_text(db1, "old", "disk.theirs")
     await until_text(db2, "old", "disk.ours")
     hosts[0].gateway.send(signal.SIGSTOP)
-    # More than the socket takes, and less than the bus keeps for an observer that does not read.
+    # The values follow more than the socket takes, and precede more than the bus keeps for a slow observer.
     for number in range(8_000):
         await db1.post("disk.flood", b"x" * 20_000, retain=True)
         if number == 200:
