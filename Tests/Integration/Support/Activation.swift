@@ -48,7 +48,7 @@ enum Activation {
     var path = ""
   }
 
-  /// Append the program's command line.
+  /// The program's command line is appended to it.
   static func wrapper(_ sockets: [Socket]) -> [String] {
     ["/usr/bin/env", "python3", "-c", script] + sockets.flatMap { [$0.kind.rawValue, $0.name, $0.path] }
       + ["--"]

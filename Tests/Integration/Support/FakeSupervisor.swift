@@ -44,7 +44,7 @@ final class FakeSupervisor {
     }
   }
 
-  /// Append the daemon's command line. It takes the stored descriptors from its standard input.
+  /// The daemon's command line is appended to it. It takes the stored descriptors from its standard input.
   static let wrapper = Activation.wrapper([.init(kind: .stored)])
 
   func passing() throws -> FileHandle {

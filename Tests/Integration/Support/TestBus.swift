@@ -67,7 +67,7 @@ final class TestBus: StartedProgram, ServedBus {
   @discardableResult
   func stop() -> Int32 { end(SIGTERM) }
 
-  /// Searches standard error after `offset` bytes.
+  /// Waits for a text in standard error after `offset` bytes.
   func waitForLog(_ text: String, behind offset: Int = 0) throws {
     let following = try RunningProgram([
       "/usr/bin/tail", "--bytes=+\(offset + 1)", "--follow", "--pid=\(pid)", logPath,

@@ -31,7 +31,7 @@ extension Life {
 
   /// A bus has applied the policy: forbidden registrations have ended, and their buffered notifications are dropped.
   ///
-  /// `isCertain`: false if the bus has died meanwhile.
+  /// `isCertain`: false if the bus has died since.
   func endForbidden(isCertain: Bool) {
     taken += 1
     for link in known where mayNotRegister(link) {

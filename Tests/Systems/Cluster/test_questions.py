@@ -382,7 +382,7 @@ async def each_is_vetoed(bus: tribune.Bus, is_starting: bool = False) -> None:
 
 async def test_a_host_outside_the_roster_that_hangs_does_not_veto(cluster: Cluster) -> None:
     server = await cluster.server()
-    # Exceeds the time for which a silent host is present.
+    # The gateway forgets a silent host sooner than that.
     options = "HostTimeoutSec=20s"
     hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY, options) for name in ("db1", "db2", "db3")]
     await cluster.add(*hosts)
