@@ -3,7 +3,7 @@
 
 #include <ini.h>
 
-/* The library's settings are variables. As built for Debian it cuts a line at 200 bytes, unless they are changed. */
+/* The library's settings are variables. Debian's build cuts lines at 200 bytes by default. */
 static inline void tribune_inih_prepare(int line_max) {
   ini_use_stack = false;
   ini_max_line = line_max;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libmicrohttpd, and what Swift cannot call of it: functions with variable arguments.
+ * libmicrohttpd's variadic functions, which Swift cannot call.
  */
 #pragma once
 
 #include <microhttpd.h>
 
 struct tribune_http_settings {
-	/* A listening socket, which the daemon closes. */
+	/* Listening; the daemon closes it. */
 	int socket;
 	unsigned int connections_max;
 	unsigned int connections_max_per_address;
-	/* Of one connection, for its request and its response. */
+	/* Per connection, for its request and its response. */
 	size_t memory_max;
 	unsigned int idle_seconds_max;
 	MHD_AccessHandlerCallback answer;
-	/* Called when a connection begins and when it has ended. */
+	/* Called at the begin and after the end of a connection. */
 	MHD_NotifyConnectionCallback notify;
 	void *context;
 };
 
-/* Starts a daemon that works only when MHD_run() is called. */
+/* The daemon works only in MHD_run(). */
 static inline struct MHD_Daemon *tribune_http_start(const struct tribune_http_settings *settings)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, settings->answer,
@@ -32,13 +32,12 @@ static inline struct MHD_Daemon *tribune_http_start(const struct tribune_http_se
 	                        MHD_OPTION_NOTIFY_CONNECTION, settings->notify, settings->context, MHD_OPTION_END);
 }
 
-/* The descriptor that becomes readable when MHD_run() has work. */
+/* Readable when MHD_run() has work. */
 static inline int tribune_http_events(struct MHD_Daemon *daemon)
 {
 	return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
-/* The socket of a connection. */
 static inline int tribune_http_socket(struct MHD_Connection *connection)
 {
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;

@@ -3,7 +3,7 @@
 
 static char **arguments;
 
-/* glibc calls constructors with the arguments of main. */
+/* glibc passes the arguments of main to constructors. */
 __attribute__((constructor)) static void keep_arguments(int count, char **values)
 {
 	(void)count;

@@ -3,22 +3,19 @@
 import CJansson
 import TribuneWire
 
-/// Parsed JSON as a tree.
-///
-/// Length, depth and number of values are bounded, so that no peer's message keeps the reader busy. Duplicate member names are
-/// rejected, because one reader would take the first and another the last.
+/// Parsed JSON as a tree. Limits on length, depth and values bound the time for a peer's message. Duplicate
+/// member names are errors, because readers differ in which one they take.
 @safe package final class JSONDocument {
-  /// Bytes that a text may have.
+  /// Bytes.
   package static let lengthMax = 1 << 20
 
-  /// Commas and opening brackets that a text may have outside of strings. There are no more values than that, and one: a
-  /// tree takes up to 150 ns for each to be made and freed, and a text of `lengthMax` has space for 500,000; members of an object take three times as long.
+  /// Commas and opening brackets outside of strings, which bound the number of values. Making and freeing a
+  /// value takes up to 150 ns, a member three times as long; `lengthMax` alone would allow 500,000 values.
   package static let separatorsMax = 16_384
 
   fileprivate let value: UnsafeMutablePointer<json_t>
 
-  /// - Throws: when the text is not valid JSON, longer than `lengthMax`, deeper than jansson's 2048, or has more than
-  ///   `separatorsMax` commas and brackets. The error says where.
+  /// Throws for invalid JSON, and for JSON above `lengthMax`, `separatorsMax` or jansson's depth of 2048.
   package init(_ bytes: RawSpan) throws(JSONText.SyntaxError) {
     guard bytes.byteCount <= Self.lengthMax else {
       throw JSONText.SyntaxError(
@@ -34,8 +31,8 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // Some number does not fit 64 bits, which matters only if an integer was required. All numbers are then read as
-      // floating point. Those of more than 53 bits lose their last digits but keep their magnitude.
+      // Some number exceeds 64 bits, so all numbers are read as floating point. Those above 53 bits lose
+      // digits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {
@@ -65,7 +62,7 @@ import TribuneWire
   package var root: JSONNode { unsafe JSONNode(value, of: self) }
 }
 
-/// One value of a document. It keeps the document alive.
+/// A value of a document, which it keeps alive.
 @safe package struct JSONNode {
   package enum Kind: Sendable {
     case null, bool, number, string, array, object
@@ -74,7 +71,7 @@ import TribuneWire
   private let document: JSONDocument
   private let value: UnsafeMutablePointer<json_t>
 
-  /// - Parameter value: belongs to the document, and does not change.
+  /// - Parameter value: owned by the document.
   fileprivate init(_ value: UnsafeMutablePointer<json_t>, of document: JSONDocument) {
     unsafe self.value = value
     self.document = document
@@ -91,14 +88,13 @@ import TribuneWire
     }
   }
 
-  /// Whether it is a number without a fraction that fits 64 bits with a sign, however it is written: `1.0` and `1e3`
-  /// are integers.
+  /// True for a number without a fraction that fits into `Int64`, even if written as `1.0` or `1e3`.
   package var isInteger: Bool {
     switch unsafe value.pointee.type {
     case JSON_INTEGER: return true
     case JSON_REAL:
       let number = unsafe json_real_value(value)
-      // The 53 bits of a floating-point number cannot separate the values at the limits of the range.
+      // 53 bits cannot represent the limits of the range exactly.
       return number.rounded(.towardZero) == number && number.magnitude < 0x1p63
     default: return false
     }
@@ -123,17 +119,16 @@ import TribuneWire
     }
   }
 
-  /// The number, if it is an integer; nil for all else.
   package var integer: Int? {
     guard isInteger else { return nil }
     if case JSON_INTEGER = unsafe value.pointee.type { return unsafe Int(json_integer_value(value)) }
     return unsafe Int(json_real_value(value))
   }
 
-  /// A number, rounded to 53 bits; nil for other kinds.
+  /// Rounded to 53 bits.
   package var number: Double? { kind == .number ? unsafe json_number_value(value) : nil }
 
-  /// A copy that needs no document.
+  /// Independent of the document.
   package var copy: JSONValue {
     switch kind {
     case .null: .null
@@ -156,7 +151,7 @@ import TribuneWire
     return bytes.isEqual(to: text.utf8Bytes)
   }
 
-  /// The number of an array's elements or of an object's members; 0 for other kinds.
+  /// 0 for other kinds.
   package var count: Int {
     switch kind {
     case .array: unsafe json_array_size(value)
@@ -165,13 +160,11 @@ import TribuneWire
     }
   }
 
-  /// The array's element at this index; nil if there is none.
   package subscript(index: Int) -> JSONNode? {
     guard index >= 0, let element = unsafe json_array_get(value, index) else { return nil }
     return unsafe JSONNode(element, of: document)
   }
 
-  /// The object's member with this name; nil if there is none.
   package subscript(name: String) -> JSONNode? {
     let bytes = name.utf8Bytes
     let member = unsafe bytes.withUnsafeBytes { bytes in
@@ -181,7 +174,7 @@ import TribuneWire
     return unsafe JSONNode(member, of: document)
   }
 
-  /// The members of an object, in the order of the text.
+  /// In the order of the text.
   package var members: Members { unsafe Members(document: document, object: value) }
 
   @safe package struct Members: Sequence, IteratorProtocol {

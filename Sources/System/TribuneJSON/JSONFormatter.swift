@@ -2,10 +2,9 @@
 
 import TribuneWire
 
-/// Rewrites the white space of valid JSON.
+/// Changes the white space of valid JSON.
 struct JSONFormatter {
   private let bytes: [UInt8]
-  /// Whether the JSON has line breaks and indentation; else it is one line.
   private let isPretty: Bool
   private var output: [UInt8] = []
   private var depth = 0
@@ -73,7 +72,7 @@ struct JSONFormatter {
       guard position < bytes.count else { return }
       switch bytes[position] {
       case UInt8(ascii: "\\"):
-        // In valid JSON, a character follows.
+        // Valid JSON has a character after a backslash.
         output.append(bytes[position], bytes[position + 1])
         position += 2
       case UInt8(ascii: "\""):
@@ -86,21 +85,19 @@ struct JSONFormatter {
   }
 }
 
-/// The parts of JSON strings, from UTF-8.
 extension [UInt8] {
   mutating func append(_ first: UInt8, _ second: UInt8) {
     append(first)
     append(second)
   }
 
-  /// Appends what needs no escape: most of all strings.
   mutating func appendPlain(of bytes: [UInt8], at position: inout Int) {
     let start = position
     while position < bytes.count, bytes[position].isPlainInJSON { position += 1 }
     if position > start { self += bytes[start..<position] }
   }
 
-  /// Appends a character that is not plain, or its escape if it could act on a terminal (`actsOnTerminals`).
+  /// Escapes a character that could act on a terminal (`actsOnTerminals`).
   mutating func appendOther(of bytes: [UInt8], at position: inout Int) {
     var rest = bytes[position...].makeIterator()
     var decoder = UTF8()
@@ -126,7 +123,6 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-  /// Whether it can be copied into a string of JSON as it is, whatever follows.
   fileprivate var isPlainInJSON: Bool {
     switch self {
     case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F...: false

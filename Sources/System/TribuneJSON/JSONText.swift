@@ -3,11 +3,8 @@
 import CJansson
 import TribuneWire
 
-/// JSON in its original form.
-///
-/// It is validated and then kept as text, so that numbers that exceed every Swift type are preserved.
+/// Validated JSON, kept as text to preserve numbers beyond Swift's types.
 package struct JSONText: Equatable, Sendable {
-  /// Why bytes are not JSON, and where the error is.
   package struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     package var line: Int
     package var column: Int
@@ -25,9 +22,9 @@ package struct JSONText: Equatable, Sendable {
   /// UTF-8.
   package let bytes: [UInt8]
 
-  /// Takes any JSON value, not only objects.
+  /// Accepts any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
-    // A number too long for 64 bits is valid JSON, and so is a string that contains a zero byte.
+    // Numbers beyond 64 bits and zero characters in strings are valid.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>
     do throws(Failure) {
@@ -39,13 +36,13 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// Takes what a `JSONDocument` can be made of: other JSON takes too long to check.
+  /// Applies the limits of `JSONDocument`, which bound the time to check.
   package init(bounded bytes: [UInt8]) throws(SyntaxError) {
     _ = try JSONDocument(bytes.rawBytes)
     self.bytes = bytes
   }
 
-  /// The same value without white space between its parts. Characters that could act on a terminal are escaped.
+  /// Without white space. Escapes characters that could act on a terminal.
   package var compact: String {
     String(decoding: JSONFormatter.format(bytes, isPretty: false), as: UTF8.self)
   }
@@ -54,16 +51,16 @@ package struct JSONText: Equatable, Sendable {
 extension JSONText {
   struct Failure: Error {
     let error: SyntaxError
-    /// Whether the only flaw is a number that does not fit.
+    /// The only error is a number out of range.
     let isOverflow: Bool
   }
 
-  /// - Returns: the value, which the caller owns.
+  /// - Returns: owned by the caller.
   static func load(_ bytes: RawSpan, _ flags: Int32) throws(Failure) -> UnsafeMutablePointer<json_t> {
     guard bytes.byteCount > 0 else {
       throw Failure(error: SyntaxError(line: 1, column: 0, reason: "the text is empty"), isOverflow: false)
     }
-    // No JSON has a zero byte. jansson overlooks one that ends a number or a word.
+    // JSON has no zero byte. jansson overlooks one that ends a number or a word.
     if let zero = unsafe bytes.withUnsafeBytes({ unsafe $0.firstIndex(of: 0) }) {
       throw Failure(
         error: SyntaxError(line: 1, column: 0, reason: "byte \(zero + 1) is zero"), isOverflow: false)

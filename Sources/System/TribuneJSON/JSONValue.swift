@@ -2,33 +2,29 @@
 
 package import TribuneWire
 
-/// A JSON value to be written. Members keep the order in which they were given.
+/// A JSON value to write. Members keep their order.
 package indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case integer(Int)
   case unsigned(UInt64)
-  /// Finite, and written with as few digits as it takes to read it back.
+  /// Finite; written with the fewest digits that read back equal.
   case number(Double)
-  /// Seconds, to the microsecond.
+  /// To the microsecond.
   case seconds(Duration)
   case string(String)
-  /// JSON from another source.
   case text(JSONText)
   case array([JSONValue])
   case object([(name: String, value: JSONValue)])
 
-  /// The JSON on one line, without a line feed.
   package var compact: String { String(decoding: compactBytes, as: UTF8.self) }
 
-  /// The same, in UTF-8.
   package var compactBytes: [UInt8] {
     var output: [UInt8] = []
     write(to: &output)
     return output
   }
 
-  /// The JSON over several lines, without a final line feed.
   package var pretty: String {
     String(decoding: JSONFormatter.format(compactBytes, isPretty: true), as: UTF8.self)
   }
@@ -86,7 +82,7 @@ package indirect enum JSONValue: Sendable {
 }
 
 extension Duration {
-  /// Decimal seconds, to the microsecond, without an exponent: `0.000350`, `12`.
+  /// To the microsecond, without an exponent: `0.000350`, `12`.
   fileprivate var decimalSeconds: String {
     let microseconds = wholeMicroseconds
     let fraction = String((microseconds % 1_000_000).magnitude)
@@ -97,7 +93,7 @@ extension Duration {
   }
 }
 
-/// Encodes bytes in base64 with padding (RFC 4648).
+/// With padding (RFC 4648).
 package func base64(_ bytes: [UInt8]) -> String {
   let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var output: [UInt8] = []
@@ -115,7 +111,7 @@ package func base64(_ bytes: [UInt8]) -> String {
 }
 
 extension PeerUnits {
-  /// The units, as members of a JSON object. `unit` is the system's, or the user's if there is none.
+  /// `unit` is the system's unit, or else the user's.
   package var members: [(name: String, value: JSONValue)] {
     [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
   }

@@ -3,12 +3,11 @@
 import TribuneSystem
 import TribuneWire
 
-/// A message for the operator about a configuration file.
 package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
   package enum Severity: String, Sendable {
-    /// All of it is used, but has a consequence that the operator may not expect.
+    /// In force, but perhaps unexpected.
     case warning
-    /// The faulty part is left out, and everything else is used.
+    /// The faulty part is ignored.
     case mistake
     /// The configuration is not used.
     case error
@@ -16,9 +15,9 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
 
   package var severity: Severity
   package var file: String
-  /// Counted from 1; nil if the message is about the whole file.
+  /// From 1; nil for the whole file.
   package var line: Int?
-  /// Counted from 1; nil if the message is about the whole line.
+  /// From 1; nil for the whole line.
   package var column: Int?
   package var message: String
 
@@ -30,15 +29,13 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Says on standard error what is wrong with a configuration, for whoever checks it.
-  ///
-  /// - Returns: the exit status: 1 if anything of it is not used, and else 0.
+  /// Prints the diagnostics. Returns an exit status: 1 after a mistake or error.
   package static func reportAll(_ diagnostics: [Diagnostic]) -> Int32 {
     for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
     return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
-  /// `FILE:LINE:COLUMN: SEVERITY: MESSAGE`, as in compiler messages.
+  /// Formatted like a compiler's message.
   package var description: String {
     let place = [line, column].reduce(file.escaped) { place, number in
       number.map { "\(place):\($0)" } ?? place

@@ -2,11 +2,9 @@
 
 import CInih
 
-/// The meaning of one line of an ini file. Its length is limited by that of the file only.
-///
-/// libinih reads each `Key=Value`, in a stream of its own: the library tells its handler no line numbers, remembers only
-/// the first line that it could not read, and takes an indented `Key=Value` for a continuation of the value before. It
-/// would cut the names of sections at 49 bytes, so these are read here.
+/// A line of an ini file, of any length. libinih parses each `Key=Value` in its own stream, because it
+/// reports no line numbers, remembers only the first error, and takes an indented `Key=Value` for a
+/// continuation. It would cut section names at 49 bytes, so these are parsed here.
 package enum IniLine: Equatable {
   /// Blank, or a comment.
   case nothing
@@ -16,7 +14,7 @@ package enum IniLine: Equatable {
   /// Continues a message that begins with "the line".
   case unreadable(String, isHeader: Bool = false)
 
-  /// The longest line in bytes: no file is longer.
+  /// Bytes of a file, and so of a line.
   private static let lengthMax = 1 << 20
 
   private static let isPrepared: Bool = {
@@ -25,7 +23,7 @@ package enum IniLine: Equatable {
     return true
   }()
 
-  /// Each line of a file, with its number. A byte order mark, which some editors put before UTF-8, is skipped.
+  /// Skips a byte order mark, which some editors write.
   package static func all(in contents: [UInt8]) -> some Sequence<(number: Int, line: IniLine)> {
     contents.dropFirst(contents.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
       .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().lazy.map {
@@ -33,7 +31,6 @@ package enum IniLine: Equatable {
       }
   }
 
-  /// - Parameter line: without its line feed.
   package init(_ line: some Collection<UInt8>) {
     let isHeader = line.first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") } == UInt8(ascii: "[")
     guard !line.contains(0) else {
@@ -67,7 +64,7 @@ package enum IniLine: Equatable {
     }
   }
 
-  /// libinih's handler. It returns nonzero for success.
+  /// Returns nonzero for success.
   private static let handler: ini_handler = { pair, _, key, value in
     guard let pair = unsafe pair?.assumingMemoryBound(to: (key: String, value: String)?.self),
       let key = unsafe key, let value = unsafe value
@@ -76,7 +73,7 @@ package enum IniLine: Equatable {
     return 1
   }
 
-  /// A subject extends from the first quote to the quote before the bracket that ends the line, without escapes.
+  /// A subject ends at the quote before the last bracket, without escapes.
   private static func header(_ text: Substring) -> IniLine? {
     func ends(_ rest: Substring) -> Bool {
       let rest = rest.trimmed

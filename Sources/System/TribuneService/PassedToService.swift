@@ -3,12 +3,12 @@
 import CSystemd
 package import TribuneSystem
 
-/// The descriptors that systemd has passed to this process (sd_listen_fds(3)).
+/// See sd_listen_fds(3).
 package enum PassedToService {
-  /// Takes them, sets close-on-exec, and clears the environment variables. May be called only once, and only while there
-  /// is one thread. The caller owns them.
+  /// Clears the environment variables, so call it once, while the process has one thread. The caller owns the
+  /// descriptors.
   package static func take() throws(Errno) -> [(descriptor: CInt, name: String)] {
-    // One name for each descriptor.
+    // One name per descriptor.
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)
     guard count >= 0 else { throw Errno(rawValue: -count) }

@@ -5,7 +5,7 @@ import TribuneSystem
 package import TribuneWire
 
 extension PeerUnits {
-  /// The units of a process now; none if it has gone, or is in another namespace.
+  /// Empty if the process is gone, or in another namespace.
   package init(of pid: Int32) {
     self.init()
     // libsystemd takes 0 for the calling process.
@@ -15,7 +15,6 @@ extension PeerUnits {
       user: Self.text { unsafe sd_pid_get_user_unit(pid, $0) } ?? "")
   }
 
-  /// The text that a libsystemd call returns; nil if there is none.
   private static func text(_ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe call(&text) >= 0, let text = unsafe text else { return nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Repeats a piece of work on demand: one run serves all requests that came before it, and no two runs overlap. A pause
-/// follows each run, so that many requests cost little. Work that has failed is done again by itself.
+/// Repeats work on demand. A run serves all earlier requests, and runs never overlap. A pause after each run
+/// bounds the cost of many requests. Failed work is retried.
 @MainActor package final class Refresh {
   private static let pause = Duration.milliseconds(50)
   private static let retryPauses = [Duration.seconds(1), .seconds(2), .seconds(5)]
@@ -12,7 +12,7 @@
   private var task: Task<Void, Never>?
   private var retry: Task<Void, Never>?
 
-  /// - Parameter work: returns whether it succeeded.
+  /// - Parameter work: returns true after success.
   package init(_ work: @escaping @MainActor () async -> Bool) { self.work = work }
 
   package func request() {
@@ -31,7 +31,7 @@
     }
   }
 
-  /// Returns when everything that was requested has been tried.
+  /// Returns after all requests so far were tried.
   package func finish() async { await task?.value }
 
   private func scheduleRetry() {

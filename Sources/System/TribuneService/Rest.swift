@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Returns after this time, or when the task is cancelled: the caller looks at that.
+/// Also returns on cancellation, which the caller must check.
 package func rest(for span: Duration) async {
   do {
     try await Task.sleep(for: span)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The pauses between attempts to reach something that may be away for long.
+/// Increasing pauses between attempts.
 package struct Retries: Sendable {
   private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
 
@@ -9,7 +9,7 @@ package struct Retries: Sendable {
 
   package init(longest: Duration = .seconds(5)) { self.longest = longest }
 
-  /// Whether nothing has failed since something was reached: only that is news.
+  /// True for the first failure since a success, which is worth a message.
   package var isFirst: Bool { failures == 0 }
 
   package mutating func reset() { failures = 0 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The command line of a service: the options that all have, and its own. A value follows after an equals sign or a space.
+/// A service's command line: common options and its own. A value follows an equals sign or a space.
 package struct ServiceArguments: Equatable, Sendable {
   package enum Action: Equatable, Sendable {
     case serve
@@ -10,7 +10,7 @@ package struct ServiceArguments: Equatable, Sendable {
   }
 
   package private(set) var action = Action.serve
-  /// The names of the options that were given, with the dashes.
+  /// The given options, with dashes.
   package private(set) var names: Set<String> = []
   private var values: [String: String] = [:]
 
@@ -18,8 +18,8 @@ package struct ServiceArguments: Equatable, Sendable {
 
   /// - Parameters:
   ///   - arguments: without the program's name.
-  ///   - flags: the service's own options without a value.
-  ///   - options: its own options with one.
+  ///   - flags: options without a value.
+  ///   - options: options with a value.
   package init(
     parsing arguments: [String], flags: Set<String> = [], options: Set<String> = []
   ) throws(UsageError) {
@@ -30,7 +30,6 @@ package struct ServiceArguments: Equatable, Sendable {
       var value = parts.count == 2 ? String(parts[1]) : nil
       let isNew = names.insert(name).inserted
       if name == "--config" || options.contains(name) {
-        // No value is silently ignored.
         guard isNew else { throw UsageError(description: "\(name) is given twice") }
         value = value ?? rest.popFirst()
         guard let value, !value.isEmpty else { throw UsageError(description: "\(name) needs a value") }
@@ -47,6 +46,5 @@ package struct ServiceArguments: Equatable, Sendable {
     }
   }
 
-  /// The value of an option; nil if it was not given.
   package subscript(_ option: String) -> String? { values[option] }
 }

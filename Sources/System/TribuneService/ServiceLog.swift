@@ -3,8 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Messages for the operator on standard error, with their level in front where the journal reads them (sd-daemon(3)), and
-/// else with the program's name.
+/// Messages on standard error: with a level for the journal (sd-daemon(3)), else with the program's name.
 package enum ServiceLog {
   private static let isJournal = LogDestination.current == .journal
   private static let program: String = {
@@ -18,7 +17,7 @@ package enum ServiceLog {
   package static func info(_ message: String) { write(6, message) }
 
   private static func write(_ level: Int, _ message: String) {
-    // A line that nobody reads is left out: nothing waits for it.
+    // Dropped if the reader is slow, so the service never waits.
     _ = StandardError.writeLineAtOnce((isJournal ? "<\(level)>" : "\(program): ") + message.escaped)
   }
 }

@@ -5,46 +5,41 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// Reports the process's status to the service manager (sd_notify(3)).
+/// Sends status to the service manager (sd_notify(3)), if `NOTIFY_SOCKET` is set.
 ///
-/// Without `NOTIFY_SOCKET`, nothing is sent. A failure is logged once, and again only after a success in between: the
-/// process keeps serving even if the manager cannot be reached.
-///
-/// Nothing here blocks. sd_notify(3) would block while the socket is full, because the manager has not read for a
-/// while. A notification that does not fit is sent again a little later from the main queue, or with the next one; so only
-/// a running loop notifies the watchdog. Superseded notifications are dropped. During a handover there is no event loop:
-/// the daemon tries once to report that it is stopping, and its exit tells the rest.
+/// Unlike sd_notify(3), it never blocks on a full socket: the notification is resent from the main queue, or
+/// with the next one, unless a later one supersedes it. So only a running loop notifies the watchdog. A
+/// handover has no event loop: it tries once to report the stop. A failure is logged once until the next
+/// success.
 @MainActor package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
   }
 
-  /// The delay before a notification that did not fit is sent again.
   private static let retryMilliseconds = 100
 
-  /// Of the process beside a bus.
+  /// For programs beside a bus.
   package static let service = ServiceNotifier { ServiceLog.warning($0) }
 
   private let warn: (String) -> Void
   private var socket: ServiceSocket?
   private var isFailing = false
-  /// Notifications that are still to be sent, in order; at most one of each kind.
+  /// In order, at most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
   private var watchdogTimer: (any DispatchSourceTimer)?
 
   package init(warn: @escaping (String) -> Void) { self.warn = warn }
 
-  /// The process serves; or, after `reloading()`, the new configuration is in force.
+  /// Also ends a reload.
   package func ready(status: String? = nil) { send(.ready, "READY=1", status) }
 
-  /// The line that `systemctl status` shows.
+  /// Shown by `systemctl status`.
   package func status(_ status: String) { send(.status, nil, status) }
 
-  /// The event loop runs.
   package func watchdog() { send(.watchdog, "WATCHDOG=1") }
 
-  /// Calls `watchdog()` regularly from now on, if the manager expects it. The timer fires only in a running loop.
+  /// Notifies regularly if the manager expects it. The timer fires only in a running loop.
   package func startWatchdog() {
     guard let longest = Self.watchdogIntervalNanoseconds else { return }
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: longest / 2))
@@ -55,15 +50,14 @@ import TribuneWire
     watchdogTimer = timer
   }
 
-  /// The process is reloading. `ready(status:)` must follow.
+  /// `ready(status:)` must follow.
   package func reloading() {
     send(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }
 
-  /// The process is ending.
   package func stopping(status: String? = nil) { send(.stopping, "STOPPING=1", status) }
 
-  /// The longest interval in nanoseconds between two calls of `watchdog()`; nil if the manager expects none.
+  /// Nil if the manager expects no `watchdog()`.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
@@ -81,13 +75,12 @@ import TribuneWire
     sendWaiting()
   }
 
-  /// Whether the later notification makes the earlier one obsolete.
   private static func overtakes(_ later: Kind, _ earlier: Kind) -> Bool {
     switch earlier {
     case .watchdog: later == .watchdog
     case .status: later == .status
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // A manager that has asked for the reload waits for both `reloading` and `ready`.
+    // A manager that requested the reload waits for both messages.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }
@@ -104,7 +97,7 @@ import TribuneWire
     }
   }
 
-  /// - Returns: whether it was sent, or can never be sent.
+  /// - Returns: true if the message was sent, or can never be sent.
   private func isDone(_ text: String) -> Bool {
     do throws(Errno) {
       if socket == nil { socket = try ServiceSocket() }

@@ -4,27 +4,26 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// A program beside the bus: what is its own. `main()` is the process around it: arguments, configuration, signals,
-/// readiness and watchdog.
+/// A program beside the bus. `main()` provides arguments, configuration, signals, readiness and watchdog.
 @MainActor package protocol ServiceProgram: AnyObject, Sendable {
   associatedtype Settings: Sendable
 
   static var name: String { get }
   static var help: String { get }
-  /// Options of its own without and with a value.
+  /// The program's own options, without and with a value.
   static var flags: Set<String> { get }
   static var options: Set<String> { get }
-  /// Whether nothing is served with settings that have errors, since a mistake could show what was to be kept from somebody.
-  /// Otherwise it must not keep vetoes from having an effect.
+  /// Refuses to serve after an error in the settings, which could expose private data. Must be false if
+  /// vetoes would lose their effect.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String) -> (Settings, [Diagnostic])
 
-  /// There is one thread.
+  /// Runs while the process has one thread.
   init(_ settings: Settings, _ arguments: ServiceArguments) throws
   /// Returns when the service is ready.
   func start() async
   func stop() async
-  /// Applies other settings; nil if only a restart does.
+  /// Nil if changes need a restart.
   var reconfigure: ((Settings) -> Void)? { get }
 }
 
@@ -35,14 +34,13 @@ extension ServiceProgram {
   package func stop() async {}
   package var reconfigure: ((Settings) -> Void)? { nil }
 
-  /// Runs the program with the process's arguments.
   package static func main() -> Never {
     ThisProcess.begin(name)
     ThisProcess.exit(
       run(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
   }
 
-  /// Returns the exit status, or serves for as long as the process lives.
+  /// Returns only after an error.
   private static func run(_ arguments: [String]) -> Int32 {
     do throws(UsageError) {
       let arguments = try ServiceArguments(parsing: arguments, flags: flags, options: options)
@@ -75,7 +73,6 @@ extension ServiceProgram {
     }
   }
 
-  /// Serves for as long as the process lives.
   private func run(readingFrom directory: String) -> Never {
     let signals = SignalSources()
     for signal in [Signals.terminate, Signals.interrupt] {
@@ -110,7 +107,7 @@ extension ServiceProgram {
     }
   }
 
-  /// - Returns: whether there is an error among them.
+  /// - Returns: true after an error.
   private static func report(_ diagnostics: [Diagnostic]) -> Bool {
     for diagnostic in diagnostics {
       if diagnostic.severity == .warning {

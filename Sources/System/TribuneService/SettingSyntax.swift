@@ -2,11 +2,9 @@
 
 import TribuneWire
 
-/// Why a value is invalid.
 package struct SettingError: Error, Equatable, Sendable {
-  /// Begins with the value in quotes, if there is one.
+  /// Begins with the quoted value.
   package let message: String
-  /// What becomes of the configuration.
   package let severity: Diagnostic.Severity
 
   package init(message: String, _ severity: Diagnostic.Severity = .error) {
@@ -19,12 +17,11 @@ package struct SettingError: Error, Equatable, Sendable {
   }
 }
 
-/// The syntax of values, which is that of systemd's files without fractions of sizes.
+/// The syntax of systemd's files, without fractions of sizes.
 package enum SettingSyntax {
-  /// The units of sizes, each 1,024 times the one before.
+  /// Each is 1,024 times the one before.
   private static let sizeUnits: [Character] = ["K", "M", "G", "T"]
 
-  /// The units that `text(span:)` uses, in nanoseconds.
   private static let spanUnits: [(name: String, nanoseconds: UInt64)] = [
     ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000),
     ("ms", 1_000_000), ("us", 1_000),
@@ -37,7 +34,7 @@ package enum SettingSyntax {
     return try check(count, in: range, text) { "\($0)" }
   }
 
-  /// Bytes: a whole number, optionally followed by `K`, `M`, `G` or `T`.
+  /// Bytes, with an optional `K`, `M`, `G` or `T`.
   package static func size(
     _ text: String, in range: ClosedRange<Int> = 0...Int.max
   ) throws(SettingError) -> Int {
@@ -53,7 +50,7 @@ package enum SettingSyntax {
     return try check(count << shift, in: range, text, Self.text(size:))
   }
 
-  /// Nanoseconds, from a span as systemd.time(7) writes it.
+  /// Nanoseconds; see systemd.time(7).
   package static func span(
     _ text: String, in range: ClosedRange<UInt64> = 0...UInt64.max
   ) throws(SettingError) -> UInt64 {
@@ -77,7 +74,7 @@ package enum SettingSyntax {
     return value
   }
 
-  /// Permission bits in octal.
+  /// Octal permission bits.
   package static func mode(_ text: String) throws(SettingError) -> UInt32 {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }),
       let mode = UInt32(text, radix: 8), mode <= 0o777
@@ -85,7 +82,7 @@ package enum SettingSyntax {
     return mode
   }
 
-  /// One of some words; the last of them for an empty text.
+  /// An empty text means the last word.
   package static func word<Value>(
     _ text: String, _ choices: KeyValuePairs<String, Value>
   ) throws(SettingError) -> Value {
@@ -117,7 +114,7 @@ package enum SettingSyntax {
     return "\(size)\(unit)"
   }
 
-  /// The span in the largest unit that divides it.
+  /// In the largest unit that divides it.
   package static func text(span nanoseconds: UInt64) -> String {
     guard nanoseconds != 0 else { return "0" }
     for unit in spanUnits where nanoseconds % unit.nanoseconds == 0 {

@@ -3,21 +3,19 @@
 import TribuneSystem
 import TribuneWire
 
-/// Reads files of settings one after the other, by a table. It continues after a mistake, so that all are reported.
+/// Reads files of settings by a table. Continues after a mistake to report all.
 package struct SettingsReader<Settings: Sendable> {
-  /// A line with a key of the table.
   package struct Line: Sendable {
     package let key: String
     package let place: SettingPlace
     package let isValid: Bool
   }
 
-  /// What the lines say, without doubts.
   package var stated: Settings
-  /// With each doubt as its section's strictest word, whatever a later line says.
+  /// An unreadable line means its section's strictest setting, whatever later lines say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
-  /// The lines that have set something, or should have.
+  /// The lines that set something, or should have.
   package private(set) var lines: [Line] = []
   private var doubts: [(mark: SettingsSection<Settings>.Doubt, place: SettingPlace)] = []
   private let defaults: Settings
@@ -29,9 +27,8 @@ package struct SettingsReader<Settings: Sendable> {
     self.sections = sections
   }
 
-  /// Reads NAME, and then NAME.d/*.conf, in a directory, for each name. A file that does not exist is none.
-  ///
-  /// The system's directory may be missing. Any other was named by somebody who wants what is in it.
+  /// Reads NAME, then NAME.d/*.conf, for each name. Files may be missing, but of the directories only the
+  /// system's.
   package mutating func read(_ names: String..., in directory: String) {
     if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
       doubt(SettingPlace(file: directory), "does not exist")
@@ -55,7 +52,7 @@ package struct SettingsReader<Settings: Sendable> {
     }
   }
 
-  /// Reads a file's contents. Later lines win.
+  /// Later lines win.
   package mutating func read(_ contents: [UInt8], file: String) {
     var section: SettingsSection<Settings>?
     var hasHeader = false
@@ -77,7 +74,7 @@ package struct SettingsReader<Settings: Sendable> {
         }
       case .unreadable(let reason, let isHeader):
         doubt(place, "the line \(reason)")
-        // What follows belongs to a section that nobody knows, and not to the one before.
+        // The following lines belong to an unknown section.
         if isHeader { (section, hasHeader) = (nil, true) }
       }
     }
@@ -93,7 +90,7 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  /// Reports what cannot be read. It may belong to any section.
+  /// The unreadable part may belong to any section.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
     report(.error, place, message)
     for section in sections { doubt(section, place) }
@@ -126,7 +123,7 @@ package struct SettingsReader<Settings: Sendable> {
     }
   }
 
-  /// A section as it is meant.
+  /// Corrects the spelling of a section's name.
   private mutating func understood(
     _ name: String, _ subject: String?, _ place: SettingPlace
   ) -> (name: String, subject: String?) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a setting stands.
 package struct SettingPlace: Sendable, CustomStringConvertible {
   /// Of the section; empty for none.
   package var subject = ""
@@ -11,18 +10,17 @@ package struct SettingPlace: Sendable, CustomStringConvertible {
   package var description: String { line.map { "\(file):\($0)" } ?? file }
 }
 
-/// One key of a section.
 package struct Setting<Settings: Sendable>: Sendable {
-  /// What a value changes. If it throws, what it has changed until then stays: the stricter word.
+  /// A change that throws keeps its effects so far: the stricter word.
   package typealias Change =
     @Sendable (inout Settings, _ value: String, SettingPlace) throws(SettingError) -> Void
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
   package let name: String
   let change: Change
-  /// Takes back what was said, for an empty value; nil if `change` does that.
+  /// For an empty value; nil if `change` handles that.
   let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
-  /// The value as it is written behind the key; nil if nobody compares it with another.
+  /// The value in the file's syntax, for comparison.
   package let text: (@Sendable (Settings) -> String)?
 
   package init(_ name: String, _ change: @escaping Change) {
@@ -32,9 +30,7 @@ package struct Setting<Settings: Sendable>: Sendable {
     text = nil
   }
 
-  /// A key whose empty value is the default.
-  ///
-  /// - Parameter strict: what a value counts as that cannot be read; nil for what was said before.
+  /// An empty value means the default. An unreadable value becomes `strict`, or is ignored if that is nil.
   package init<Value: Sendable>(
     _ name: String, _ path: Path<Value>, strictly strict: Value? = nil,
     text: (@Sendable (Value) -> String)? = nil,
@@ -65,7 +61,7 @@ package struct Setting<Settings: Sendable>: Sendable {
     }
   }
 
-  /// - Parameter path: to nanoseconds.
+  /// - Parameter path: in nanoseconds.
   package static func span(_ name: String, _ path: Path<UInt64>, _ range: ClosedRange<UInt64>) -> Setting {
     Setting(name, path, text: SettingSyntax.text(span:)) { value throws(SettingError) in
       try SettingSyntax.span(value, in: range)
@@ -79,7 +75,6 @@ package struct Setting<Settings: Sendable>: Sendable {
   }
 }
 
-/// A section of a program's files, and what its keys change.
 package struct SettingsSection<Settings: Sendable>: Sendable {
   package typealias Begin = @Sendable (inout Settings, SettingPlace) throws(SettingError) -> Void
   package typealias Doubt = @Sendable (inout Settings, SettingPlace) -> Void
@@ -87,11 +82,11 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let name: String
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
-  /// What the header changes. After a warning, the section is read.
+  /// After a warning, the section is still read.
   let begin: Begin
-  /// What an unknown key changes, and whatever cannot be read: it may be what forbids something.
+  /// Runs after an unknown key or unreadable line, which may forbid something.
   let doubt: Doubt?
-  /// What an unknown key, which is an error, has as a consequence; nil if it is ignored.
+  /// Named in the error about an unknown key; nil ignores the key.
   let consequence: String?
 
   package init(

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// Why a service does not take its command line.
 package struct UsageError: Error, Equatable, CustomStringConvertible {
   package let description: String
 

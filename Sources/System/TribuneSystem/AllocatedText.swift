@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Text that a C function has allocated by malloc(3), for its caller to free.
+/// Conversions of malloc(3)'s memory that a C function returned.
 extension String {
-  /// Copies the text, and frees the original.
+  /// Frees the original.
   @unsafe package init(freeing text: UnsafeMutablePointer<CChar>) {
     unsafe self.init(cString: text)
     unsafe free(text)
@@ -12,7 +12,7 @@ extension String {
 }
 
 extension [String] {
-  /// Copies a list that ends with nil, and frees the original list and its texts.
+  /// Frees a nil-terminated list and its texts.
   @unsafe package init(freeing list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
     self = []
     var next = unsafe list

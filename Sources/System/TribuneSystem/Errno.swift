@@ -2,13 +2,11 @@
 
 import Glibc
 
-/// The error of a system call.
 package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package let rawValue: Int32
 
   package init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// The calling thread's `errno`.
   package static var current: Errno { Errno(rawValue: errno) }
 
   package var description: String { unsafe String(cString: strerror(rawValue)) }
@@ -24,7 +22,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let fileExists = Errno(rawValue: EEXIST)
   package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
-  /// This user has too many descriptors in flight through sockets.
+  /// The user has too many descriptors in flight (unix(7)).
   package static let tooManyPassed = Errno(rawValue: ETOOMANYREFS)
   package static let fileTooBig = Errno(rawValue: EFBIG)
   package static let tooManyDescriptors = Errno(rawValue: EMFILE)
@@ -35,14 +33,14 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let outOfRange = Errno(rawValue: ERANGE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
-  /// The process or the host has no descriptor or no memory left for another socket. Accepting must then wait.
+  /// The process or the host has no descriptor or memory left. Accepting must wait.
   package var isOutOfResources: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
 
-  /// The peer is gone, by either of the kernel's errors for it.
+  /// The kernel reports a lost peer by either error.
   package var isDisconnection: Bool { self == .connectionReset || self == .brokenPipe }
 }
 
-/// Runs a system call that returns -1 on failure, and repeats it while a signal interrupts it.
+/// Retries a system call after EINTR.
 package func retrying<T: SignedInteger>(_ call: () -> T) throws(Errno) -> T {
   while true {
     let result = call()

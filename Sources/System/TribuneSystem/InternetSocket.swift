@@ -3,14 +3,11 @@
 import CTribuneLinux
 import Glibc
 
-/// System calls on TCP sockets.
 package enum InternetSocket {
   private static let backlog: CInt = 256
 
-  /// Listens on an address such as `127.0.0.1:8080` or `[::1]:8080`; a port alone is that of 127.0.0.1. Names are not
-  /// looked up.
-  ///
-  /// - Throws: EINVAL if it is no address and port.
+  /// An address such as `127.0.0.1:8080` or `[::1]:8080`, or a port of 127.0.0.1. Throws EINVAL for anything
+  /// else, including names.
   package static func listening(at address: String) throws(Errno) -> FileDescriptor {
     let colon = address.lastIndex(of: ":")
     var host: Substring = colon.map { address[..<$0] } ?? "127.0.0.1"

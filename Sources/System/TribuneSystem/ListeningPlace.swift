@@ -3,14 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// Where a stream socket listens that another process opened.
+/// The address of a stream socket that another process opened.
 package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
   case unix(path: String)
-  /// Only processes of this host reach it.
   case loopback(port: UInt16)
   case network(port: UInt16)
 
-  /// Nil if the descriptor is no listening stream socket, or of another family.
+  /// Nil unless it is a listening stream socket of a known family.
   package init?(of descriptor: CInt) {
     guard Self.option(SO_ACCEPTCONN, of: descriptor) == 1,
       Self.option(SO_TYPE, of: descriptor) == CInt(SOCK_STREAM.rawValue)

@@ -2,7 +2,6 @@
 
 import Glibc
 
-/// The identity of a socket's file.
 package struct SocketFile: Equatable, Sendable {
   package let device: UInt64
   package let inode: UInt64
@@ -12,13 +11,13 @@ package struct SocketFile: Equatable, Sendable {
     self.inode = inode
   }
 
-  /// The file at `path`, of any kind; nil if there is none, or if it cannot be seen.
+  /// Of any kind; nil if it is missing or inaccessible.
   package init?(at path: String) {
     guard let status = Self.status(at: path) else { return nil }
     self.init(status)
   }
 
-  /// The file that a descriptor refers to, of any kind; nil if it is not open.
+  /// Of any kind; nil if it is not open.
   package init?(of descriptor: CInt) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -27,19 +26,18 @@ package struct SocketFile: Equatable, Sendable {
 
   private init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
-  /// Whether the file at `path` is a socket; nil if there is none, or if it cannot be seen.
+  /// Nil if it is missing or inaccessible.
   package static func isSocket(at path: String) -> Bool? {
     status(at: path).map { $0.st_mode & S_IFMT == S_IFSOCK }
   }
 
-  /// The status of the file at `path` itself, even if that is a symbolic link.
+  /// Does not follow symbolic links.
   private static func status(at path: String) -> stat? {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Changes the permission bits of the file at `path` itself. Of a symbolic link, which whoever may write to the folder
-  /// could put there, it changes nothing.
+  /// Leaves symbolic links alone, which any user with write access to the folder could place.
   package static func setMode(_ mode: UInt32, at path: String) throws(Errno) {
     _ = try retrying { unsafe fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
   }

@@ -3,12 +3,9 @@
 import CTribuneLinux
 import Glibc
 
-/// Messages with many descriptors, which only daemons send each other.
 extension UnixSocket {
-  /// Sends as many of `bytes` as the kernel takes, without waiting. `bytes` must not be empty. Copies of `descriptors`
-  /// go with the first byte.
-  ///
-  /// - Returns: the number of bytes that the kernel took; 0, and no descriptors, when the peer's buffer is full.
+  /// Sends part of `bytes`, which must not be empty, without blocking. Copies of `descriptors` go with the
+  /// first byte. Returns the byte count; 0, without descriptors, if the peer's buffer is full.
   package static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], to descriptor: borrowing FileDescriptor
   ) throws(Errno) -> Int {

@@ -3,19 +3,19 @@
 import CTribuneLinux
 import Glibc
 
-/// Facts about a socket that another process opened.
+/// Facts about another process's socket.
 extension UnixSocket {
   package enum Role: Equatable, Sendable {
     case listening
-    /// It has a peer, or had one that is gone.
+    /// Also if the peer is gone.
     case connected
   }
 
-  /// The role of a Unix stream socket; nil when the socket has neither role, or when the descriptor is something else.
+  /// Nil for anything but a Unix stream socket in one of these roles.
   package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
     let socket = descriptor.rawValue
     do throws(Errno) {
-      // There are thousands of connections, but few listening sockets: the common case is checked first.
+      // Checks the common case first: a few sockets listen, thousands are connections.
       let hasPeer = hasUnixPeer(socket)
       if !hasPeer, try option(SO_DOMAIN, of: socket, as: CInt.self) != AF_UNIX { return nil }
       guard try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue) else { return nil }
@@ -26,7 +26,7 @@ extension UnixSocket {
     }
   }
 
-  /// A number that identifies a socket in every process, from its creation until the host stops.
+  /// Identifies a socket across processes, until the host stops.
   package static func cookie(of descriptor: borrowing FileDescriptor) throws(Errno) -> UInt64 {
     try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
   }

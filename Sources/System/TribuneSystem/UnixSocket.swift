@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// The peer's credentials, as the kernel recorded them when it connected.
+/// Recorded by the kernel at connect(2).
 package struct PeerCredentials: Equatable, Sendable {
   package var pid: Int32
   package var uid: UInt32
@@ -13,28 +13,26 @@ package struct PeerCredentials: Equatable, Sendable {
   package init(pid: Int32, uid: UInt32, gid: UInt32) { (self.pid, self.uid, self.gid) = (pid, uid, gid) }
 }
 
-/// The result of a read.
 package enum Received: Equatable, Sendable {
-  /// This many bytes, appended to the buffer.
+  /// Appended to the buffer.
   case bytes(Int)
-  /// There is nothing to read now.
+  /// Would block.
   case nothing
-  /// The peer sends no more.
   case end
-  /// The peer sent descriptors where none are allowed, or more than one read takes.
+  /// Descriptors where they are not allowed, or too many for one read.
   case descriptors
 }
 
-/// System calls on Unix-domain stream sockets. All sockets are close-on-exec; none raises SIGPIPE.
+/// System calls on Unix stream sockets. All are close-on-exec and do not raise SIGPIPE.
 package enum UnixSocket {
-  /// The longest path of a socket, in bytes.
+  /// Bytes.
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
   package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
     try make(CInt(SOCK_STREAM.rawValue), nonblocking: nonblocking)
   }
 
-  /// A socket on which each send is received as one packet. It does not block.
+  /// Non-blocking. Each send arrives as one packet.
   package static func makeForPackets() throws(Errno) -> FileDescriptor {
     try make(CInt(SOCK_SEQPACKET.rawValue), nonblocking: true)
   }
@@ -67,8 +65,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Binds a socket to a new file with these permission bits. The file never has others: bind(2) takes them from the
-  /// socket, without those in the process's mask, which are set afterwards.
+  /// Creates a file with these permission bits. It never has others: bind(2) applies the socket's bits and
+  /// the process's mask, and chmod(2) adds the masked ones.
   package static func bind(
     _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
   ) throws(Errno) {
@@ -78,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// Connections that may wait to be accepted. More would wait longer while somebody connects again and again; those that
-  /// come when so many wait are held up in connect(2). The units have the same number.
+  /// A longer backlog would only wait longer under a flood of connections; more clients block in connect(2).
+  /// The units have the same number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -87,7 +85,7 @@ package enum UnixSocket {
     _ = try retrying { Glibc.listen(socket, backlog) }
   }
 
-  /// The path that a socket is bound to; empty if it is bound to none.
+  /// Empty if unbound.
   package static func path(of descriptor: borrowing FileDescriptor) -> String {
     let socket = descriptor.rawValue
     guard var address = unsafe address(by: { unsafe getsockname(socket, $0, $1) }) else { return "" }
@@ -103,7 +101,7 @@ package enum UnixSocket {
     }
   }
 
-  /// The next waiting connection, non-blocking; nil when there is none, or when it is gone already.
+  /// Non-blocking; nil if the queue is empty, or the connection is gone already.
   package static func accept(_ descriptor: borrowing FileDescriptor) throws(Errno) -> FileDescriptor? {
     let socket = descriptor.rawValue
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -122,8 +120,7 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// The supplementary groups of the peer, as the kernel recorded them when it connected; nil if there are more than
-  /// `countMax`.
+  /// Recorded by the kernel at connect(2). Nil above `countMax`.
   package static func groups(
     ofPeer descriptor: borrowing FileDescriptor, countMax: Int
   ) throws(Errno) -> [UInt32]? {
@@ -136,7 +133,7 @@ package enum UnixSocket {
         _ = try retrying { unsafe getsockopt(socket, SOL_SOCKET, TRIBUNE_SO_PEERGROUPS, &groups, &length) }
         return Array(groups.prefix(Int(length) / size))
       } catch  where error == .outOfRange {
-        // The kernel says how long it has to be.
+        // The kernel returns the required length.
         let count = max(groups.count + 1, Int(length) / size)
         guard count <= countMax else { return nil }
         groups = [UInt32](repeating: 0, count: count)
@@ -144,19 +141,19 @@ package enum UnixSocket {
     }
   }
 
-  /// Ends the connection for the peer too, even if another process holds a copy of the descriptor.
+  /// Also ends copies of the descriptor in other processes.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN means that the peer was faster.
+    // ENOTCONN: the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
-  /// Ends the write side, so that the peer reads the end; this side can go on reading.
+  /// The peer reads the end; this side can still read.
   package static func endWriting(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN means that the peer was faster.
+    // ENOTCONN: the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
-  /// Reads once into the buffer's free space, which must not be empty, where no descriptors are allowed.
+  /// Needs free space in the buffer. Descriptors are an error.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer
   ) throws(Errno) -> Received {
@@ -165,12 +162,8 @@ package enum UnixSocket {
     return passed.isEmpty ? received : .descriptors
   }
 
-  /// Reads once into the buffer's free space, which must not be empty.
-  ///
-  /// - Parameters:
-  ///   - passed: receives the descriptors that came along, which are from one sending call at most. Those beyond this
-  ///     process's limit on descriptors are lost.
-  ///   - descriptorsMax: with more descriptors, the result is `descriptors`.
+  /// Reads once; needs free space in the buffer. `passed` receives descriptors, from one send at most; those
+  /// above this process's limit are lost. More than `descriptorsMax` yield `.descriptors`.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
     descriptorsMax: Int = PassedDescriptors.countPerReadMax
@@ -205,13 +198,13 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer had space for all, so this process has reached its limit on descriptors.
+    // The control buffer has space for all, so this process is at its limit of descriptors.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
 
-  /// Sets whether peers can send descriptors to this socket, or to those that a listening socket accepts: if not, sending
-  /// them fails with EPERM. Without effect before Linux 6.16, where they always can.
+  /// If false, peers get EPERM when they send descriptors here, or to accepted connections. No effect before
+  /// Linux 6.16.
   package static func setCanReceiveDescriptors(
     _ value: Bool, _ descriptor: borrowing FileDescriptor
   ) throws(Errno) {
@@ -222,8 +215,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Has bytes that were sent as urgent data (MSG_OOB) read in their place. Else a read skips them, and the kernel closes
-  /// descriptors that came with them within that read, which can take long.
+  /// Reads urgent data (MSG_OOB) in place. Otherwise a read skips it and closes its descriptors, which can
+  /// take long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
     try set(SO_OOBINLINE, to: true, on: descriptor)
   }
@@ -238,13 +231,12 @@ package enum UnixSocket {
     }
   }
 
-  /// Whether the peer has read everything that was sent to it.
   package static func isDrained(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     try unreceivedMemory(of: descriptor) == 0
   }
 
-  /// Bytes of the kernel's memory with what was sent and the peer has not read: 0 when it has read everything, and more
-  /// than was sent otherwise.
+  /// The kernel's memory for unread data: 0 when the peer has read everything, otherwise more than the bytes
+  /// sent.
   package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
@@ -252,7 +244,7 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// Whether there is something to read, which can have descriptors with it.
+  /// Unread data can have descriptors.
   package static func hasUnread(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     try unreadLength(of: descriptor) > 0
   }
@@ -264,12 +256,11 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// Whether there may be descriptors with what is to be read. Reads nothing, and receives no descriptor, so none has to
-  /// be closed. The socket must have been shut down, so that nothing more arrives.
-  ///
-  /// Looking at the input ahead ends at the first descriptors, and at urgent data, which can have some.
+  /// True if unread data may have descriptors. Peeks without receiving any, so none must be closed. Call
+  /// shutdown first, or more may arrive. Peeking stops at the first descriptors, and at urgent data, which
+  /// can have some.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
-    // More than a socket's default buffer holds.
+    // More than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)
     let socket = descriptor.rawValue
     do throws(Errno) {
@@ -277,7 +268,7 @@ package enum UnixSocket {
       guard unread > 0 else { return false }
       let partCount = (unread + partLength - 1) / partLength
       guard partCount <= partCountMax else { return true }
-      // The bytes do not matter: each part goes to the same place.
+      // All parts share one buffer, as the bytes do not matter.
       let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: partLength, alignment: 1)
       defer { unsafe bytes.deallocate() }
       let part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: partLength)
@@ -288,14 +279,13 @@ package enum UnixSocket {
         unsafe message.msg_iovlen = parts.count
         return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
       }
-      // Without space for control data, the kernel says that it has cut that.
+      // Without space for control data, the kernel reports it as truncated.
       return unsafe length < unread || message.msg_flags & CInt(MSG_CTRUNC) != 0
     } catch {
       return true
     }
   }
 
-  /// The address that getsockname(2) or getpeername(2) writes; nil if it fails.
   static func address(
     by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
   ) -> sockaddr_un? {
@@ -307,8 +297,7 @@ package enum UnixSocket {
     return result == 0 ? address : nil
   }
 
-  /// - Parameter isAbstract: whether the path is a name in the abstract namespace instead, in which its first byte
-  ///   stands for a zero.
+  /// - Parameter isAbstract: the path is an abstract name, whose first byte is a placeholder for a zero.
   static func withAddress(
     _ path: String, isAbstract: Bool = false,
     _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void

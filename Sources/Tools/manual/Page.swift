@@ -9,12 +9,12 @@ struct PageError: Error {
   init(_ message: String) { self.message = message }
 }
 
-/// A man page: the text of docs/man, completed from the option table and the configuration file.
+/// A man page: docs/man, completed from the option table and the configuration file.
 struct Page {
   let text: String
 
-  /// - Parameter template: man(7) source. `@version@` is replaced by the version, and a line `@verbs@`, `@options@`,
-  ///   `@about-configuration@` or `@settings@` by the text of that name.
+  /// - Parameter template: man(7) source. The version replaces `@version@`; texts replace the lines
+  /// `@verbs@`, `@options@`, `@about-configuration@` and `@settings@`.
   init(template: String, settings: SettingsText) throws(PageError) {
     var lines: [String] = []
     for line in template.split(separator: "\n", omittingEmptySubsequences: false) {

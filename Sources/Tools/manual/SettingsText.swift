@@ -2,10 +2,8 @@
 
 import TribuneCommands
 
-/// The comments of tribuned.conf about the file and its keys, for tribuned.conf(5).
-///
-/// In the file, a comment stands above the keys (`#Key=default`) that it describes. Comments above the first section
-/// describe the whole file. A line with three spaces after its `#` is part of an example.
+/// The comments of tribuned.conf for tribuned.conf(5). A comment precedes the keys (`#Key=default`) that it
+/// describes; those above the first section describe the file. Three spaces after `#` mark an example.
 struct SettingsText {
   private(set) var about: [String] = []
   private(set) var sections: [String] = []
@@ -15,7 +13,6 @@ struct SettingsText {
     case example([String])
   }
 
-  /// The current comment, and the keys below it.
   private var parts: [Part] = []
   private var keys: [String] = []
   private var isInSection = false
@@ -53,7 +50,6 @@ struct SettingsText {
     }
   }
 
-  /// Ends a comment, and writes it with its keys.
   private mutating func end() {
     var lines = Roff.item(keys.map(Self.term), [])
     var isFirst = !keys.isEmpty

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The functions that read and write fields.
-///
-/// A reader and a writer remember that they have failed, and do nothing from then on: so no call needs a check, and the
-/// caller asks once.
+/// The functions that read and write fields. A failed reader or writer does nothing from then on, so the
+/// caller checks once.
 extension CCodec {
   var source: String {
     let head =
@@ -94,14 +92,13 @@ extension CCodec {
     """
   }
 
-  /// When a field is there; nil for always.
+  /// Nil for always.
   private func condition(of field: Field) -> String? {
     field.condition.map {
       "value->\($0.field.snakeCase) == \(constant(conditionType(field).cName, $0.word))"
     }
   }
 
-  /// The enumeration on which a condition depends.
   private func conditionType(_ field: Field) -> String {
     for frame in description.frames
     where frame.fields.contains(where: { $0.condition != nil && $0.name == field.name }) {
@@ -160,7 +157,7 @@ extension CCodec {
     }
   }
 
-  /// The numbers of all enumerations but the errors follow each other, so that a bound tells which there are.
+  /// All enumerations but the errors are contiguous, so a bound suffices.
   private func readEnumeration(_ enumeration: Enumeration, _ place: String, _ indent: String) -> [String] {
     precondition(
       enumeration.members.enumerated().allSatisfy { $0.offset == $0.element.value },

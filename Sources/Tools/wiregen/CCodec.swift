@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes the frames of the C client: a header with the types, and the functions that read and write them.
+/// Generates the C client's frames: types, and functions to read and write them.
 struct CCodec {
   let description: Description
 
@@ -68,7 +68,7 @@ struct CCodec {
       if case .optional = field.type { text += "  bool has_\(field.cName);\n" }
       text += "  \(typeText(field.type))\(field.cName);\n"
     }
-    // An empty structure is no C.
+    // C has no empty structures.
     if fields.isEmpty { text += "  char nothing;\n" }
     return text + "};\n" + functionDeclarations(name)
   }
@@ -96,7 +96,7 @@ struct CCodec {
 
   // MARK: What both files need
 
-  /// A choice stands behind all that it can be, because C wants that first.
+  /// A choice follows its alternatives, because C needs these first.
   var declarations: [Declaration] {
     let isChoice = { (declaration: Declaration) in
       if case .frame(let frame) = declaration, case .choice = frame.content { true } else { false }
@@ -118,7 +118,6 @@ struct CCodec {
     "\(type.uppercased())_\(member.snakeCase.uppercased())"
   }
 
-  /// Whether there is a list of such records.
   func isListed(_ name: String) -> Bool {
     description.types.contains { declaration in
       switch declaration {
@@ -129,7 +128,7 @@ struct CCodec {
     }
   }
 
-  /// With the space behind it.
+  /// Includes a trailing space.
   private func typeText(_ type: FieldType) -> String {
     switch type {
     case .integer(.i32): "int32_t "
@@ -158,7 +157,6 @@ struct CCodec {
   }
 }
 
-/// The head of a C file that is made from the description.
 func cNotice(_ text: String) -> String {
   """
   /* SPDX-License-Identifier: Apache-2.0
@@ -171,7 +169,6 @@ func cNotice(_ text: String) -> String {
 }
 
 extension String {
-  /// The tag of a type of the description.
   var cName: String { "wire_" + snakeCase }
 }
 

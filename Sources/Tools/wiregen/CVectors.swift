@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes what the tests of the C client need to compare its codec with the index of the golden vectors: functions that
-/// print fields as the index has them, and that read fields and write them again.
+/// Generates the code for the C client's tests that compares its codec with the golden vectors.
 struct CVectors {
   private let codec: CCodec
 
@@ -80,7 +79,7 @@ struct CVectors {
         lines += printing.map { "  " + $0 }
         continue
       }
-      // The index has no field that is not there.
+      // The index omits absent fields.
       lines.append(
         "  if (value->\(condition.field.snakeCase) == \(codec.constant("wire_list_subject", condition.word))) {"
       )

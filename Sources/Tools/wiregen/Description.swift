@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What docs/tribune.wire says.
+/// The contents of docs/tribune.wire.
 struct Description {
   var limits: [Limit] = []
   var sections: [Section] = []
@@ -20,7 +20,6 @@ struct Description {
   func declaration(named name: String) -> Declaration? { types.first { $0.name == name } }
 }
 
-/// Declarations under one heading.
 struct Section {
   var name: String
   var declarations: [Declaration] = []
@@ -50,7 +49,6 @@ enum Declaration {
   }
 }
 
-/// One of several numbers.
 struct Enumeration {
   var name: String
   var type: IntegerType
@@ -58,11 +56,10 @@ struct Enumeration {
   var documentation: String
 }
 
-/// Any of several bits.
 struct Bits {
   var name: String
   var type: IntegerType
-  /// Whether a reader refuses other bits.
+  /// A reader refuses unknown bits.
   var isStrict: Bool
   var members: [Member] = []
   var documentation: String
@@ -94,12 +91,12 @@ struct Frame {
 
   var name: String
   var number: Int
-  /// The kind's name, as it is in print.
+  /// In print.
   var word: String
   var direction: Direction
-  /// Whether it has no fields at all if all of them are what they are by default.
+  /// A frame of defaults has no fields.
   var canBeEmpty: Bool
-  /// What the bus does with it, a word of each of `Classification.all`; nothing if clients do not send it.
+  /// One word per `Classification.all`; empty if clients do not send the kind.
   var classes: [String]
   var content: Content
   var documentation: String
@@ -107,9 +104,9 @@ struct Frame {
   var fields: [Field] { if case .fields(let fields) = content { fields } else { [] } }
 }
 
-/// A question that the description answers about every kind that clients send.
+/// A property of every kind that clients send.
 struct Classification {
-  /// The property of `FrameKind`, whose type has the same name with a capital letter.
+  /// Of `FrameKind`; its type has the same name, capitalized.
   var property: String
   var words: [String]
   var documentation: String
@@ -127,11 +124,10 @@ struct Classification {
   ]
 }
 
-/// What can follow the first byte of a frame's fields.
+/// A case of a choice, selected by its first byte.
 struct Alternative {
   var name: String
   var value: Int
-  /// Nil if nothing follows.
   var type: FieldType?
   var documentation: String
 }
@@ -140,18 +136,16 @@ struct Field {
   var name: String
   var type: FieldType
   var unit: Unit?
-  /// As it is written in the description.
   var defaultValue: String?
-  /// The name of a limit.
+  /// A limit's name.
   var limit: String?
   var condition: Condition?
-  /// Whether a program overwrites it in an encoded frame.
+  /// A program overwrites it in an encoded frame.
   var isPatched = false
   var documentation = ""
-  /// Whether it shares the line, and so the documentation, of the field before.
+  /// Shares the line and the documentation of the field before.
   var continuesLine = false
 
-  /// Whether a program need not say that there is no value.
   var isAbsentByDefault: Bool {
     if case .optional = type { true } else { condition != nil }
   }
@@ -164,7 +158,7 @@ struct Field {
     case time
   }
 
-  /// The field is there only if an earlier one has this value.
+  /// The field exists only if an earlier one has this value.
   struct Condition {
     var field: String
     var word: String
@@ -189,9 +183,8 @@ enum FieldType: Equatable {
   case bool
   case text
   case bytes
-  /// What the declaration of this name says.
   case named(String)
-  /// An enumeration's number, which may be one that the enumeration does not have.
+  /// An enumeration with unknown numbers allowed.
   case open(String)
   case optional(String)
   case texts

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mistake in the description.
 struct DescriptionError: Error, CustomStringConvertible {
   var line: Int
   var message: String
@@ -8,9 +7,8 @@ struct DescriptionError: Error, CustomStringConvertible {
   var description: String { "\(line): \(message)" }
 }
 
-/// Reads docs/tribune.wire, whose head says how it is written.
+/// Parses docs/tribune.wire, whose head describes the syntax.
 struct DescriptionParser {
-  /// A line without its documentation, and all of that.
   private struct Line {
     var number: Int
     var isIndented: Bool
@@ -39,7 +37,7 @@ struct DescriptionParser {
           Line(
             number: index + 1, isIndented: whole.first == " ", text: text, documentation: documentation))
       } else if whole.first == " ", !documentation.isEmpty, !lines.isEmpty {
-        // The line before goes on.
+        // Continues the line before.
         lines[lines.count - 1].documentation += " " + documentation
       }
     }
@@ -96,7 +94,7 @@ struct DescriptionParser {
         Bits(name: name, type: type, isStrict: attribute == "strict", documentation: line.documentation)))
   }
 
-  /// `NAME: TYPE`, and perhaps a comma.
+  /// `NAME: TYPE`, and an optional comma.
   private func named(_ words: inout Words) throws(DescriptionError) -> (String, IntegerType) {
     let name = words.next()
     let type = words.next()
@@ -243,7 +241,7 @@ struct DescriptionParser {
 
   // MARK: Checks
 
-  /// Whether all that is named is declared, once, and every number is there once.
+  /// All references are declared, and names and numbers are unique.
   private func check() throws(DescriptionError) {
     func checkOnce(_ names: [String], _ what: String) throws(DescriptionError) {
       var seen: Set<String> = []
@@ -287,7 +285,6 @@ struct DescriptionParser {
 }
 
 extension FieldType {
-  /// The declaration that it refers to.
   fileprivate var name: String? {
     switch self {
     case .named(let name), .open(let name), .optional(let name), .records(let name): name
@@ -296,7 +293,6 @@ extension FieldType {
   }
 }
 
-/// The words of a line.
 private struct Words {
   private var words: ArraySlice<Substring>
 
@@ -310,7 +306,6 @@ private struct Words {
 }
 
 extension StringProtocol {
-  /// Without spaces at either end.
   fileprivate var trimmed: String {
     guard let first = firstIndex(where: { $0 != " " }), let last = lastIndex(where: { $0 != " " }) else {
       return ""

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes the tables of the Wireshark dissector, tools/tribune-frames.lua.
-///
-/// A field's name in filters is `tribune.` and its name: `tribune.query`. If fields of one name differ in type, or if the
-/// header has one of that name, their frames or records are in front: `tribune.post.options`.
+/// Generates the tables of the Wireshark dissector, tools/tribune-frames.lua. A field's filter is
+/// `tribune.query`, or with its frame or record, `tribune.post.options`, if the name alone is ambiguous.
 struct DissectorTables {
   private static let headerNames: Set = [
     "kind", "flags", "length", "sender", "serial", "name", "object", "payload", "newer",
   ]
 
   private let description: Description
-  /// Names that need their frames or records in front.
   private let ambiguous: Set<String>
 
   init(_ description: Description) {
@@ -99,7 +96,6 @@ struct DissectorTables {
     return "\(indent){ \"\(name)\", \(kind)\(rest) },\n"
   }
 
-  /// A field's type, and what its values are called.
   private func kind(of type: FieldType) -> String {
     switch type {
     case .integer(let type): "\"\(type.rawValue)\""

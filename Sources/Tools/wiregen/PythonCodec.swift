@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes the frames of the Python client, in one module.
+/// Generates the Python client's frames, in one module.
 struct PythonCodec {
   private let description: Description
 
@@ -122,7 +122,7 @@ struct PythonCodec {
     for one in alternatives {
       lines += ["            case \"\(one.name)\":", "                writer.u8(\(one.value))"]
     }
-    // Which branches there are follows from the types, so that a type checker finds none in vain.
+    // Only branches that a type checker does not consider unreachable.
     let (hasText, hasNothing) = (types.contains("str"), types.contains("None"))
     if hasText {
       lines += ["        if isinstance(self.content, str):", "            writer.text(self.content)"]
@@ -201,7 +201,6 @@ struct PythonCodec {
     return read
   }
 
-  /// The type of the field on which a condition depends.
   private func conditionType(_ field: Field) -> FieldType {
     let owner = description.frames.first {
       $0.fields.contains { $0.condition?.field == field.condition?.field }
@@ -276,7 +275,7 @@ struct PythonCodec {
 }
 
 extension Field {
-  /// `from` is a word of the language.
+  /// `from` is a keyword.
   fileprivate var pythonName: String { name == "from" ? "from_" : name.snakeCase }
 }
 

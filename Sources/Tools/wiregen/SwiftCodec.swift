@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes the frames of TribuneWire: a file for each section of the description.
+/// Generates TribuneWire's frames, one file per section.
 struct SwiftCodec {
-  /// Types that TribuneWire writes by hand.
+  /// Written by hand in TribuneWire.
   static let handwritten: Set = ["ConnectionID", "DelegateID", "PeerIdentity", "QueryID"]
 
   private let description: Description
 
   init(_ description: Description) { self.description = description }
 
-  /// The name and the text of each file.
   var files: [(name: String, text: String)] {
     description.sections.compactMap { section in
       var parts = section.declarations.filter { !Self.handwritten.contains($0.name) }.map(text(of:))
@@ -47,7 +46,7 @@ struct SwiftCodec {
     return block(lines)
   }
 
-  /// Every kind is in every `switch`, so that none is classified by accident.
+  /// Every `switch` is exhaustive, so none is classified by accident.
   private var classes: String {
     var lines = ["extension FrameKind {"]
     for classification in Classification.all {
@@ -194,7 +193,7 @@ struct SwiftCodec {
 
   // MARK: Fields
 
-  /// The fields in front of which nothing has a length of its own, and where they are.
+  /// The fields at fixed offsets.
   private func offsets(of fields: [Field]) -> [(Field, Int)] {
     var offset = 0
     var found: [(Field, Int)] = []
@@ -206,7 +205,7 @@ struct SwiftCodec {
     return found
   }
 
-  /// Nil if it depends on the value.
+  /// Nil if variable.
   private func size(of type: FieldType) -> Int? {
     switch type {
     case .integer(let type): return type.size
@@ -259,7 +258,6 @@ struct SwiftCodec {
     return ["    \(name) = \(read)"]
   }
 
-  /// The expression that reads a value.
   private func value(of type: FieldType) -> String {
     switch type {
     case .integer, .open: "try reader.integer()"
@@ -296,7 +294,6 @@ struct SwiftCodec {
     return ["    " + appending(name, field.type)]
   }
 
-  /// The statement that writes a value.
   private func appending(_ name: String, _ type: FieldType) -> String {
     switch type {
     case .integer, .open, .bool: return "buffer.append(\(name))"
@@ -338,7 +335,6 @@ struct SwiftCodec {
     }
   }
 
-  /// A value of the description in Swift.
   private func literal(_ text: String, of type: FieldType) -> String {
     if case .named(let name) = type, case .enumeration = description.declaration(named: name) {
       return ".\(text)"

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fills the tables of a document in Markdown.
-///
-/// The table below a heading `### word (12)` has the fields of that kind of frame, and the table below a line
-/// `<!-- NAME -->` those of a record. The names `kinds` and `errors` stand for all frames and all codes. Everything else
-/// in the document stays as it is.
+/// Fills the tables of a Markdown document: below a heading `### word (12)`, the fields of that kind; below
+/// `<!-- NAME -->`, those of a record. `kinds` and `errors` mean all frames and all codes.
 struct Tables {
   private let description: Description
-  /// The enumerations whose values were listed already, and where.
+  /// Enumerations listed so far, and their places.
   private var listed: [String: String] = [:]
 
   init(_ description: Description) { self.description = description }
 
-  /// - Throws: `DescriptionError` if the document has a table of something that is not declared.
+  /// - Throws: for a table of an undeclared item.
   mutating func filled(_ document: String) throws(DescriptionError) -> String {
     var lines: [Substring] = []
     var rest = document.split(separator: "\n", omittingEmptySubsequences: false)[...]
@@ -115,7 +112,7 @@ struct Tables {
     }
   }
 
-  /// `peer`, `delegate`, `line`: a record in the middle of others.
+  /// A record's name within others.
   private func recordName(_ name: String) -> String {
     ["PeerIdentity": "peer", "DelegateIdentity": "delegate"][name] ?? name
   }
@@ -152,7 +149,7 @@ struct Tables {
 }
 
 extension String {
-  /// Without the full stop, and with a small letter in front.
+  /// Without the full stop, in lower case.
   fileprivate var clause: String {
     let text = last == "." ? dropLast() : self[...]
     return text.prefix(1).lowercased() + text.dropFirst()

@@ -2,17 +2,14 @@
 
 import Foundation
 
-/// Writes the index of the golden vectors: what each of them says, for the tests of all languages.
-///
-/// One JSON object for each frame, by the names of the files: its header, its fields under the names that the description
-/// has, name, object, and the payload in hexadecimal.
+/// Generates the index of the golden vectors, for tests in all languages: one JSON object per frame, by file
+/// name, with header, fields, name, object, and payload in hexadecimal.
 struct VectorIndex {
   private let description: Description
 
   init(_ description: Description) { self.description = description }
 
-  /// - Parameter vectors: the files' names, without their ending, and their texts.
-  /// - Throws: `DescriptionError` if the bytes are no frame that is declared.
+  /// - Parameter vectors: names without extension, and texts.
   func text(of vectors: [(name: String, text: String)]) throws -> String {
     var lines: [String] = []
     for (name, text) in vectors.sorted(by: { $0.name < $1.name }) where !name.hasPrefix("hello") {
@@ -117,7 +114,6 @@ struct VectorIndex {
   }
 }
 
-/// Reads a vector's bytes in order.
 private struct ByteReader {
   private var rest: ArraySlice<UInt8>
   private let name: String

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel and libdispatch calls that Swift's Glibc module does not show. Declarations and
- * constants only: all logic is in Swift.
+ * Declarations and constants of the kernel and of libdispatch that Swift's Glibc module lacks. All logic is
+ * in Swift.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "process.h"
 #include "socket_options.h"
 
-/* _GNU_SOURCE is off in Swift's view of <sys/socket.h>, so these are declared again. */
+/* Swift imports <sys/socket.h> without _GNU_SOURCE. */
 struct tribune_ucred {
 	pid_t pid;
 	uid_t uid;
@@ -27,15 +27,17 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
-/* <sys/signalfd.h> would make this module the owner of the C library's signals. Its flags are those of open(2). */
+/* <sys/signalfd.h> would make this module the owner of the C library's signals. The flags are those of
+ * open(2). */
 int signalfd(int fd, const sigset_t *mask, int flags);
 
-/* <sys/timerfd.h> would make this module the owner of the C library's times. Its flags are those of open(2). */
+/* <sys/timerfd.h> would make this module the owner of the C library's times. The flags are those of
+ * open(2). */
 struct itimerspec;
 int timerfd_create(int clock, int flags);
 int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);
 
-/* The handle that becomes readable when the Dispatch main queue has work (an eventfd), and the
- * function that does that work. libdispatch exports both for run loops that host its main queue. */
+/* An eventfd that is readable when the Dispatch main queue has work, and the function that does the work.
+ * libdispatch exports both for run loops. */
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *unused);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Declarations for files in memory, and for passing them on, that Swift's Glibc module lacks.
+ * Declarations for files in memory that Swift's Glibc module lacks.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_SEEK_DATA 3
 #define TRIBUNE_SEEK_HOLE 4
 
-/* <linux/fcntl.h> has these, but cannot be included together with <fcntl.h>. */
+/* <linux/fcntl.h> conflicts with <fcntl.h>. */
 #define TRIBUNE_F_ADD_SEALS 1033
 #define TRIBUNE_F_GET_SEALS 1034
 #define TRIBUNE_F_SEAL_SEAL 0x0001
@@ -33,8 +33,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
-/* A store that follows all earlier accesses, and precedes all later ones. A process that is killed has made its
- * stores in the order of its instructions, so only the compiler has to keep that order. */
+/* A store ordered after all earlier accesses and before all later ones. A killed process has made its
+ * stores in program order, so only the compiler must keep that order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

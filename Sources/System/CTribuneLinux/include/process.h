@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Declarations for starting and watching a child process that Swift's Glibc module lacks.
+ * Declarations for child processes that Swift's Glibc module lacks.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Declared only under _GNU_SOURCE, in <link.h>: an object of this process, and the function that visits all. */
+/* <link.h> declares these only under _GNU_SOURCE. */
 struct tribune_program_object {
 	Elf64_Addr address;
 	const char *_Nullable name;
@@ -33,17 +33,17 @@ static inline int tribune_pidfd_open(int pid, unsigned int flags)
 	return (int)syscall(SYS_pidfd_open, pid, flags);
 }
 
-/* The environment's block; Swift cannot see the mutable global that it is. */
+/* Swift cannot import this mutable global. */
 static inline char *_Nullable *_Nonnull tribune_environment(void)
 {
 	extern char *_Nullable *_Nonnull environ;
 	return environ;
 }
 
-/* The arguments of main, with NULL behind the last. Swift takes its own from /proc, which may not be there. */
+/* The arguments of main, NULL-terminated. Swift reads its own from /proc, which may be missing. */
 char *_Nullable *_Nonnull tribune_arguments(void);
 
-/* From here on, other processes of the same user cannot inspect this one: ptrace(2), /proc/PID/fd. */
+/* Forbids ptrace(2) and access to /proc/PID/fd by other processes of the same user. */
 static inline int tribune_forbid_tracing(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

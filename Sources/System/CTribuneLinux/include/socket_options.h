@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of sockets, for getsockopt(2), that the headers of older kernels lack. Nothing else, so that code under
- * _GNU_SOURCE can include it, too.
+ * Options for getsockopt(2) that older kernel headers lack. Code under _GNU_SOURCE includes this file, so it
+ * has only these.
  */
 #pragma once
 
-/* <asm/socket.h> has it since Linux 6.5. */
+/* In <asm/socket.h> since Linux 6.5. */
 #define TRIBUNE_SO_PEERPIDFD 77
 #define TRIBUNE_SO_PEERGROUPS 59
-/* <asm-generic/socket.h> has it since Linux 6.16. */
+/* In <asm-generic/socket.h> since Linux 6.16. */
 #define TRIBUNE_SO_PASSRIGHTS 83

@@ -3,14 +3,14 @@
 import CTribuneLinux
 import Glibc
 
-/// Space for the descriptors of one message, in the kernel's layout: a `cmsghdr`, and the descriptors behind it.
+/// Space for one message's descriptors in the kernel's layout: a `cmsghdr`, then descriptors.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// Space for 253 descriptors, the most that the kernel passes with one message (SCM_MAX_FD). If descriptors did not
-  /// fit, the kernel would close them at once, which can take as long as their owner likes.
+  /// Fits 253 descriptors (SCM_MAX_FD). The kernel would close any excess at once, which can take as long as
+  /// their owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
-  /// Bytes of control data for one descriptor, padded to whole words.
+  /// Bytes for one descriptor, padded to whole words.
   static let lengthForOne = headLength + 8
 
   init() {}
@@ -26,7 +26,7 @@ struct ControlMessage {
     _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
   ) throws(E) -> R { try unsafe withUnsafeMutableBytes(of: &words, body) }
 
-  /// Hands over the descriptors that the kernel wrote into the first `length` bytes.
+  /// `length`: bytes that the kernel wrote.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
     guard length >= Self.headLength else { return }
     unsafe withBytes { bytes in
@@ -49,7 +49,7 @@ struct ControlMessage {
   }
 }
 
-/// The same in an array, for sending up to as many descriptors as the kernel passes with one message.
+/// For sending up to SCM_MAX_FD descriptors.
 struct LongControlMessage {
   /// SCM_MAX_FD.
   private static let descriptorsMax = 253

@@ -3,11 +3,11 @@
 import CTribuneLinux
 import Glibc
 
-/// An open descriptor with one owner, closed exactly once: by `close()`, or when the owner releases it.
+/// An open descriptor with one owner, closed exactly once.
 package struct FileDescriptor: ~Copyable, Sendable {
   package let rawValue: CInt
 
-  /// Takes over a descriptor that no other code will close.
+  /// Takes ownership.
   package init(owning rawValue: CInt) {
     precondition(rawValue >= 0)
     self.rawValue = rawValue
@@ -21,14 +21,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
     Self.close(rawValue)
   }
 
-  /// Gives the descriptor away without closing it.
+  /// Gives up ownership without closing.
   package consuming func release() -> CInt {
     let rawValue = self.rawValue
     discard self
     return rawValue
   }
 
-  /// Calls `body` with a descriptor that other code owns.
+  /// Borrows a descriptor with another owner.
   package static func lending<Result>(
     _ rawValue: CInt, _ body: (borrowing FileDescriptor) -> Result
   ) -> Result {
@@ -38,16 +38,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return result
   }
 
-  /// Linux closes the descriptor even if it reports an error, so nothing is tried again. EBADF means that other code
-  /// has closed our descriptor.
+  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF means that other code closed
+  /// our descriptor.
   private static func close(_ descriptor: CInt) {
     if Glibc.close(descriptor) == -1 {
       precondition(errno != EBADF, "descriptor \(descriptor) was closed twice")
     }
   }
 
-  /// Makes this descriptor refer to the open file of `other`, atomically for concurrent users. Its former file is
-  /// closed.
+  /// Atomically refers to the file of `other`, and closes the former file.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -58,17 +57,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
   }
 
-  /// Another descriptor of the same open file, close-on-exec.
+  /// Close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// The number that identifies a memory file with a sealed length for as long as it is open; nil for anything else.
-  ///
-  /// Only files of memfd_create(2) can be sealed so, and all of them are in one file system, except those of huge
-  /// pages. In other file systems, a foreign file can have the same number.
+  /// Identifies an open memory file with a sealed length; nil for anything else. Such files are in one file
+  /// system; elsewhere a foreign file could have the same number.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     do throws(MemoryFile.Flaw) {

@@ -2,17 +2,17 @@
 
 import Glibc
 
-/// The file system. Paths and names are raw bytes.
+/// Paths and names are raw bytes.
 package enum Folder {
   package enum Kind: Equatable, Sendable {
     case folder
-    /// A file that this process may run.
+    /// A file that this process may execute.
     case program
     case pipe
     case other
   }
 
-  /// The names in a folder, without `.` and `..`, in no order.
+  /// In no order, without `.` and `..`.
   package static func names(in path: [UInt8]) throws(Errno) -> [[UInt8]] {
     guard let folder = unsafe opendir(cString(path)) else { throw .current }
     defer { unsafe closedir(folder) }
@@ -23,7 +23,7 @@ package enum Folder {
         if errno != 0 { throw .current }
         return names
       }
-      // A name may be longer than the array that <dirent.h> declares.
+      // A name may exceed the array that <dirent.h> declares.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
         preconditionFailure("the field d_name has no offset")
       }
@@ -34,7 +34,7 @@ package enum Folder {
     }
   }
 
-  /// The kind of the file at a path, through symbolic links; nil if this process can see none.
+  /// Follows symbolic links.
   package static func kind(of path: [UInt8]) -> Kind? {
     var status = stat()
     guard unsafe stat(cString(path), &status) == 0 else { return nil }
@@ -46,13 +46,13 @@ package enum Folder {
     }
   }
 
-  /// Whether it is certain that nothing is at the path, and not only that it cannot be looked at.
+  /// False if the path cannot be examined.
   package static func lacks(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// Whether the path is that of a symbolic link, to whatever or nothing.
+  /// True even for a dangling link.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
@@ -63,9 +63,7 @@ package enum Folder {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Makes a folder in one that exists. Does nothing if there is something at the path already.
-  ///
-  /// - Parameter mode: the permission bits, before the process's mask removes some.
+  /// Does nothing if the path exists. The process's mask applies to `mode`.
   package static func make(_ path: String, mode: UInt32) throws(Errno) {
     do throws(Errno) {
       _ = try retrying { unsafe mkdir(path, mode) }
@@ -74,10 +72,8 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` while no other process does so with the same folder.
-  ///
-  /// Other daemons hold the lock for moments. Everybody who may read the folder can hold it for ever, so after
-  /// `limit`, `body` runs without it.
+  /// Runs `body` under the folder's lock, which other daemons hold briefly. Any process that may read the
+  /// folder could hold it for ever, so after `limit`, `body` runs without it.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {
@@ -87,7 +83,6 @@ package enum Folder {
     let end = SuspendingClock.now.advanced(by: limit)
     while try !lock(descriptor), SuspendingClock.now < end { Thread.sleep(milliseconds: 1) }
     let result = try body()
-    // The lock ends with its descriptor.
     folder.close()
     return result
   }
@@ -101,7 +96,6 @@ package enum Folder {
     }
   }
 
-  /// The path with C's zero at the end.
   static func cString(_ path: [UInt8]) -> [CChar] {
     path.map { CChar(bitPattern: $0) } + [0]
   }

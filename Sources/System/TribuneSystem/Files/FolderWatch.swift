@@ -2,24 +2,23 @@
 
 import Glibc
 
-/// Reports changes in folders, by inotify(7). One thread reads the kernel's events.
+/// Reports changes in folders by inotify(7). A thread reads the events.
 package final class FolderWatch: Sendable {
-  /// Something was created in a watched folder, moved there, left it or got other attributes; or the folder itself
-  /// was moved, removed or got other attributes.
+  /// A creation, move, removal or change of attributes in a watched folder, or of the folder itself.
   package struct Change: Equatable, Sendable {
-    /// The number that `watch` returned.
+    /// From `watch`.
     package var watch: CInt
-    /// The name in that folder; empty for the folder itself.
+    /// Empty for the folder itself.
     package var name: [UInt8]
   }
 
   package enum News: Equatable, Sendable {
     case changes([Change])
-    /// Changes were lost: everything must be looked at.
+    /// Changes were lost: examine everything.
     case overflow
   }
 
-  /// The changes, in order. Those that are not read in time are reported as an overflow.
+  /// In order. A slow reader gets an overflow.
   package let news: AsyncStream<News>
 
   private final class Source: Sendable {
@@ -35,7 +34,6 @@ package final class FolderWatch: Sendable {
 
   private let source: Source
 
-  /// - Throws: the error if no watch or no thread can be made.
   package init() throws(Errno) {
     let source = try Source()
     self.source = source
@@ -46,9 +44,7 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Watches a folder, through symbolic links; watching it again changes nothing.
-  ///
-  /// - Returns: the number that identifies its changes, the same for every path of the same folder.
+  /// Follows symbolic links; idempotent. Returns the same number for every path of the folder.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -60,12 +56,12 @@ package final class FolderWatch: Sendable {
   }
 
   package func unwatch(_ watch: CInt) {
-    // This fails for a folder that is gone, which is not watched any more anyway.
+    // Fails for a removed folder, which is no longer watched.
     _ = inotify_rm_watch(source.descriptor.rawValue, watch)
   }
 
   private static func read(_ source: Source, _ continuation: AsyncStream<News>.Continuation) {
-    // Space for many names of the greatest length.
+    // Fits many names of the greatest length.
     var bytes = [UInt8](repeating: 0, count: 16_384)
     while true {
       do throws(Errno) {
@@ -73,7 +69,7 @@ package final class FolderWatch: Sendable {
         if ready.isWoken { return continuation.finish() }
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
-        // The buffer drops its oldest element for the newest, and then another for the report of the loss.
+        // The buffer drops its oldest elements for the newest ones, then one more for the overflow.
         if case .dropped = continuation.yield(news(in: bytes[..<count])) { continuation.yield(.overflow) }
       } catch {
         // Only a temporary lack of memory can be the cause.
@@ -82,8 +78,8 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// Parses the kernel's records: watch, mask, cookie and the length of a name, 4 bytes each; then the name, with
-  /// zeros behind it.
+  /// The kernel's records: watch, mask, cookie and length of the name, 4 bytes each; then the name, padded
+  /// with zeros.
   static func news(in bytes: ArraySlice<UInt8>) -> News {
     var changes: [Change] = []
     var rest = bytes

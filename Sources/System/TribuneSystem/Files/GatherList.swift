@@ -4,16 +4,15 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// The slices of one gathering send. A list is reused, so that sending allocates nothing.
-///
-/// Between the first `append` and `send`, nothing may be appended to the slices' buffers: the list has their addresses.
+/// The slices of one gathering send, reused to avoid allocations. It has the addresses of the slices, so
+/// their buffers must not grow between the first `append` and `send`.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
-  /// The file that goes with the first byte.
+  /// Goes with the first byte.
   private var attachment: (any AttachedFile)?
 
-  /// - Parameter capacity: the most slices in one send, at most the kernel's 1,024.
+  /// - Parameter capacity: at most 1,024, the kernel's limit.
   package init(capacity: Int) {
     precondition(capacity > 0 && capacity <= 1024)
     unsafe vectors = .allocate(capacity: capacity)
@@ -23,13 +22,12 @@ package import TribuneWire
 
   package var isFull: Bool { unsafe vectors.count == vectorCount }
 
-  /// Appends a part of a buffer. A file that is attached to the buffer goes with its first byte, which must then be
-  /// the first of the send.
+  /// A file attached to the buffer goes with its first byte, which must be the first of the send.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
     append(range, of: buffer, with: range.lowerBound == 0 ? buffer.attachment : nil)
   }
 
-  /// Appends a part of a buffer. `file`, if any, goes with its first byte, which must then be the first of the send.
+  /// `file` goes with the first byte, which must be the first of the send.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer, with file: (any AttachedFile)?) {
     precondition(!isFull)
     if let file {
@@ -43,9 +41,7 @@ package import TribuneWire
     vectorCount += 1
   }
 
-  /// Sends the slices, and clears the list.
-  ///
-  /// - Returns: the bytes that the kernel took, which may be fewer; 0 when the peer's buffer is full.
+  /// Clears the list. Returns the bytes sent, perhaps fewer than all; 0 if the peer's buffer is full.
   package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     defer {
       vectorCount = 0
@@ -65,7 +61,7 @@ package import TribuneWire
           return try retrying { unsafe sendmsg(socket, &message, flags) }
         }
       }
-      // A single slice is the common case, and send(2) is faster for it.
+      // The common case; send(2) is faster.
       if vectorCount == 1 {
         let part = unsafe vectors[0]
         return try retrying { unsafe Glibc.send(socket, part.iov_base, part.iov_len, flags) }

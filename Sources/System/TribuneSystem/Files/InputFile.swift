@@ -2,9 +2,8 @@
 
 import Glibc
 
-/// Reads small files whole.
 package enum InputFile {
-  /// The first line of a file that the kernel makes; empty if it cannot be read.
+  /// The first line of a kernel file; empty if unreadable.
   static func line(of path: String) -> String {
     do throws(Errno) {
       let line = try contents(of: path, lengthMax: 64, waits: false) ?? []
@@ -14,15 +13,12 @@ package enum InputFile {
     }
   }
 
-  /// Whether there is a file that this process may not read.
+  /// The file exists, but this process may not read it.
   package static func isForbidden(_ path: String) -> Bool {
     unsafe access(path, R_OK) == -1 && errno == EACCES
   }
 
-  /// The bytes of the file at `path`; nil when it is longer than `lengthMax`.
-  ///
-  /// - Parameter waits: whether to wait for a writer if the path is a pipe's. If not, a pipe with nothing to read is
-  ///   an error, or empty.
+  /// Nil above `lengthMax`. `waits`: for the writer of a pipe; otherwise an empty pipe is an error, or empty.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })

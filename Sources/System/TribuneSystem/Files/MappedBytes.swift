@@ -2,16 +2,16 @@
 
 import Glibc
 
-/// The bytes of a file in memory, mapped rather than copied.
+/// A memory file's bytes, mapped without a copy.
 @safe package final class MappedBytes: Sendable {
   private let address: UInt
   package let count: Int
 
   /// - Parameter file: may be closed afterwards.
   package init(_ file: MemoryFile) throws(Errno) {
-    // An empty range cannot be mapped.
+    // mmap(2) refuses an empty range.
     precondition(file.length > 0)
-    // Kernels before 6.7 refuse a shared mapping of a sealed file, even one that is only read.
+    // Before Linux 6.7, a sealed file cannot be mapped as shared, even for reading.
     let mapped = unsafe mmap(nil, file.length, PROT_READ, MAP_PRIVATE, file.rawDescriptor, 0)
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
     address = UInt(bitPattern: mapped)

@@ -4,24 +4,20 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// A file in memory that no process can change any more, even with a descriptor of it.
-///
-/// Its seals make it safe to pass on and to map: its bytes neither change nor go away. So the seals of a file from
-/// another process are checked first.
+/// An immutable file in memory. Its seals guarantee that its bytes neither change nor vanish, so it is safe
+/// to pass on and to map. A file from another process must be checked first.
 package final class MemoryFile: AttachedFile {
-  /// Why a file from another process is not accepted.
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
     case notReadable
     case notWritable
-    /// A process could still make it longer or shorter, or write to what none may change.
+    /// A process could still resize it, or write to an immutable one.
     case notSealed
-    /// It has this many bytes, which is not the announced length.
+    /// Differs from the announced length.
     case hasLength(Int)
     case failed(Errno)
   }
 
-  /// Forbid writing, shrinking, growing and any change of the seals.
   private static let seals =
     TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
 
@@ -35,17 +31,13 @@ package final class MemoryFile: AttachedFile {
     descriptor = try Self.make(holding: bytes)
   }
 
-  /// Accepts a file that another process passed.
-  ///
-  /// - Parameter length: its announced length.
-  /// - Throws: `Flaw`; the descriptor is closed then.
+  /// Accepts another process's file with its announced length. Closes the descriptor after an error.
   package init(checking descriptor: consuming FileDescriptor, length: Int) throws(Flaw) {
     try Self.check(descriptor.rawValue, length: length)
     self.length = length
     self.descriptor = descriptor
   }
 
-  /// A file that holds `bytes`, to be read from its start.
   static func make(holding bytes: RawSpan) throws(Errno) -> FileDescriptor {
     let file = try makeEmpty("tribune", for: bytes.byteCount)
     let descriptor = file.rawValue
@@ -61,10 +53,8 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// An empty file without seals, which can be given that length.
-  ///
-  /// - Throws: `Errno.fileTooBig` if this process may not make it so long: the kernel ends a process that exceeds its
-  ///   limit by a signal.
+  /// An empty file without seals. Throws `Errno.fileTooBig` above this process's limit, because the kernel
+  /// would kill it with a signal for exceeding that.
   static func makeEmpty(_ name: String, for length: Int) throws(Errno) -> FileDescriptor {
     var limit = rlimit()
     _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
@@ -73,13 +63,11 @@ package final class MemoryFile: AttachedFile {
     return FileDescriptor(owning: try retrying { unsafe memfd_create(name, flags) })
   }
 
-  /// Whether a passed descriptor is one of a file in memory, which answers all other calls without waiting. For any
-  /// other descriptor, the process behind it may have to answer, and may take as long as it likes.
+  /// Calls on a memory file never block. On any other descriptor, the process behind it may delay them for
+  /// ever.
   package static func isInMemory(_ descriptor: CInt) -> Bool { fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 }
 
-  /// Checks a file that another process passed, without waiting.
-  ///
-  /// - Parameter length: its announced length.
+  /// Never blocks. `length`: as announced.
   package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
     let facts = try MemoryFileFacts(of: descriptor)
     guard facts.access != O_WRONLY else { throw .notReadable }
@@ -87,7 +75,7 @@ package final class MemoryFile: AttachedFile {
     guard facts.length == length else { throw .hasLength(facts.length) }
   }
 
-  /// Appends the bytes of a file that was checked to `buffer`. Holes in the file stay holes.
+  /// Appends the bytes of a checked file. Its holes stay holes.
   package static func append(_ file: some AttachedFile, to buffer: ByteBuffer) throws(Errno) {
     let descriptor = file.rawDescriptor
     let length = file.length
@@ -100,7 +88,6 @@ package final class MemoryFile: AttachedFile {
       unsafe try buffer.appendFilling { free throws(Errno) in
         try retrying { unsafe pread(descriptor, free.baseAddress, min(free.count, rest), start) }
       }
-      // The seals guarantee that there is more.
       precondition(buffer.count > count, "a sealed file has become shorter")
       offset += buffer.count - count
     }

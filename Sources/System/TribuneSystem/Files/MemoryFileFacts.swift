@@ -3,19 +3,18 @@
 import CTribuneLinux
 import Glibc
 
-/// The kernel's facts about a file in memory from another process. Getting them waits for no process.
+/// The kernel's facts about another process's file. Reading them never blocks.
 struct MemoryFileFacts {
   let seals: CInt
   /// `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
   let access: CInt
-  /// The length in bytes.
+  /// Bytes.
   let length: Int
   let inode: UInt64
 
-  /// - Throws: `notInMemory` also for a file of huge pages: the first access to it can fail for lack of pages, with a
-  ///   signal.
+  /// Throws `notInMemory` for huge pages too, which can raise a signal on access.
   init(of descriptor: CInt) throws(MemoryFile.Flaw) {
-    // This call comes first: a file system may have to answer the others.
+    // First, because a file system may delay the other calls.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     guard seals != -1 else { throw .notInMemory }
     var system = statfs()

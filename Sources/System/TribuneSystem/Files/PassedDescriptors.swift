@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Descriptors that came over a socket and that no frame has taken yet, in order.
+/// Received descriptors without a frame yet, in order.
 package struct PassedDescriptors: ~Copyable {
-  /// The most descriptors that one read takes. A legitimate peer never sends more with one call.
+  /// Per read. A legitimate peer never sends more with one call.
   package static let countPerReadMax = 16
 
   package enum Passed: ~Copyable {
     case descriptor(FileDescriptor)
-    /// This process was at its limit on descriptors when it came.
+    /// This process was at its limit of descriptors.
     case lost
-    /// It was not a file in memory, and was not kept for its frame.
+    /// Not a file in memory.
     case foreign
   }
 
-  /// Stand-ins for a descriptor that was lost, and for a foreign one.
+  /// Stand-ins.
   package static let lost: CInt = -1
   package static let foreign: CInt = -2
 
@@ -37,20 +37,20 @@ package struct PassedDescriptors: ~Copyable {
     }
   }
 
-  /// The descriptors in order, or their stand-ins, `lost` and `foreign`.
+  /// In order, including stand-ins.
   package var rawValues: [CInt] { waiting }
 
-  /// Gives up all of them without closing them, and drops stand-ins.
+  /// Drops stand-ins. The caller owns the result.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)
     return released.filter { $0 >= 0 }
   }
 
-  /// Takes over a descriptor that no other code will close.
+  /// Takes ownership.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
-  /// Appends a stand-in for a descriptor that another process had, and has not handed over.
+  /// For a descriptor that another process did not hand over.
   package mutating func append(standIn: CInt) {
     precondition(standIn == Self.lost || standIn == Self.foreign)
     waiting.append(standIn)

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// A named pipe or a file that is read as it comes.
+/// A named pipe or file, read on arrival.
 package final class PipeInput: Sendable {
   private let file: FileDescriptor
 
-  /// - Parameter path: a named pipe stays open when a writer closes it, so that another one may follow.
+  /// - Parameter path: a named pipe stays open for the next writer.
   package init(_ path: String) throws(Errno) {
     var status = stat()
     let isPipe = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
@@ -14,9 +14,7 @@ package final class PipeInput: Sendable {
     file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
   }
 
-  /// Reads the available input, or waits for the next. Does not block the caller's thread.
-  ///
-  /// - Returns: some bytes; none at the end of a file.
+  /// Does not block the caller's thread. Returns an empty array at the end of a file.
   package func read() async throws(Errno) -> [UInt8] {
     try await Thread.result { [self] in Result { () throws(Errno) in try readOnce() } }.get()
   }

@@ -3,11 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A file in memory that is written where it is mapped. No process can change its length any more, even with a
-/// descriptor of it.
-///
-/// Its seals make it safe to map: access to a part that was cut off would raise a signal. So the seals of a file from
-/// another process are checked first.
+/// A mapped, writable file in memory with a fixed length. Its seals make it safe to map: access to a
+/// truncated part would raise a signal. A file from another process must be checked first.
 package struct SharedFile: ~Copyable, Sendable {
   private static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
 
@@ -16,7 +13,7 @@ package struct SharedFile: ~Copyable, Sendable {
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Makes a file that reads as zeros. It takes memory only where it is written.
+  /// Filled with zeros. It uses memory only after writes.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
     let file = try MemoryFile.makeEmpty("tribune-shared", for: length)
@@ -27,9 +24,7 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Accepts a file from another process.
-  ///
-  /// - Throws: `Flaw`; the descriptor is closed then.
+  /// Closes the descriptor after an error.
   package init(checking file: consuming FileDescriptor) throws(MemoryFile.Flaw) {
     let facts = try MemoryFileFacts(of: file.rawValue)
     guard facts.access == O_RDWR else { throw .notWritable }
@@ -38,12 +33,10 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// The first bytes of a file in memory, sealed or not.
-  ///
-  /// - Returns: `length` bytes, or fewer if the file is shorter; nil if it is not a file in memory, or cannot be read.
+  /// Returns up to `length` bytes, sealed or not; nil for an unreadable file, or one that is not in memory.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
-    // Anything that cannot have seals is not read at all: reading could wait, and consume others' data.
+    // Reading another file could block, and consume data.
     guard fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 else { return nil }
     var bytes = [UInt8](repeating: 0, count: length)
     do throws(Errno) {
@@ -54,10 +47,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Returns the memory of a part of the file to the kernel; the part reads as zeros from then on.
-  ///
-  /// - Parameter range: whole pages.
-  /// - Returns: whether the kernel did so. A filter of system calls may forbid it; the part is unchanged then.
+  /// Frees whole pages, which then read as zeros. Returns false, without an effect, if a system call filter
+  /// forbids it.
   package func discard(_ range: Range<Int>) -> Bool {
     precondition(range.lowerBound >= 0 && range.upperBound <= length)
     let descriptor = self.descriptor.rawValue
@@ -70,8 +61,7 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// The first part from `offset` on that has memory; nil if there is none. Reading the rest through a mapping would
-  /// give it memory, too.
+  /// The first part with memory. Reading the rest through a mapping would allocate memory for it.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {
@@ -80,7 +70,7 @@ package struct SharedFile: ~Copyable, Sendable {
       let end = try retrying { lseek(descriptor, start, TRIBUNE_SEEK_HOLE) }
       return Int(start)..<Int(end)
     } catch {
-      // If the kernel cannot tell data from holes, the rest counts as data.
+      // If the kernel cannot report holes, the rest is data.
       return error.rawValue == ENXIO || offset >= length ? nil : offset..<length
     }
   }

@@ -3,26 +3,22 @@
 import CTribuneLinux
 import Glibc
 
-/// The bytes of a shared file, mapped for reading and writing.
-///
-/// A stored value is in the file at once, and stays there when the process is killed. The compiler may reorder stores,
-/// except published ones.
-///
-/// Shared memory is touched in this file only. Each offset is checked by hand.
+/// A shared file's bytes, mapped for reading and writing. A store survives a kill of this process. The
+/// compiler may reorder stores, except published ones. Only this file touches shared memory, and checks each
+/// offset.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int
 
-  /// - Parameter file: the mapping outlives it.
+  /// - Parameter file: may be closed afterwards.
   package init(_ file: borrowing SharedFile) throws(Errno) {
-    // An empty range cannot be mapped.
+    // mmap(2) refuses an empty range.
     precondition(file.length > 0)
     let mapped = unsafe mmap(nil, file.length, PROT_READ | PROT_WRITE, MAP_SHARED, file.rawDescriptor, 0)
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
     unsafe address = mapped
     count = file.length
-    // The file may be much longer than its memory, and a core dump of the process would be as long. A kernel that
-    // cannot leave the mapping out dumps it.
+    // The file may be much longer than its memory, and a core dump would include all of it.
     _ = unsafe madvise(mapped, count, MADV_DONTDUMP)
   }
 
@@ -31,13 +27,13 @@ import Glibc
     precondition(result == 0, "the mapping cannot be removed: \(Errno.current)")
   }
 
-  /// The span must not be kept while something is stored in the same place.
+  /// Drop the span before storing to the same place.
   @_lifetime(borrow self)
   package func bytes(in range: Range<Int>) -> RawSpan {
     unsafe _overrideLifetime(unboundBytes(in: range), borrowing: self)
   }
 
-  /// The same for an owner whose lifetime bounds that of the mapping. The owner must give the span that lifetime.
+  /// The owner must bound the span's lifetime by that of the mapping.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always) package func unboundBytes(in range: Range<Int>) -> RawSpan {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
@@ -45,7 +41,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// The same for writing. The span must be dropped before any other access to the bytes.
+  /// Drop the span before any other access to the bytes.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always)
   package func unboundMutableBytes(in range: Range<Int>) -> MutableRawSpan {
@@ -54,7 +50,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// Stores bytes, which may come from this mapping.
+  /// The source may overlap.
   package func store(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && offset <= count && source.byteCount <= count - offset)
     unsafe source.withUnsafeBytes { bytes in
@@ -67,7 +63,7 @@ import Glibc
 
   package func store(_ value: UInt64, at offset: Int) { unsafe word(at: offset).pointee = value }
 
-  /// Stores a word after everything that was stored before, and before everything that is stored later.
+  /// Ordered after all earlier stores and before all later ones.
   package func publish(_ value: UInt64, at offset: Int) { unsafe tribune_publish(word(at: offset), value) }
 
   private func word(at offset: Int) -> UnsafeMutablePointer<UInt64> {
@@ -75,7 +71,7 @@ import Glibc
     return unsafe (address + offset).assumingMemoryBound(to: UInt64.self)
   }
 
-  /// The rows that begin at `offset`. They must not be used after the end of the mapping.
+  /// Must not outlive the mapping.
   @unsafe package func rows(at offset: Int, count rowCount: Int) -> Rows {
     precondition(offset >= 0 && offset <= count && offset % 8 == 0 && rowCount >= 0)
     precondition(rowCount <= (count - offset) / (8 * Rows.wordCount))
@@ -83,9 +79,8 @@ import Glibc
     return unsafe Rows(first, count: rowCount)
   }
 
-  /// Rows of eight words. Each access costs one check.
+  /// Rows of eight words, with one check per access.
   @safe @usableFromInline package struct Rows {
-    /// Words in a row.
     package static let wordCount = 8
 
     @usableFromInline let first: UnsafeMutablePointer<UInt64>
@@ -101,7 +96,7 @@ import Glibc
       @inline(__always) nonmutating set { unsafe address(of: row, word).pointee = newValue }
     }
 
-    /// Stores a word after everything that was stored before, and before everything that is stored later.
+    /// Ordered after all earlier stores and before all later ones.
     package func publish(_ value: UInt64, row: Int, word: Int) {
       unsafe tribune_publish(address(of: row, word), value)
     }
@@ -120,7 +115,6 @@ extension MutableRawSpan {
     storeBytes(of: value, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Stores bytes from other memory.
   @inlinable @inline(__always) package mutating func store(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && offset <= byteCount && source.byteCount <= byteCount - offset)
     unsafe withUnsafeMutableBytes { bytes in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A descriptor that is given up when a call needs one, and this process has reached its limit.
+/// A reserve to give up when the process is at its limit.
 package final class SpareDescriptor {
   private var descriptor: FileDescriptor?
 
@@ -8,14 +8,13 @@ package final class SpareDescriptor {
 
   package func giveUp() { descriptor = nil }
 
-  /// Takes a descriptor again, if there is one.
   package func refill() {
     guard descriptor == nil else { return }
     do throws(Errno) {
       // The standard input is always open (`StandardDescriptors`).
       descriptor = try FileDescriptor.duplicate(of: 0)
     } catch {
-      // At the limit; the next call tries again.
+      // At the limit; the next call retries.
       return
     }
   }

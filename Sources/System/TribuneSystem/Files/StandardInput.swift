@@ -2,27 +2,21 @@
 
 import Glibc
 
-/// The standard input, from a user or from another program.
 package enum StandardInput {
   package static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Reads the available input, or waits for the next. Reads nothing ahead, and does not block the caller's thread.
-  ///
-  /// - Returns: some bytes, at most `count`; none at the end, and when the terminal is gone.
+  /// Reads without blocking the caller's thread. Returns an empty array at the end, or if the terminal is
+  /// gone.
   package static func read(atMost count: Int = 4096) async throws(Errno) -> [UInt8] {
     try await Thread.result { Result { () throws(Errno) in try readOnce(count) } }.get()
   }
 
-  /// Waits for input, and leaves it to be read. Does not block the caller's thread.
-  ///
-  /// - Returns: false when the terminal or the other program is gone.
+  /// Does not block the caller's thread. Returns false if the other end is gone.
   package static func waitForInput() async throws(Errno) -> Bool {
     try await Thread.result { Result { () throws(Errno) in try Poll.waitForInput(of: STDIN_FILENO) } }.get()
   }
 
-  /// Reads up to the end. Blocks the caller's thread.
-  ///
-  /// - Returns: nil when there are more than `limit` bytes.
+  /// Blocks. Returns nil above `limit` bytes.
   package static func readAll(limit: Int) throws(Errno) -> [UInt8]? {
     var bytes: [UInt8] = []
     while true {
@@ -33,9 +27,9 @@ package enum StandardInput {
     }
   }
 
-  /// Discards input that was typed at the terminal and not read yet, including an unfinished line.
+  /// Discards typed input, including an unfinished line.
   package static func discardTyped() {
-    // If this is not a terminal, there is nothing to discard.
+    // Fails only if this is not a terminal.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 

@@ -3,31 +3,25 @@
 import Glibc
 import TribuneWire
 
-/// The standard output.
 package enum StandardOutput {
   package static let rawDescriptor: CInt = STDOUT_FILENO
 
   package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// The columns of the terminal; nil if there is none, or if its width is unknown.
+  /// Nil if unknown.
   package static var columns: Int? { terminalSize?.columns }
 
-  /// The size of the terminal in characters; nil if there is none, or if its width is unknown.
+  /// In characters; nil if unknown.
   package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
 
-  /// Has the C library take text for UTF-8, which the programs write whatever the environment says.
-  ///
-  /// - Returns: false if the host lacks the locale C.UTF-8, which every glibc has.
+  /// The programs write UTF-8 in any environment. Every glibc has the locale C.UTF-8.
   package static func useUTF8() -> Bool { unsafe setlocale(LC_CTYPE, "C.UTF-8") != nil }
 
-  /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them.
-  ///
-  /// - Throws: `Errno.brokenPipe` if no process reads any more. The process must ignore or block SIGPIPE.
+  /// Blocks until all is written. Throws `Errno.brokenPipe` without a reader; the process must ignore or
+  /// block SIGPIPE.
   package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
 
-  /// Writes a text that is all that a program was started for.
-  ///
-  /// - Returns: the exit status.
+  /// Writes a program's whole output. Returns its exit status.
   package static func show(_ text: String, by program: String) -> Int32 {
     do throws(Errno) {
       try write(Array("\(text)\n".utf8))
@@ -39,17 +33,15 @@ package enum StandardOutput {
   }
 }
 
-/// The standard error.
 package enum StandardError {
   package static let rawDescriptor: CInt = STDERR_FILENO
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// The columns of the terminal; nil if there is none, or if its width is unknown.
+  /// Nil if unknown.
   package static var columns: Int? { sizeOfTerminal(STDERR_FILENO)?.columns }
 
-  /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them. A failure is ignored:
-  /// there is nowhere else to report it.
+  /// Blocks until all is written. A failure cannot be reported.
   package static func write(_ bytes: [UInt8]) {
     do throws(Errno) {
       try writeAll(bytes, to: STDERR_FILENO)
@@ -58,8 +50,7 @@ package enum StandardError {
     }
   }
 
-  /// Writes the text and a line break in one call, so that lines of several processes do not mix. Does not wait if
-  /// standard error does not block. A failure is ignored: there is nowhere else to report it.
+  /// Writes a line in one call, to keep lines of several processes apart. A failure cannot be reported.
   package static func writeLine(_ text: String) {
     let line = Array("\(text)\n".utf8)
     while unsafe Glibc.write(STDERR_FILENO, line, line.count) == -1, errno == EINTR {}
@@ -67,12 +58,10 @@ package enum StandardError {
 }
 
 extension StandardError {
-  /// The most bytes that a pipe takes at once, or not at all: pipe(7).
+  /// Bytes that a pipe takes atomically: pipe(7).
   private static let pipeLength = 4096
 
-  /// Writes the text, cut to what a pipe takes at once, and a line break, if nobody has to wait for that.
-  ///
-  /// - Returns: whether it was written.
+  /// Writes a line, cut to `pipeLength`, unless that would block. Returns whether it was written.
   package static func writeLineAtOnce(_ text: String) -> Bool {
     do throws(Errno) {
       guard try Poll.wait(for: STDERR_FILENO, forWriting: true, timeout: .zero) else { return false }
@@ -101,7 +90,7 @@ private func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
         }
       }
     } catch  where error == .again {
-      // Another process has made the pipe or the terminal non-blocking.
+      // Another process has made it non-blocking.
       _ = try Poll.wait(for: descriptor, forWriting: true)
     }
   }

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A small file that is replaced as a whole, so that a reader sees the old contents or the new ones.
+/// A small file, replaced atomically.
 package enum StateFile {
-  /// Writes a file that its owner alone can read. A file of the same name with `.new` behind it is overwritten.
+  /// Readable by its owner only. Overwrites `path` with `.new` appended.
   package static func write(_ contents: [UInt8], to path: String) throws(Errno) {
     let temporary = path + ".new"
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW

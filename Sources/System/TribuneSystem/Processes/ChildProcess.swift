@@ -4,30 +4,24 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// A program that this process has started.
-///
-/// One thread waits for each child. Only this thread reads the child's output, passes signals on and reaps, so that a
-/// signal never reaches another process that was given the child's pid.
+/// A child process. One thread reads its output, passes signals on and reaps it, so a signal never reaches
+/// another process with the reused pid.
 package final class ChildProcess: Sendable {
-  /// The child's standard input.
   package enum Input: Sendable {
     case inherited
-    /// These bytes, from a file in memory: nothing has to be written while the child runs, and a child
-    /// that does not read them breaks no pipe.
+    /// From a file in memory: a child that does not read it breaks no pipe.
     case bytes([UInt8])
   }
 
-  /// The destination of the child's standard output.
   package enum Output: Sendable {
     case inherited
-    /// The first `limit` bytes are kept; the rest is read and discarded.
+    /// Keeps the first `limit` bytes, and reads the rest.
     case captured(limit: Int)
   }
 
-  /// The destination of the child's standard error.
   package enum Errors: Sendable {
     case inherited
-    /// The last `limit` bytes are kept, and each part is handed to `take`, on the thread that waits for the child.
+    /// Keeps the last `limit` bytes, and hands each part to `take`, on the waiting thread.
     case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
   }
 
@@ -35,7 +29,7 @@ package final class ChildProcess: Sendable {
     case exited(Int32)
     case killed(signal: Int32)
 
-    /// The status as shells give it: 128 plus the signal's number for a child that was killed.
+    /// 128 plus the signal's number for a killed child, as in shells.
     package var shellStatus: Int32 {
       switch self {
       case .exited(let status): status
@@ -47,7 +41,7 @@ package final class ChildProcess: Sendable {
   package struct Ending: Equatable, Sendable {
     package var termination: Termination
     package var output: [UInt8]
-    /// The end of what the child wrote to standard error, if that was relayed.
+    /// The end of the relayed standard error.
     package var errors: [UInt8]
 
     package init(termination: Termination, output: [UInt8], errors: [UInt8] = []) {
@@ -62,12 +56,11 @@ package final class ChildProcess: Sendable {
   private let ending: Task<Ending, Never>
 
   /// - Parameters:
-  ///   - arguments: the program and its arguments, as raw bytes; not empty. One without a slash is looked up in `PATH`.
+  ///   - arguments: raw bytes, not empty. A program without a slash is searched in `PATH`.
   ///   - environment: `NAME=value` each; nil for this process's own.
-  ///   - inherited: a descriptor that stays open in the child, under its number.
-  ///   - leadsGroup: whether the child leads a process group of its own. Signals then go to the whole group.
-  ///   - signalMask: the signals that the child starts with blocked.
-  /// - Throws: the error if it cannot be started: ENOENT, EACCES and so on.
+  ///   - inherited: stays open in the child, with the same number.
+  ///   - leadsGroup: the child leads a process group, which receives the signals.
+  ///   - signalMask: blocked at the child's start.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
     output: Output = .inherited, errors: Errors = .inherited, inheriting inherited: CInt? = nil,
@@ -94,7 +87,7 @@ package final class ChildProcess: Sendable {
     do {
       watched = try retrying { tribune_pidfd_open(pid, 0) }
     } catch {
-      // Without the pidfd, nothing could wait for it.
+      // Without the pidfd, the child could not be awaited.
       kill(pid, SIGKILL)
       waitpid(pid, nil, 0)
       throw error
@@ -106,13 +99,13 @@ package final class ChildProcess: Sendable {
         output: ChildPipe(capturedNumber, output), errors: ChildPipe(relayedNumber, errors))
       return wait.run(signals)
     }
-    // The child is reaped even if no thread can be started.
+    // The child is reaped even without a thread.
     ending = Task { await Thread.result(of: wait) }
   }
 
-  /// Sends a signal to the child, or to its group if it leads one. Does nothing once the child has ended.
+  /// To the group if it leads one. Does nothing after its end.
   package func send(signal: Int32) { signals.send(signal) }
 
-  /// Waits for the child's end, whether or not the waiting task is cancelled.
+  /// Ignores cancellation.
   package func ended() async -> Ending { await ending.value }
 }

@@ -3,9 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals on their way to the thread that waits for a child, one byte each.
-///
-/// Both ends stay open as long as this object: a signal that is sent too late is never read, and breaks nothing.
+/// Signals on their way to the waiting thread, one byte each. Both ends stay open, so a late signal does no
+/// harm.
 final class SignalRelay: Sendable {
   private let pipe: Pipe
 
@@ -14,16 +13,15 @@ final class SignalRelay: Sendable {
     try pipe.readEnd.setNonblocking()
   }
 
-  /// Readable when there is a signal to pass on.
+  /// Readable when a signal is waiting.
   var descriptor: CInt { pipe.readEnd.rawValue }
 
   func send(_ signal: Int32) {
     var byte = UInt8(truncatingIfNeeded: signal)
-    // The pipe has space for far more signals than one child ever gets.
+    // The pipe has space for far more signals than one child gets.
     _ = unsafe write(pipe.writeEnd.rawValue, &byte, 1)
   }
 
-  /// The signals that were sent and not taken yet.
   func take() -> [Int32] {
     var signals: [Int32] = []
     var byte: UInt8 = 0
@@ -32,12 +30,12 @@ final class SignalRelay: Sendable {
   }
 }
 
-/// The wait for one child, on a thread of its own.
+/// Waits for one child on its own thread.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
-  /// The receiver of signals: the child, or its group as a negative number.
+  /// The child, or its group as a negative number.
   private let target: pid_t
-  /// Readable once the child has ended.
+  /// Readable after the child's end.
   private let ended: FileDescriptor
   private var output: ChildPipe
   private var errors: ChildPipe
@@ -62,7 +60,7 @@ struct ChildWait: ~Copyable {
         output.watched, errors.watched,
       ]
       let count = unsafe poll(&watched, nfds_t(watched.count), -1)
-      // It fails only for EINTR and a temporary lack of memory.
+      // Fails only for EINTR and a temporary lack of memory.
       guard count > 0 else { continue }
       if watched[1].revents != 0 {
         for signal in signals.take() {
@@ -75,17 +73,17 @@ struct ChildWait: ~Copyable {
       if watched[0].revents != 0 {
         while output.hasSpace, output.readPresent() {}
         endGroup(signals)
-        // One read takes all that a pipe holds. Others may write for ever.
+        // One read takes a full pipe. Other writers may go on for ever.
         _ = errors.readPresent()
         return ChildProcess.Ending(termination: reap(), output: output.kept, errors: errors.kept)
       }
     }
   }
 
-  /// Ends the remaining members of a group whose leader got a signal and has ended. The members get the last signal
-  /// again: a shell blocks signals while it starts a command, so a signal at that moment has ended the shell alone.
-  /// Members that survive it are killed when no process has the output pipe any more or when SIGKILL is sent, and after
-  /// a second at the latest. Until the leader is reaped, no other group can have its id.
+  /// Ends a group whose leader got a signal and has ended. The members get the last signal again: a shell
+  /// blocks signals while it starts a command, so one at that moment ends only the shell. Survivors are
+  /// killed once the output pipe is closed or SIGKILL is sent, after a second at most. Until the leader is
+  /// reaped, its id is not reused.
   private mutating func endGroup(_ signals: SignalRelay) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
@@ -106,29 +104,28 @@ struct ChildWait: ~Copyable {
   private func reap() -> ChildProcess.Termination {
     var status: CInt = 0
     while unsafe waitpid(pid, &status, 0) == -1, errno == EINTR {}
-    // The macros of <sys/wait.h>, which Swift cannot import.
+    // <sys/wait.h> has macros for this, which Swift cannot import.
     let signal = status & 0x7F
     return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
   }
 }
 
-/// What is kept of a child's output, and the pipe that it comes from.
 struct ChildPipe: ~Copyable, Sendable {
-  /// Nil when the pipe is at its end, or if there is none.
+  /// Nil at the end of the pipe, or without one.
   private var descriptor: FileDescriptor?
   private let limit: Int
-  /// Gets each part. Then the last bytes are kept, else the first.
+  /// Keeps the last bytes instead of the first.
   private let relay: (@Sendable ([UInt8]) -> Void)?
   private(set) var kept: [UInt8] = []
 
-  /// - Parameter number: the pipe's read end, which this owns.
+  /// - Parameter number: the read end; takes ownership.
   init(_ number: CInt?, _ output: ChildProcess.Output) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     limit = if case .captured(let limit) = output { limit } else { 0 }
     relay = nil
   }
 
-  /// - Parameter number: the pipe's read end, which this owns.
+  /// - Parameter number: the read end; takes ownership.
   init(_ number: CInt?, _ errors: ChildProcess.Errors) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     switch errors {
@@ -150,7 +147,7 @@ struct ChildPipe: ~Copyable, Sendable {
 
   var watched: pollfd { pollfd(fd: number, events: Int16(POLLIN), revents: 0) }
 
-  /// Reads once. The pipe has data or is at its end.
+  /// The pipe must be readable or at its end.
   mutating func read() {
     let length = 65_536
     var part = [UInt8](repeating: 0, count: length)
@@ -165,10 +162,8 @@ struct ChildPipe: ~Copyable, Sendable {
     }
   }
 
-  /// Reads once, unless that would wait for another process that has the pipe, such as a child of the child that
-  /// continues in the background.
-  ///
-  /// - Returns: whether it has read.
+  /// Reads unless that would wait for another process with the pipe, such as a background child of the child.
+  /// Returns true if it has read.
   mutating func readPresent() -> Bool {
     var watched = watched
     guard unsafe poll(&watched, 1, 0) > 0 else { return false }
@@ -177,7 +172,6 @@ struct ChildPipe: ~Copyable, Sendable {
   }
 }
 
-/// Both ends of a pipe, close-on-exec.
 struct Pipe: ~Copyable, Sendable {
   let readEnd: FileDescriptor
   let writeEnd: FileDescriptor

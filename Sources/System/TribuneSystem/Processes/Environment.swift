@@ -3,7 +3,6 @@
 import CTribuneLinux
 import Glibc
 
-/// The environment of the process.
 package enum Environment {
   package static func value(of name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
@@ -15,19 +14,17 @@ package enum Environment {
     return value
   }
 
-  /// Whether this process can see a file at `path`.
   package static func fileExists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-  /// Whether there is a file, and this process's user owns it.
   package static func fileIsOwn(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
   }
 
-  /// The program's arguments, its own name first, as bytes: a file's name need not be text.
+  /// Includes the program's name. Raw bytes, because a file's name need not be text.
   package static var arguments: [[UInt8]] { unsafe bytes(of: tribune_arguments()) }
 
-  /// All variables, `NAME=value` each.
+  /// `NAME=value` each.
   package static var entries: [[UInt8]] { unsafe bytes(of: tribune_environment()) }
 
   package static func entries(setting variables: [(name: String, value: String)]) -> [[UInt8]] {
@@ -37,7 +34,7 @@ package enum Environment {
     return kept + variables.map { Array("\($0.name)=\($0.value)".utf8) }
   }
 
-  /// The strings of a list that ends with nil.
+  /// The list ends with nil.
   private static func bytes(of list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
     var strings: [[UInt8]] = []
     var next = unsafe list

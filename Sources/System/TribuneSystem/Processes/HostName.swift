@@ -2,19 +2,18 @@
 
 import Glibc
 
-/// The name that the kernel has for this host.
 package enum HostName {
-  /// Empty if it cannot be read.
+  /// Empty if unreadable.
   package static var current: String {
-    // 64 bytes (HOST_NAME_MAX), and the terminating zero.
+    // 64 bytes (HOST_NAME_MAX) and a zero.
     var name = [CChar](repeating: 0, count: 65)
     guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
 
-/// The id that the kernel has made for itself when it started (random(4)).
+/// See random(4).
 package enum BootID {
-  /// Empty if it cannot be read.
+  /// Empty if unreadable.
   package static var current: String { InputFile.line(of: "/proc/sys/kernel/random/boot_id") }
 }

@@ -3,16 +3,14 @@
 import CTribuneLinux
 import Glibc
 
-/// The process at the other end of a Unix-domain socket. Its id alone may refer to another process by now.
+/// The process at the other end of a Unix socket. Its id alone may have been reused.
 package enum PeerProcess: ~Copyable {
-  /// The kernel's handle of the process (a pidfd, since Linux 6.5).
+  /// A pidfd, since Linux 6.5.
   case handle(FileDescriptor)
-  /// The kernel has no such handles.
   case unverified
-  /// The process was gone when the handle was requested.
   case gone
 
-  /// - Throws: when the process or the host has no descriptor left.
+  /// - Throws: if no descriptor is left.
   package init(peerOf socket: borrowing FileDescriptor) throws(Errno) {
     let socket = socket.rawValue
     var handle: CInt = -1
@@ -29,7 +27,6 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
-  /// Whether the kernel vouches for which process it is.
   package var isVerified: Bool {
     switch self {
     case .handle: true
@@ -38,7 +35,7 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
-  /// Whether the process has ended. Until then, its id is no other's. False if the kernel has no handles.
+  /// Until it has ended, its id is not reused. False without a handle.
   package var hasEnded: Bool {
     switch self {
     case .handle(let handle):

@@ -2,20 +2,20 @@
 
 import Glibc
 
-/// What proc(5) tells of a running process.
+/// A process's facts from proc(5).
 package struct ProcessFacts: Equatable, Sendable {
-  /// The effective user, by which sockets go.
+  /// Effective, as for sockets.
   package var user: UInt32
-  /// The effective group, and the supplementary groups.
+  /// Effective and supplementary.
   package var groups: [UInt32]
-  /// The unit of the system's service manager; nil if there is none.
+  /// Of the system's service manager.
   package var unit: String?
 
   package init(user: UInt32, groups: [UInt32], unit: String?) {
     (self.user, self.groups, self.unit) = (user, groups, unit)
   }
 
-  /// - Returns: nil if there is no such process.
+  /// - Returns: nil if the process does not exist.
   package init?(of pid: Int32) throws(Errno) {
     let status: [UInt8]?
     let cgroup: [UInt8]?
@@ -30,7 +30,7 @@ package struct ProcessFacts: Equatable, Sendable {
       cgroup: String(decoding: cgroup ?? [], as: UTF8.self))
   }
 
-  /// Takes the contents of `/proc/PID/status` and `/proc/PID/cgroup`.
+  /// From `/proc/PID/status` and `/proc/PID/cgroup`.
   package init?(status: String, cgroup: String) {
     func numbers(_ field: String) -> [UInt32] {
       let line = status.split(separator: "\n").first { $0.hasPrefix("\(field):") }
@@ -38,12 +38,12 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? []
     }
     let (users, groups) = (numbers("Uid"), numbers("Gid"))
-    // Real, effective, saved, and that of file systems.
+    // Real, effective, saved, file system.
     guard users.count == 4, groups.count == 4 else { return nil }
     self.init(user: users[1], groups: [groups[1]] + numbers("Groups"), unit: Self.unit(in: cgroup))
   }
 
-  /// The first part of the path that is no slice, as systemd has it: `user@1000.service` for a user's own units.
+  /// The first part that is not a slice, as in systemd: `user@1000.service` for a user's units.
   private static func unit(in cgroup: String) -> String? {
     let lines = cgroup.split(separator: "\n")
     guard
@@ -51,16 +51,16 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
     else { return nil }
-    // By bytes, since users choose names below their units.
+    // As bytes, because users choose names below their units.
     let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     let unit = parts.first { !$0.hasSuffix(".slice") }
-    // systemd puts a _ before a name that the kernel uses itself.
+    // systemd prefixes a _ to a name that the kernel reserves.
     return unit.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }.flatMap {
       $0.contains(".") ? $0 : nil
     }
   }
 
-  /// The name (comm) of a process, at most 15 bytes; empty if it is not known.
+  /// The comm, at most 15 bytes; empty if unknown.
   package static func name(of pid: Int32) -> String {
     pid > 0 ? InputFile.line(of: "/proc/\(pid)/comm") : ""
   }
@@ -74,12 +74,12 @@ package struct ProcessFacts: Equatable, Sendable {
     }
   }
 
-  /// When a process started, in ticks since the boot; 0 if that is not known.
+  /// Ticks since boot; 0 if unknown.
   package static func startTicks(of pid: Int32) -> Int {
     guard pid > 0 else { return 0 }
     do throws(Errno) {
       let stat = try InputFile.contents(of: "/proc/\(pid)/stat", lengthMax: 4_096, waits: false) ?? []
-      // The name, in parentheses, can have any bytes. Behind it, the start is the 20th field.
+      // The name, in parentheses, can have any bytes. The start is the 20th field behind it.
       let fields = stat.split(separator: UInt8(ascii: ")")).last?.split(separator: UInt8(ascii: " ")) ?? []
       return fields.count > 19 ? Int(String(decoding: fields[19], as: UTF8.self)) ?? 0 : 0
     } catch {

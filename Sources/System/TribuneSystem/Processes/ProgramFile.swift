@@ -2,14 +2,11 @@
 
 import Glibc
 
-/// The files that can be started, as execve(2) and posix_spawnp(3) find them.
+/// Finds executables like execve(2) and posix_spawnp(3).
 package enum ProgramFile {
-  /// Where a name without a slash is looked for: folders with colons between.
   package static var searchPath: String { Environment.value(of: "PATH") ?? "/bin:/usr/bin" }
 
-  /// Checks that a program is there, and if it is a script, its interpreter.
-  ///
-  /// - Throws: the error with which it would not start.
+  /// Checks a program, and a script's interpreter. Throws the error that its start would.
   package static func check(_ name: [UInt8]) throws(Errno) {
     let slash = UInt8(ascii: "/")
     if name.contains(slash) { return try checkFile(name) }
@@ -19,7 +16,7 @@ package enum ProgramFile {
       do throws(Errno) {
         return try checkFile(folder.isEmpty ? name : Array(folder) + [slash] + name)
       } catch {
-        // A file that cannot be run is passed over, too, but says more than that there is none.
+        // Reported only if the search finds nothing better.
         if error == .accessDenied { reason = error }
       }
     }
@@ -32,12 +29,11 @@ package enum ProgramFile {
     if let interpreter = interpreter(of: path), Folder.kind(of: interpreter) != .program { throw .noSuchFile }
   }
 
-  /// The program after `#!`; nil if there is none, or if the file cannot be read.
   private static func interpreter(of path: [UInt8]) -> [UInt8]? {
     let number = unsafe open(Folder.cString(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else { return nil }
     let file = FileDescriptor(owning: number)
-    // The kernel reads no more than that.
+    // The kernel reads at most this much.
     var start = [UInt8](repeating: 0, count: 256)
     let count = unsafe read(file.rawValue, &start, start.count)
     file.close()

@@ -3,13 +3,10 @@
 import CTribuneLinux
 import Glibc
 
-/// The code of this program and of its libraries, as far as it is in memory.
 package enum ProgramText {
-  /// Releases the pages of code that were needed until now; the kernel maps those that are used again from its cache.
-  /// Starting needs several times as much code as running, and the kernel maps neighboring pages, too. Together, that
-  /// was half of an idle daemon's resident memory.
-  ///
-  /// - Throws: the kernel's error for the first part that it does not release; the others are released.
+  /// Releases pages of code, which the kernel maps again from its cache on use. Starting needs several times
+  /// as much code as running: half of an idle daemon's resident memory. Throws the first error after it has
+  /// tried all parts.
   package static func release() throws(Errno) {
     var failure: CInt = 0
     _ = unsafe dl_iterate_phdr(
@@ -22,12 +19,12 @@ package enum ProgramText {
   }
 
   private static func release(_ object: tribune_program_object, failure: inout CInt) {
-    // The vDSO, which the kernel maps into each process, is not a file.
+    // The vDSO is not a file.
     if let name = unsafe object.name, unsafe String(cString: name).hasPrefix("linux-vdso") { return }
     let pageMask = UInt(sysconf(CInt(_SC_PAGESIZE))) - 1
     for index in 0..<Int(unsafe object.header_count) {
       guard let header = unsafe object.headers?[index] else { return }
-      // Only code: it is never written to, so nothing is lost with its pages.
+      // Only code: it is never written to.
       guard header.p_type == UInt32(PT_LOAD), header.p_flags == UInt32(PF_R | PF_X) else { continue }
       let begin = UInt(unsafe object.address) + UInt(header.p_vaddr)
       let start = begin & ~pageMask

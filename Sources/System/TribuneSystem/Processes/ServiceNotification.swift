@@ -6,16 +6,14 @@ import TribuneWire
 
 /// sd_notify(3)'s protocol: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
-  /// Tells the service manager, and waits until the socket has space. Does nothing without a manager.
-  ///
-  /// - Throws: the error if the socket that `$NOTIFY_SOCKET` names cannot be reached.
+  /// Blocks until the socket has space. Does nothing without a manager.
   package static func send(_ text: String, passing descriptor: CInt? = nil) throws(Errno) {
     guard ServiceSocket.isNamed else { return }
     try ServiceSocket().send(text, waits: true, passing: descriptor)
   }
 }
 
-/// The socket that sends notifications. It stays open, so that a process that has no descriptor left can still notify.
+/// Stays open, so a process without free descriptors can still notify.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 
@@ -23,14 +21,10 @@ package struct ServiceSocket: ~Copyable {
 
   package init() throws(Errno) { socket = try UnixSocket.make(CInt(SOCK_DGRAM.rawValue), nonblocking: false) }
 
-  /// Whether a service manager wants notifications.
   package static var isNamed: Bool { Environment.nonEmptyValue(of: variable) != nil }
 
-  /// Sends to the socket that `$NOTIFY_SOCKET` names now: a path, or `@` and a name in the abstract namespace.
-  ///
-  /// - Parameters:
-  ///   - waits: whether to wait for space without a time limit; if not, `Errno.again` is thrown.
-  ///   - passed: a copy of it goes with the notification.
+  /// `$NOTIFY_SOCKET` is a path, or `@` and an abstract name. If `waits` is false, throws `Errno.again` for a
+  /// full socket.
   package borrowing func send(_ text: String, waits: Bool, passing passed: CInt? = nil) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")
     else { throw Errno(rawValue: EAFNOSUPPORT) }

@@ -3,11 +3,11 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals that an epoll waits for with its sockets.
+/// Signals as a descriptor for epoll.
 package struct SignalDescriptor: ~Copyable {
   private let descriptor: FileDescriptor
 
-  /// Blocks these signals in the calling thread, and in those that it will start.
+  /// Blocks the signals in this thread and in those that it starts.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers)
     mask.block()
@@ -16,7 +16,6 @@ package struct SignalDescriptor: ~Copyable {
     descriptor = FileDescriptor(owning: try retrying { unsafe signalfd(-1, &set, flags) })
   }
 
-  /// Readable when one of the signals has come.
   package var rawValue: CInt { descriptor.rawValue }
 
   package func clear() {

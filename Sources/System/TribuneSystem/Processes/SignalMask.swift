@@ -2,7 +2,6 @@
 
 import Glibc
 
-/// A set of signals, as a thread blocks them.
 package struct SignalMask: Sendable {
   fileprivate(set) var set = sigset_t()
 
@@ -11,9 +10,7 @@ package struct SignalMask: Sendable {
     for signal in signals { unsafe sigaddset(&set, signal) }
   }
 
-  /// Blocks these signals, too, in the calling thread and in those that it will start.
-  ///
-  /// - Returns: the signals that were blocked before.
+  /// Blocks these in addition, in this thread and in those that it starts. Returns the mask from before.
   @discardableResult
   package func block() -> SignalMask {
     var before = SignalMask([])

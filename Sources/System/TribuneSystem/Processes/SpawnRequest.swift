@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// The parameters of starting a child: posix_spawn's attributes and file actions, freed with their owner.
+/// posix_spawn's attributes and file actions.
 @safe struct SpawnRequest: ~Copyable {
   private var attributes = posix_spawnattr_t()
   private var actions = unsafe posix_spawn_file_actions_t()
@@ -38,25 +38,23 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
   }
 
-  /// Gives the child `descriptor` as its `number`. This side's copy is closed with the request.
+  /// Takes ownership; this side's copy is closed with the request.
   mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
     let rawValue = descriptor.release()
     given.append(rawValue)
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
   }
 
-  /// Gives the child the write end of a pipe as its `number`.
-  ///
-  /// - Returns: the read end.
+  /// Gives the child the write end of a pipe, and returns the read end.
   mutating func givePipe(as number: CInt) throws(Errno) -> FileDescriptor {
     let pipe = try Pipe()
     try give(pipe.writeEnd, as: number)
     return pipe.readEnd
   }
 
-  /// Has the child inherit `descriptor`, under its number.
+  /// Under the same number.
   mutating func inherit(_ descriptor: CInt) throws(Errno) {
-    // Between equal numbers, it removes the flag close-on-exec from the child's descriptor.
+    // With equal numbers, it clears close-on-exec in the child.
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor))
   }
 
@@ -79,7 +77,7 @@ private func check(_ error: CInt) throws(Errno) {
   guard error == 0 else { throw Errno(rawValue: error) }
 }
 
-/// The bytes up to the first zero, with one behind them. The caller frees them.
+/// Up to the first zero. The caller frees the copy.
 private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   unsafe bytes.withUnsafeBufferPointer { bytes in
     unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -88,7 +86,7 @@ private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   }
 }
 
-/// Lends `body` the strings as a C list, with a nil at its end.
+/// Adds the final nil.
 private func withCStrings<R>(
   _ strings: [[UInt8]], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {

@@ -3,14 +3,12 @@
 import CTribuneLinux
 import Glibc
 
-/// This process: its identity, its limits and its end.
 package enum ThisProcess {
   package static var id: UInt32 { UInt32(getpid()) }
-  /// The process that started this one; 0 if it is outside of this namespace.
+  /// 0 if it is outside this namespace.
   package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
-  /// The file of the program.
   package static var path: String {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -21,8 +19,7 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Gives a program what it needs before anything else: its standard descriptors, and words where it cannot run. Without
-  /// /proc, libdispatch crashes now and then.
+  /// Must run first. Without /proc, libdispatch crashes now and then, so the program refuses to run.
   package static func begin(_ program: String) {
     StandardDescriptors.fill()
     guard unsafe access("/proc/self/stat", R_OK) != 0 else { return }
@@ -30,7 +27,7 @@ package enum ThisProcess {
     exit(255)
   }
 
-  /// Whether a user could control this process anyway: root, and the user that runs it.
+  /// Users who could control this process anyway.
   package static func isPrivileged(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
 
   package static var descriptorLimit: Int {
@@ -39,7 +36,7 @@ package enum ThisProcess {
     return result == 0 ? Int(clamping: limit.rlim_cur) : 1024
   }
 
-  /// From now on, other processes of the same user can neither inspect nor trace it.
+  /// For other processes of the same user.
   package static func forbidTracing() { _ = tribune_forbid_tracing() }
 
   package static func raiseDescriptorLimit() throws(Errno) {
@@ -51,13 +48,12 @@ package enum ThisProcess {
     _ = try retrying { unsafe setrlimit(resource, &limit) }
   }
 
-  /// Stops the process, as SIGSTOP does. Returns when it has been continued.
+  /// Returns after SIGCONT.
   package static func stop() { kill(getpid(), SIGSTOP) }
 
-  /// Ends the process, after what was printed has been written.
+  /// Flushes standard output first.
   package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
-  /// Keeps the calling thread waiting until another one ends the process.
   package static func waitForExit() -> Never {
     while true { pause() }
   }

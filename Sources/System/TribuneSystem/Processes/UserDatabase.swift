@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// The users and groups that the host knows, from the sources in nsswitch.conf(5).
+/// Users and groups by nsswitch.conf(5).
 package enum UserDatabase {
-  /// The largest size of one entry in bytes; an entry from a network directory can be long.
+  /// Bytes of one entry, which a network directory can make long.
   private static let entryLengthMax = 1 << 20
 
   package static func id(of name: String) throws(Errno) -> UInt32? {
@@ -16,7 +16,7 @@ package enum UserDatabase {
     }
   }
 
-  /// A user and its groups, by its name or its id; nil when there is no such user.
+  /// Nil if the user does not exist.
   package static func user(_ nameOrID: String) throws(Errno) -> (id: UInt32, groups: [UInt32])? {
     try unsafe find { buffer, count in
       var entry = unsafe passwd()
@@ -37,7 +37,7 @@ package enum UserDatabase {
     while true {
       var count = CInt(groups.count)
       if unsafe getgrouplist(name, group, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
-      // It has said how many there are.
+      // `count` now has the number of groups.
       groups = [gid_t](repeating: 0, count: max(2 * groups.count, Int(count)))
     }
   }
@@ -51,7 +51,7 @@ package enum UserDatabase {
     }
   }
 
-  /// Gives a call more space until its entry fits.
+  /// Enlarges the buffer until the entry fits.
   private static func find<Found>(
     _ call: (UnsafeMutablePointer<CChar>, Int) -> (result: CInt, found: Found?)
   ) throws(Errno) -> Found? {
@@ -62,7 +62,7 @@ package enum UserDatabase {
         return unsafe call(start, space.count)
       }
       if result == 0 { return found }
-      // getpwnam(3) and getgrnam(3) list these as other ways to report that there is none.
+      // By getpwnam(3) and getgrnam(3), these also mean "not found".
       if [ENOENT, ESRCH, EBADF, EPERM].contains(result) { return nil }
       if result == ERANGE, buffer.count < entryLengthMax {
         buffer = [CChar](repeating: 0, count: 2 * buffer.count)

@@ -3,12 +3,12 @@
 import CTribuneLinux
 import Glibc
 
-/// A process that this one did not start.
+/// A process with another parent.
 package final class WatchedProcess: Sendable {
-  /// Readable when the process has ended.
+  /// Readable after the process's end.
   private let handle: FileDescriptor
 
-  /// - Throws: ESRCH when there is no such process.
+  /// - Throws: ESRCH if the process does not exist.
   package init(_ pid: Int32) throws(Errno) {
     handle = FileDescriptor(owning: try retrying { tribune_pidfd_open(pid, 0) })
   }

@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer that an epoll waits for with its sockets. Setting it is cheaper than a timeout for each wait, for which
-/// the kernel starts and stops a timer every time.
+/// A timer for epoll. It is cheaper than a timeout per wait, for which the kernel starts and stops a timer
+/// each time.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 
@@ -13,12 +13,9 @@ package struct Alarm: ~Copyable {
     timer = FileDescriptor(owning: try retrying { timerfd_create(CLOCK_MONOTONIC, flags) })
   }
 
-  /// Readable when the timer has expired.
   package var rawValue: CInt { timer.rawValue }
 
-  /// Sets the timer to expire once, this long from now; replaces an earlier setting.
-  ///
-  /// - Parameter nanoseconds: more than 0, less than a second.
+  /// Replaces an earlier setting. `nanoseconds`: more than 0, less than a second.
   package func set(nanoseconds: Int) {
     precondition(nanoseconds > 0 && nanoseconds < 1_000_000_000)
     var time = itimerspec()
@@ -27,7 +24,7 @@ package struct Alarm: ~Copyable {
     precondition(result == 0, "a timer of \(nanoseconds) ns cannot be set: \(Errno.current)")
   }
 
-  /// Makes it unreadable again after it has expired.
+  /// After it has expired.
   package func clear() {
     var count: UInt64 = 0
     _ = unsafe read(timer.rawValue, &count, MemoryLayout<UInt64>.size)

@@ -3,7 +3,6 @@
 import CTribuneLinux
 import Glibc
 
-/// Events that a descriptor is watched for, or that have happened to it.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt32
 
@@ -11,27 +10,26 @@ package struct Readiness: OptionSet, Sendable {
 
   package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
   package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-  /// This and `failed` are always watched for.
+  /// epoll always reports this and `failed`.
   package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
   package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
 
   private static let ended = hungUp.rawValue | failed.rawValue
 
-  /// The other end is gone.
   package var isEnd: Bool { rawValue & Self.ended != 0 }
 
-  /// A read would not block: there is data, or the end.
+  /// A read would not block: data, or the end.
   package var isReadable: Bool { rawValue & (Self.readable.rawValue | Self.ended) != 0 }
 
   package var isWritable: Bool { rawValue & Self.writable.rawValue != 0 }
 }
 
-/// A set of watched descriptors, level-triggered, and space for the events of one wait.
+/// Level-triggered.
 @safe package final class Epoll {
   private let descriptor: FileDescriptor
   private let events: UnsafeMutableBufferPointer<epoll_event>
 
-  /// - Parameter capacity: the most events that one wait reports; the rest come with the next.
+  /// - Parameter capacity: events per wait; the rest follow in the next.
   package init(capacity: Int) throws(Errno) {
     descriptor = FileDescriptor(owning: try retrying { epoll_create1(CInt(EPOLL_CLOEXEC)) })
     unsafe events = .allocate(capacity: capacity)
@@ -49,7 +47,7 @@ package struct Readiness: OptionSet, Sendable {
 
   package func remove(_ target: CInt) throws(Errno) { try control(EPOLL_CTL_DEL, target, [], 0) }
 
-  /// Stops watching a descriptor, which must be watched and open.
+  /// The descriptor must be watched and open.
   package func unwatch(_ target: CInt) {
     do throws(Errno) {
       try remove(target)
@@ -58,9 +56,7 @@ package struct Readiness: OptionSet, Sendable {
     }
   }
 
-  /// Waits for an event, so many milliseconds at most; without a limit if the number is negative.
-  ///
-  /// - Returns: the number of events, for `event(at:)`.
+  /// Waits without a limit if `milliseconds` is negative. Returns the number of events.
   package func wait(milliseconds: CInt) throws(Errno) -> Int {
     Int(
       try retrying {

@@ -3,16 +3,15 @@
 import CTribuneLinux
 import Glibc
 
-/// Interrupts system calls of one thread, the one that made it, so that they do not wait for long.
-///
-/// A timer sends that thread SIGURG again and again: the first signal may come just before the system call. Nothing else
-/// here uses SIGURG, and a process that has no handler for it ignores it.
+/// Interrupts long system calls of its own thread by SIGURG from a timer, repeatedly, because the first
+/// signal may precede the call. The project uses SIGURG only here, and a process without a handler ignores
+/// it.
 @safe
 package struct Interrupter: ~Copyable {
   private static let signal = SIGURG
 
-  /// Without SA_RESTART, so that a system call is not continued. A thread without an interrupter may get the signal from
-  /// elsewhere; it repeats the system call.
+  /// Without SA_RESTART, which would continue the system call. A stray signal only makes a thread retry its
+  /// call.
   private static let handler: Void = {
     var action = sigaction()
     unsafe action.__sigaction_handler.sa_handler = { _ in }
@@ -20,10 +19,9 @@ package struct Interrupter: ~Copyable {
     precondition(result == 0, "SIGURG has a handler")
   }()
 
-  /// Nil if the system gives this process no timer. Then nothing is interrupted.
+  /// Nil if the system refuses a timer.
   private let timer: timer_t?
 
-  /// Lets the signal interrupt the calling thread.
   package init() {
     _ = Self.handler
     SignalMask([Self.signal]).unblock()
@@ -38,7 +36,6 @@ package struct Interrupter: ~Copyable {
 
   deinit { if let timer = unsafe timer { _ = unsafe timer_delete(timer) } }
 
-  /// Calls `body`, and interrupts its system calls again and again.
   package borrowing func interrupt(everyMilliseconds interval: Int, _ body: () -> Void) {
     set(milliseconds: interval)
     body()

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// A moment to the second, by the local clock and calendar.
+/// To the second, by the local calendar.
 package struct LocalTime: Equatable, Sendable {
   package var year: CInt
   /// From 1.
   package var month: CInt
-  /// From 1. May be out of its month's range, and then counts on from there: 0 is the last day of the month before.
+  /// From 1. Other values count on: 0 is the last day of the month before.
   package var day: CInt
   package var hour: CInt
   package var minute: CInt
@@ -22,7 +22,7 @@ package struct LocalTime: Equatable, Sendable {
     self.second = second
   }
 
-  /// The local time at a moment in UTC; nil if it is beyond the calendar's years.
+  /// Nil beyond the calendar's years.
   package init?(microsecondsSince1970: UInt64) {
     var seconds = time_t(clamping: microsecondsSince1970 / 1_000_000)
     var parts = unsafe tm()
@@ -32,7 +32,7 @@ package struct LocalTime: Equatable, Sendable {
       minute: parts.tm_min, second: parts.tm_sec)
   }
 
-  /// The moment in UTC; nil before 1970. Where summer time begins or ends, mktime(3) decides.
+  /// UTC; nil before 1970. mktime(3) resolves changes of summer time.
   package var microsecondsSince1970: UInt64? {
     var parts = unsafe tm()
     unsafe parts.tm_year = year - 1900
@@ -41,7 +41,7 @@ package struct LocalTime: Equatable, Sendable {
     unsafe parts.tm_hour = hour
     unsafe parts.tm_min = minute
     unsafe parts.tm_sec = second
-    // Lets mktime(3) find out whether summer time is in force then.
+    // mktime(3) determines summer time.
     unsafe parts.tm_isdst = -1
     let seconds = unsafe mktime(&parts)
     return seconds < 0 ? nil : UInt64(seconds) * 1_000_000
@@ -49,10 +49,10 @@ package struct LocalTime: Equatable, Sendable {
 }
 
 extension LocalTime {
-  /// `2026-11-20`.
+  /// `2026-11-20`
   package var date: String { "\(year)-\(Self.digits(month))-\(Self.digits(day))" }
 
-  /// `23:10:05`.
+  /// `23:10:05`
   package var timeOfDay: String { "\(Self.digits(hour)):\(Self.digits(minute)):\(Self.digits(second))" }
 
   private static func digits(_ number: CInt) -> String { number < 10 ? "0\(number)" : "\(number)" }

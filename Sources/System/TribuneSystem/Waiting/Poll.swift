@@ -2,22 +2,19 @@
 
 import Glibc
 
-/// Waiting for one socket, or for another thread's wakeup.
 package enum Poll {
-  /// The event of poll(2) that there is space to write, for libraries that say what they wait for.
+  /// For libraries that use poll(2)'s events.
   package static let outputEvent = CInt(POLLOUT)
 
   package struct Ready: Sendable {
-    /// There is something to read, or the peer is gone, which reading reports.
+    /// Data, or the peer is gone.
     package let isReadable: Bool
     package let isWritable: Bool
     package let isWoken: Bool
   }
 
-  /// - Parameters:
-  ///   - forWriting: whether space for writing also ends the wait.
-  ///   - timeout: the longest wait, rounded up to a millisecond; nil for no limit.
-  /// - Returns: the directions that are ready; none after the timeout, or after a signal.
+  /// `forWriting` also waits for space. `timeout` is rounded up to a millisecond. Returns no direction after
+  /// a timeout or signal.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {
@@ -39,31 +36,25 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
-  /// Waits for a socket alone: until there is something to read or, if `forWriting`, space to write instead; or until
-  /// the peer is gone, which reading or writing reports.
-  ///
-  /// - Returns: whether that happened before the timeout.
+  /// Waits for data, or for space if `forWriting`, or until the peer is gone. Returns false after the
+  /// timeout.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool { try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout) }
 
-  /// Waits for a wakeup alone.
-  ///
-  /// - Returns: whether there was one before the timeout.
+  /// Returns false after the timeout.
   package static func wait(for wakeup: borrowing Wakeup, timeout: Duration) throws(Errno) -> Bool {
     try wait(for: wakeup.rawValue, forWriting: false, timeout: timeout)
   }
 
-  /// The same for a descriptor that other code owns.
+  /// For a descriptor with another owner.
   static func wait(for descriptor: CInt, forWriting: Bool, timeout: Duration? = nil) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(forWriting ? POLLOUT : POLLIN), revents: 0)
     try unsafe wait(for: &watched, 1, timeout)
     return watched.revents != 0
   }
 
-  /// Waits for something to read from a descriptor that other code owns.
-  ///
-  /// - Returns: false if the other end is gone.
+  /// Returns false if the other end is gone.
   static func waitForInput(of descriptor: CInt) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(POLLIN), revents: 0)
     while watched.revents == 0 { try unsafe wait(for: &watched, 1, nil) }

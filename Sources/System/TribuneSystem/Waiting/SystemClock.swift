@@ -3,16 +3,16 @@
 import Glibc
 
 package enum SystemClock {
-  /// Nanoseconds of CLOCK_MONOTONIC, the clock that Dispatch's uptime runs on.
+  /// CLOCK_MONOTONIC, as in Dispatch's uptime.
   package static var monotonicNanoseconds: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 
-  /// Nanoseconds of a processor that the calling thread has used.
+  /// CPU time of the calling thread.
   package static var threadNanoseconds: UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
 
-  /// Microseconds since 1970, UTC.
+  /// Since 1970, UTC.
   package static var wallMicroseconds: UInt64 { nanoseconds(CLOCK_REALTIME) / 1000 }
 
-  /// Nanoseconds since an arbitrary moment, cheap to read, with a resolution of a few milliseconds: the kernel's tick.
+  /// Cheap; its resolution is the kernel's tick, a few milliseconds.
   package static var coarseNanoseconds: Int64 { Int64(nanoseconds(CLOCK_MONOTONIC_COARSE)) }
 
   private static func nanoseconds(_ clock: clockid_t) -> UInt64 {

@@ -3,16 +3,14 @@
 import CTribuneLinux
 import Glibc
 
-/// Threads for calls that block in the kernel.
 package enum Thread {
-  /// Makes the calling thread wait, for a condition that no descriptor reports.
+  /// For conditions that have no descriptor.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
-  /// Distinguishes threads that exist at the same time.
+  /// Unique among live threads.
   package struct ID: Equatable, Sendable {
     private let rawValue: pthread_t
 
-    /// The calling thread.
     package static var current: ID { ID(rawValue: pthread_self()) }
   }
 
@@ -21,7 +19,7 @@ package enum Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Runs `body` on a new thread, which ends with it. The thread blocks all signals, so that other threads get them.
+  /// The thread blocks all signals, which other threads then get.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(Errno) {
     var attributes = pthread_attr_t()
     var result = unsafe pthread_attr_init(&attributes)
@@ -29,7 +27,7 @@ package enum Thread {
     defer { _ = unsafe pthread_attr_destroy(&attributes) }
     _ = unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
 
-    // A thread inherits the mask of the thread that makes it.
+    // A thread inherits its creator's mask.
     var all = sigset_t()
     var before = sigset_t()
     _ = unsafe sigfillset(&all)
@@ -52,8 +50,7 @@ package enum Thread {
     }
   }
 
-  /// The result of `body`, which blocks, from a thread of its own. If no thread can be started, `body` blocks one that
-  /// tasks share.
+  /// Runs blocking work on a new thread; if none can be started, on a shared one.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Wakes a thread that waits in `Poll`, from any other thread.
+/// Wakes a thread in `Poll` from any thread.
 package struct Wakeup: ~Copyable, Sendable {
   private let counter: FileDescriptor
 
@@ -14,27 +14,26 @@ package struct Wakeup: ~Copyable, Sendable {
 
   var rawValue: CInt { counter.rawValue }
 
-  /// Signals once; signals that were not cleared in between count as one.
+  /// Signals merge until they are cleared.
   package func signal() {
-    // It fails only when the counter is full; then the other side is being woken anyway.
+    // Fails only if the counter is full; the other side then wakes anyway.
     _ = eventfd_write(counter.rawValue, 1)
   }
 
-  /// Waits for a signal, and clears it. May return earlier.
+  /// Clears the signal. May return early.
   package func wait(atMost limit: Duration) {
     do throws(Errno) {
       _ = try Poll.wait(for: self, timeout: limit)
     } catch {
-      // The kernel has no memory for the wait now, but may have it a moment later.
+      // Out of memory for the wait.
       Thread.sleep(milliseconds: 10)
     }
     clear()
   }
 
-  /// Clears the signals so far.
   package func clear() { Self.clear(counter.rawValue) }
 
-  /// Clears an eventfd that other code owns, and that does not block.
+  /// The eventfd has another owner, and must be non-blocking.
   package static func clear(_ counter: CInt) {
     var count: eventfd_t = 0
     let result = unsafe eventfd_read(counter, &count)
