@@ -127,7 +127,6 @@ package final class Daemon {
     do {
       try daemon.listen(mode: configuration.socketMode)
     } catch {
-      // The log is not the cause.
       daemon.bus.endTakeOver()
       throw error
     }
@@ -201,7 +200,8 @@ package final class Daemon {
 
   private static let varlinkName = "varlink"
 
-  /// Nil for no socket. By default, it is beside the bus's socket, unless the command line names that one.
+  /// Nil to disable Varlink. By default, it is beside the bus's socket, unless the command line names that
+  /// one.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
     case "none": nil
@@ -249,10 +249,9 @@ package final class Daemon {
 
   // MARK: Running
 
-  /// Updates the status line some seconds after a change, once for all changes until then.
+  /// Once for all changes of some seconds.
   private func followStatus() {
     guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
-    // Iterations need not check until then.
     server.iterationEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
       MainActor.assumeIsolated { self?.updateStatus() }

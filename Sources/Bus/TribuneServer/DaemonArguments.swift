@@ -14,7 +14,7 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
 
   package var action = Action.serve
   package var listenPath: String?
-  /// `none` for no socket. Nil for one beside the bus's socket, unless `listenPath` is set.
+  /// Nil for a path beside the bus's socket, unless `listenPath` is set; `none` to disable Varlink.
   package var varlinkPath: String?
   package var keeperPath: String?
   package var configurationDirectory = ConfigurationFiles.systemDirectory

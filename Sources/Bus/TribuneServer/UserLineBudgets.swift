@@ -3,8 +3,8 @@
 package import TribuneCore
 import TribuneSystem
 
-/// Limits the log lines per second that each user can cause, because a flood would fill the journal and hide
-/// others' entries. Users who could change the journal are exempt.
+/// Limits the log lines per second that each user can cause, because a flood would hide others' entries.
+/// Users who could change the journal are exempt.
 package final class UserLineBudgets {
   /// Beyond this, budgets without omitted lines are dropped.
   private static let usersMax = 1024

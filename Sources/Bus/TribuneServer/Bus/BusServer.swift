@@ -17,7 +17,6 @@ final class BusServer: EventLoopTarget {
   /// The log's counter slots for connections: the upper limit of `ConnectionsMax=`.
   nonisolated static let slotCount = 1 << 17
 
-  /// Up to this many clients are flushed without a time check.
   private static let fewClients = 64
 
   private enum Phase: Equatable {
@@ -62,7 +61,6 @@ final class BusServer: EventLoopTarget {
     let accounts = Accounts(privileged: [0, ThisProcess.effectiveUser])
     sessions = SessionTable(accounts)
     bus = Cell(Bus(configuration, accounts))
-    // Every part lives as long as the bus.
     let core = unsafe bus.reference
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     let quota = DescriptorQuota(accounts, ClosingThreads(hasThreads: !isStepped))
@@ -230,7 +228,6 @@ final class BusServer: EventLoopTarget {
   func becameIdle() {
     if bus.value.hasIdlePosts { interpreter.deliverIdle() }
     guard heapUse.value.hasFallen else { return }
-    // The next use becomes the new peak.
     heapUse.value = HeapUse()
     ProgramHeap.release()
   }

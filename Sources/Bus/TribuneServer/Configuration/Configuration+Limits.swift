@@ -32,8 +32,8 @@ extension Configuration {
   }
 
   // MARK: The log
-  // By default, shares of the log's admission limit are: retained notifications 8/16, other frames of users
-  // 5/16, unread control frames 2/16 once the log is over half full, privileged users 1/16.
+  // Shares of the log's admission limit: retained notifications 8/16 by default, other frames of users 5/16,
+  // unread control frames 2/16 once the log is over half full, privileged users 1/16.
 
   /// In bytes: `LogMax=` for admitted entries, the same for their consequences, and the retained
   /// notifications.

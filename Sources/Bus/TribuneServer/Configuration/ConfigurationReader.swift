@@ -46,7 +46,6 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  /// Later files override earlier ones.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package mutating func read(_ source: ProtocolSource) { reader.stated.protocolSources.append(source) }

@@ -20,10 +20,9 @@ final class Interpreter {
   private let unsentQuestions = Cell<[Question]>([])
   /// Guards against recursion: `settleQueues` delivers notifications, and each delivery may settle again.
   private var isSettling = false
-  /// Written after the frames have been sent.
   private let verdicts = Cell<[VerdictEntry]>([])
 
-  /// `bus` must outlive the interpreter: a reference keeps nothing alive.
+  /// `bus` must outlive the interpreter, because a `Reference` does not retain it.
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
     _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ context: ServerContext
@@ -114,7 +113,7 @@ final class Interpreter {
     } while failUnsentQuestions()
   }
 
-  /// - Returns: true if there were any; the core may then ask further delegates, whose queues may be full.
+  /// - Returns: true if any failed; the core may then ask further delegates, whose queues may be full.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -193,7 +192,6 @@ final class Interpreter {
     if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
   }
 
-  /// - Parameter asker: nil if it is detached.
   private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
     if let asker {
       let buffer = sender.bufferToEncode()
@@ -204,12 +202,10 @@ final class Interpreter {
       if monitor.isWatched { monitor.showVerdict(slice, tail, to: asker.id) }
     }
     note(decision, of: tail)
-    // A dry run has overridden nothing.
     if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
   }
 
   private func send(notification slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
-    // The poster may have left while the post waited.
     let source = sessions[poster.id]
     for receiver in receivers {
       guard introducer.introduce(poster.id, poster.peer, toObserverAt: receiver.slot, before: 1) else {

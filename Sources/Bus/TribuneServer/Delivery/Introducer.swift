@@ -7,7 +7,7 @@ import TribuneWire
 ///
 /// Each such observer has a bit for each slot (`Output.knownPosters`), which is cleared when the slot's
 /// session ends. Departed posters share one slot, so one is introduced again after another. These frames are
-/// never dropped, since later notifications rely on them. After a restart, all posters are introduced again.
+/// never dropped, since later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender

@@ -43,12 +43,10 @@ nonisolated extension OutboundQueue {
 
   /// A later `lost` frame reports later losses.
   ///
-  /// - Parameter start: the first examined entry. If a `lost` frame is at or after `end`, the search goes
-  ///   back from `end` only to the entry before `start`.
+  /// - Parameter start: the first examined entry. Limits the search to entries that could have changed.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
-    // A partly sent frame cannot change.
     return found.flatMap { $0 > head || $0 == head && partialLeft == 0 ? $0 : nil }
   }
 

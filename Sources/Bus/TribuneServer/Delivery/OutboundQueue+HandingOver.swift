@@ -80,7 +80,6 @@ nonisolated extension OutboundQueue {
       guard part.attachment == nil || count == 1 && slice.count == slice.buffer.count else {
         throw WireError(.invalidValue, "a file is attached to \(count) frames")
       }
-      // The file of a partial frame has been sent.
       let own = part.attachment == nil ? slice.withoutAttachment : slice
       append(own, isNotification: part.kind == .notifications, count: count)
       if partialCount > 0 { partialLeft = partialCount }
@@ -118,9 +117,7 @@ nonisolated extension ByteSlice {
 }
 
 nonisolated extension RawSpan {
-  /// Includes hellos.
-  ///
-  /// - Throws: `malformedFrame` if the last one is incomplete.
+  /// - Throws: `malformedFrame` if the last frame is incomplete.
   fileprivate func countFrames(from start: Int) throws(WireError) -> Int {
     var (position, count) = (start, 0)
     while position < byteCount {

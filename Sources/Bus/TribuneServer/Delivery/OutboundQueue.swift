@@ -5,8 +5,7 @@ import TribuneWire
 /// The unread frames of one connection, in order, as slices of the buffers that they arrived in.
 ///
 /// Contiguous frames become one entry. Short frames are copied into one buffer, which costs less than an
-/// entry and an I/O vector for each. A long frame can take two entries. The first `headSent` bytes of the
-/// first entry have been sent.
+/// entry and an I/O vector for each. A long frame can take two entries.
 ///
 /// Only notifications can be dropped, the oldest first, except a partly sent one. A `lost` frame takes their
 /// position and counts them.
@@ -21,7 +20,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     var isLost = false
     /// The entry is in `ownBuffer`, or is long enough to keep its buffer.
     var isSettled = false
-    /// The last frame continues in the next entry.
     var isCut = false
     /// Includes the partly sent frame, but no `lost` frame.
     var frameCount: UInt32 = 0
@@ -59,7 +57,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Frames of up to this many bytes together are copied.
   private static let copiedLength = 1024
 
-  /// Slices of at least this many bytes keep their buffer in memory.
+  /// Slices of at least this many bytes keep their buffer.
   private static let settledLength = 8192
 
   // The fields for copying a short frame come first and are contiguous: if one frame goes to many queues,
@@ -77,7 +75,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
-  /// Entries before this index are closed.
+  /// The first entry; earlier ones were sent.
   var head = 0
   var headSent = 0
   /// Can extend into the second entry.
@@ -85,14 +83,12 @@ nonisolated struct OutboundQueue: ~Copyable {
   var firstUnsettled = 0
   var firstDroppable = 0
   var lastLost: Int?
-  /// Bytes dropped since the whole queue was last copied.
   var droppedCount = 0
 
   var byteCount: Int { unsentCount + attachedCount }
-  /// Includes those that never reached this queue.
+  /// Includes losses before this queue.
   var lostCount: UInt64 = 0
   var unreportedLostCount: UInt64 = 0
-  /// Entries that dropping has examined or moved so far.
   var dropEffort = 0
   var isMidFrame: Bool { partialLeft > 0 }
 
@@ -104,7 +100,7 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   var isEmpty: Bool { head == entries.count }
 
-  /// - Returns: false if `slice` does not follow the last entry, or is of another kind.
+  /// - Returns: false if `slice` cannot extend the last entry.
   @inline(__always) private mutating func extendLast(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -134,7 +130,7 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   /// Inlined, for the loop over the receivers of a post.
   ///
-  /// - Returns: false if there is no open entry, or its buffer is full.
+  /// - Returns: false without an open entry, or if its buffer is full.
   @inline(__always) mutating func extendOpenEntry(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -151,12 +147,12 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Copies short frames if others wait. A short queue copies only if the pool has a free buffer, because
-  /// many short queues would otherwise hold much memory.
+  /// A short queue copies only if the pool has a free buffer, because many short queues would otherwise hold
+  /// much memory.
   ///
   /// - Parameters:
   /// - count: 0 for the beginning of a frame, whose rest must follow.
-  /// - pool: nil to copy nothing.
+  /// - pool: nil to disable copies.
   mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
   ) {
@@ -227,8 +223,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     return ByteSlice(joined, 0..<length)
   }
 
-  /// Calls `body` with each range that one call can send, in order, until it returns false. An unsent
-  /// attachment always belongs to the first range.
+  /// Calls `body` with each range that one call can send, until it returns false. An unsent attachment always
+  /// belongs to the first range.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
     // A span lends its elements, where an array copies them.

@@ -14,9 +14,6 @@ final class Replier {
     (self.sender, self.monitor, self.refusals) = (sender, monitor, refusals)
   }
 
-  /// - Parameters:
-  /// - query: the frame's query or post, for monitors.
-  /// - isRecorded: the frame must survive the daemon.
   func send<F: FrameFields>(
     _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
     defersFlush: Bool = false, isRecorded: Bool = true

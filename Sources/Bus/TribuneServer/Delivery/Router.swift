@@ -5,7 +5,6 @@ import TribuneWire
 
 /// The fast path of plain posts: stamps each run in place, and queues it as one slice.
 final class Router {
-  /// Posting to more receivers is expensive.
   private static let manyReceivers = 256
 
   private let context: ServerContext
@@ -30,7 +29,6 @@ final class Router {
     (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
   }
 
-  /// - Returns: the start of the next frame.
   func routePosts(of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader) -> Int {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
     let isDeclared = bus.value.isDeclared(key.extracting(droppingFirst: first.nameLength))

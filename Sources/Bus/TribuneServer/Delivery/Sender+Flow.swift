@@ -31,7 +31,6 @@ extension Sender {
     observer.account === poster.account || observer.account.pauses.value.hasTime(at: context.now)
   }
 
-  /// Charges the wait of other users' posters to the observer's user.
   private func countPause(for observer: Session) {
     guard case .pacing(let end) = observer.pacing.flow,
       observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
@@ -79,7 +78,6 @@ extension Sender {
 
   // MARK: Losing
 
-  /// Any drop makes the observer lossy.
   func drop(from observer: Session, downTo target: Int, isAnnounced: Bool = true) {
     let lost = observer.output.queue.lostCount
     var dropped: UInt64 = 0
@@ -109,7 +107,6 @@ extension Sender {
   func recover(_ observer: Session) {
     let flow = observer.pacing.flow
     endPacing(of: observer)
-    // The end of a connection is not a recovery.
     guard observer.isOpen, case .lossy(let lostBefore, let isAnnounced) = flow else { return }
     let lost = observer.output.queue.lostCount - lostBefore
     if context.mayLog(.losses, about: observer.peer.uid) {
@@ -213,7 +210,6 @@ extension Sender {
 
   private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
 
-  /// Growth in bytes between two examinations of a user's queues.
   private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
 
   /// Each slow observer keeps as much as the low mark, or an even part of half of the share if that is less.

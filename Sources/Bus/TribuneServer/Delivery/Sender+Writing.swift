@@ -97,7 +97,6 @@ extension Sender {
   func writing(after error: Errno, to session: Session) -> Output.Writing {
     if error == .tooManyPassed || error.isOutOfResources { return .stalled }
     removeQueue(of: session)
-    // The client's last frames are still unread; its end follows them.
     if !error.isDisconnection {
       context.log.warning("cannot write to connection \(session.id): \(error)")
       sessions.closeLater(session)

@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Queues frames for connections, and writes the queues when the iteration ends.
 ///
-/// Control frames are never dropped: past the hard limit, the connection is closed. Nothing here calls the
-/// core. An `Event` reports a change; `Interpreter.settle` handles it.
+/// Control frames are never dropped: past the hard limit, the connection is closed. The sender never calls
+/// the core: an `Event` reports a change, and `Interpreter.settle` handles it.
 final class Sender {
   enum Event {
     case lost(UInt64, Session)
@@ -15,12 +15,10 @@ final class Sender {
     case recovered(Session, lost: UInt64)
   }
 
-  /// For a `concluded` frame that waits to share a send.
   private static let flushDelayNanoseconds = 1_000_000
 
   static let encodeSpace = 4096
 
-  /// A question's approximate length before its tail.
   private static let headLength = 48
 
   /// Longer notifications and questions are not queued for users over their share. A partly sent frame cannot
@@ -104,7 +102,6 @@ final class Sender {
     scheduleFlush(session)
   }
 
-  /// Changes a queue other than by appending, and keeps the counts.
   func changeQueue<Failure: Error>(
     of session: Session, _ change: (inout OutboundQueue) throws(Failure) -> Void
   ) throws(Failure) {

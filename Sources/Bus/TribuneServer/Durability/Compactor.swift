@@ -38,12 +38,10 @@ final class Compactor {
   private var isWanted = false
   private var retryFrom = Instant(nanoseconds: 0)
   private var backoffUntil = Instant(nanoseconds: 0)
-  /// The journal's last message says that the log is full.
   private var isFull = false
-  /// In bytes, since that message.
   private var refusedLength = 0
 
-  /// `bus` must outlive the compactor: a reference keeps nothing alive.
+  /// `bus` must outlive the compactor, because a `Reference` does not retain it.
   init(
     _ wal: WriteAheadLog, _ live: LiveEntries, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ context: ServerContext
@@ -184,7 +182,6 @@ final class Compactor {
   }
 
   private func noteFull(for length: Int) {
-    // Capped, because much of the log may never become free again.
     refusedLength = max(refusedLength, min(length, wal.admissionLimit / 2))
     guard !isFull else { return }
     isFull = true

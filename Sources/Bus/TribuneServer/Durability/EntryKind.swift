@@ -23,14 +23,12 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   /// Notifications for a suspended connection, handed over.
   case buffered = 12
   case handoverEnd = 13
-  /// Waits until the bus is idle.
   case postponedPost = 14
   case postponedPostDone = 15
   /// The client must reconnect before the entry's time.
   case detached = 16
   /// From here on (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
-  /// By the policy.
   case registrationEnd = 18
   /// Waiting questions by delegate, and the unread ones.
   case questionTurns = 19

@@ -17,7 +17,6 @@ struct FoundConnection {
   var facts: ConnectionFacts
   var positions: LogPositions
   var controlFrames: [(number: UInt32, frame: ByteBuffer)] = []
-  /// Ever queued, and buffered.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
   var lostCount: UInt32 = 0
@@ -29,9 +28,7 @@ struct FoundConnection {
   var fate = Fate.survives
   /// A registration or query, because the configuration has changed.
   var isRefused = false
-  /// A registration was refused, or the log had no space for it.
   var isIncomplete = false
-  /// The connection was already detached, or its socket is missing.
   var isDetached = false
   var predecessors: [ConnectionID] = []
   var detachedUntil: Instant?

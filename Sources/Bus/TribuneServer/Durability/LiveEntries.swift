@@ -22,7 +22,7 @@ final class LiveEntries {
   /// others' registrations.
   private var ended: Set<ConnectionID> = []
 
-  /// `bus` must outlive this: a reference keeps nothing alive.
+  /// `bus` must outlive this, because a `Reference` does not retain it.
   init(_ sessions: SessionTable, _ bus: Cell<Bus>.Reference, _ postponed: PostponedPosts) {
     (self.sessions, self.bus, self.postponed) = (sessions, bus, postponed)
   }
@@ -37,7 +37,7 @@ final class LiveEntries {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
       .inFlight, .buffered, .handoverEnd:
       false
-    // Cannot be kept up to date.
+    // Of a newer version, which this one cannot update.
     case nil: false
     case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
     case .postponedPost: postponed.contains(entry)

@@ -44,7 +44,7 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Call before the bus has finished with the poster: the log has no other record of these.
+  /// Call before the bus has finished with the poster: the log does not record these elsewhere.
   func noteBufferedOfAll() {
     while let slot = bus.value.popBuffered() { noteBuffered(for: slot) }
   }

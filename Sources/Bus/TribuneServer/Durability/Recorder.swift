@@ -9,12 +9,12 @@ import TribuneWire
 ///
 /// Frames other than posts, disconnects and deadlines are logged unchanged, posts by their effect, and
 /// control frames when they are queued. The counter slots have reads and writes in progress, and the numbers
-/// of queued notifications, including those of plain posts.
+/// of queued notifications.
 ///
 /// A *transaction* is one event for the core with all its effects. One store commits them before any is sent,
 /// so the next daemon knows every frame that a client has read, and finds all other frames in the log. A
-/// replay of half of a transaction would cause the other half, which no client would receive. A compaction
-/// commits, so none begins within a transaction, except at the end of a recovery.
+/// replay of half of a transaction would cause the other half, which clients would never receive. A
+/// compaction commits, so none begins within a transaction, except at the end of a recovery.
 final class Recorder {
   /// In bytes. If a longer one is unsent when the daemon dies, its client must reconnect.
   private static let controlFrameLengthMax = 65_536
@@ -22,7 +22,7 @@ final class Recorder {
   let wal: WriteAheadLog
   private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// Without a keeper, nothing is logged.
+  /// Nothing is logged without a keeper.
   let survivesDeath: Bool
   let keeper: KeeperLink
   private let context: ServerContext
@@ -32,11 +32,10 @@ final class Recorder {
   private let buffer = ByteBuffer(capacity: 4096)
   let retainedFiles = Cell(RetainedFiles())
   private var transactionDepth = 0
-  /// Connections whose posts are delivered at the end of the iteration.
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
-  /// `bus` must outlive the recorder: a reference keeps nothing alive.
+  /// `bus` must outlive the recorder, because a `Reference` does not retain it.
   init(
     _ wal: WriteAheadLog, _ keeper: KeeperLink, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ files: UserInfoFiles, _ context: ServerContext
@@ -58,7 +57,6 @@ final class Recorder {
 
   func compactNow() { compactor.compactNow(at: context.now) }
 
-  /// Includes uncommitted entries, and commits.
   func compactAll() { compactor.compactWhole(committing: true, at: context.now) }
 
   func makeSpace() { compactor.reserve(0, at: context.now) }
@@ -89,9 +87,7 @@ final class Recorder {
   /// One transaction. Logs the frame first if it can change the core, and discards the entry if the core
   /// refuses it.
   ///
-  /// - Parameters:
-  /// - isLogged: false for a frame that will be refused.
-  /// - apply: queues the core's frames.
+  /// - Parameter isLogged: false for a frame that will be refused.
   /// - Returns: the error if the log has no space.
   func perform(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
@@ -107,7 +103,6 @@ final class Recorder {
     if position != nil { compactor.turnover.note(frame.bytes.byteCount, of: session.account) }
     beginTransaction()
     defer { endTransaction() }
-    // The next daemon must not accept a frame that this one refused.
     defer { if let position { wal.discard(from: position) } }
     let refusedBefore = bus.value.totals.refused
     try take()
@@ -314,7 +309,6 @@ final class Recorder {
     record(.configuration, buffer.bytes)
   }
 
-  /// - Parameter inFlight: an inode.
   func recordHandoverEnd(inFlight: UInt64) {
     let buffer = emptyBuffer()
     buffer.append(inFlight)

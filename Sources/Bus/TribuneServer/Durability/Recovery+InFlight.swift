@@ -153,7 +153,6 @@ extension Recovery {
     try bus.value.restoreBuffered(
       buffered.bytes.extracting(droppingFirst: 4 + FilesHandedOver.recordLength * count),
       attachments: attached, for: session.slot)
-    // These notifications are buffered again, and not lost.
     session.output.bufferedBefore &-= UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: session.slot))
   }
 }

@@ -33,7 +33,6 @@ extension Recovery {
     }
     bus.value.restoring.isReplaying = false
     bus.value.beginCounting()
-    // From here on, the current configuration applies, as after a reload.
     bus.value.apply(context.configuration, at: context.now, log: context.log)
     // The last connection in a slot has its highest id.
     wal.forEachSession { counters in
@@ -44,7 +43,6 @@ extension Recovery {
   }
 
   private func replay(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
-    // A newer daemon wrote it.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
     // A higher id is damaged.
@@ -115,8 +113,7 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // A request counts as refused until the core accepts it. Frames that the old bus refused are not in the
-    // log.
+    // The log lacks frames that the old bus refused, so a request is refused until the core accepts it.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }

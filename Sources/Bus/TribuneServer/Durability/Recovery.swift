@@ -121,7 +121,6 @@ final class Recovery {
     if case .restarts = found.fate {
       guard socket != nil || found.isDetached else { return false }
       if let socket { ended[id] = Socket(socket) }
-      // A connection without a hello has no registrations.
       if found.facts.isOpen { sessions.insert(DetachedSession(id, found)) }
       return true
     }
@@ -215,7 +214,6 @@ final class Recovery {
     quota.close(socket, of: account.descriptors)
   }
 
-  /// The greeting first, then the count of lost notifications.
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
     // The bus's hello, and the welcome.
     let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))

@@ -8,9 +8,7 @@ nonisolated package enum SessionCounter: Int, Sendable {
   case flags = 0
   case queued = 1
   case sent = 2
-  /// Sent control frames.
   case controlSent = 3
-  /// During a suspension.
   case buffered = 4
   case lost = 5
 }
@@ -20,15 +18,13 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// In progress, or partly done.
+  /// Like `sending`, includes a partly done one.
   package static let receiving = SessionFlags(rawValue: 1)
-  /// In progress, or partly done.
   package static let sending = SessionFlags(rawValue: 2)
   /// A queued control frame must not be lost, and is not in the log.
   package static let unlogged = SessionFlags(rawValue: 4)
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
-  /// The socket is shut down, and the client has time to reconnect.
   package static let detached = SessionFlags(rawValue: 16)
   /// Its hold may have ended, so the log may lack that frame.
   package static let hasLast = SessionFlags(rawValue: 32)

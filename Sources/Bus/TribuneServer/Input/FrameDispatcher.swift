@@ -30,7 +30,6 @@ final class FrameDispatcher {
     (self.gatekeeper, self.files) = (gatekeeper, files)
   }
 
-  /// - Throws: an error that ends the connection.
   func dispatch(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
     // Read once, and compared by `switch`: `==` on a type of another module is a function call.
@@ -48,7 +47,7 @@ final class FrameDispatcher {
       if let error = refusalToAnswer(session) {
         return replier.refuse(session, serial: header.serial, error)
       }
-      // Listing changes nothing, and can take long.
+      // Listing can take long, and has no effect on the core.
       if case .list = kind {
         session.listing = Listing(frame)
         return

@@ -42,13 +42,11 @@ extension FrameReader {
     }
   }
 
-  /// The reason is the reply to the client's input.
   func dismissCaller(_ session: Session, _ error: WireError) {
     recorder.setFlag(.inCall, of: session)
     gatekeeper.dismiss(session, error)
   }
 
-  /// Calls that waited for a last reply or for time.
   func handleCallsOfAnswered() {
     let answered = sender.answered.value
     sender.answered.value = []

@@ -213,7 +213,6 @@ final class FrameReader {
 
   private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
-      // The shared buffer is for all connections.
       let own = ByteBuffer(holding: buffer.bytes(in: start..<buffer.count))
       buffer.truncate(to: start)
       (session.input.deferred, session.input.deferredStart) = (own, 0)
@@ -274,7 +273,6 @@ final class FrameReader {
     } while !listing.value.isEmpty && timeShares.hasTimeToList()
   }
 
-  /// - Returns: true if the list is complete.
   private func goOnListing(for session: Session) throws(WireError) -> Bool {
     guard let list = session.listing else { return true }
     timeShares.count(for: session.account)
@@ -311,7 +309,6 @@ final class FrameReader {
     context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
-  /// A partial frame or whole frames.
   func restore(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(holding: bytes.rawBytes)

@@ -14,7 +14,6 @@ struct ListTurns {
     sessions[session.account.uid, default: []].append(session)
   }
 
-  /// Requires that a connection waits.
   mutating func removeNext() -> Session {
     let account = accounts.removeFirst()
     guard var rest = sessions.removeValue(forKey: account.uid) else {

@@ -36,7 +36,6 @@ final class PartialFrames {
   func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {
-      // The whole buffer still is the same partial frame.
       if start == 0 { return }
       release(session)
     }
@@ -64,7 +63,6 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// - Parameter reserved: charged bytes; 0 for short frames.
   private func copy(_ bytes: RawSpan, reserving reserved: Int, for session: Session) throws(WireError) {
     let partial =
       reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: bytes.byteCount)

@@ -27,7 +27,7 @@ final class TimeShares {
   /// Unprivileged users after the end of the iteration's time: with a turn, and all.
   private var lateTurns = 0
   private var lateUsers = 0
-  /// Iterations that a user waits between two late turns.
+  /// Iterations between two late turns of a user.
   private var roundCount: UInt64 = 0
   /// The clock must be read before the next socket.
   private(set) var isTight = false
@@ -35,7 +35,7 @@ final class TimeShares {
   private var mayBeLong = false
   private var longest = LongestIteration()
 
-  /// - Parameter clock: nanoseconds. Without a clock, work takes no time.
+  /// `clock` returns nanoseconds; without one, work takes no time.
   init(clock: (() -> UInt64)? = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
 
   func begin(at now: Instant) {
@@ -90,7 +90,6 @@ final class TimeShares {
     mayBeLong = true
   }
 
-  /// The current user's last work was expensive.
   func noteMuchWork() {
     framesSinceLook = Self.framesPerLook
     isTight = true
@@ -98,7 +97,6 @@ final class TimeShares {
   }
 
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
-    // The iteration has just begun.
     if current != nil { mayBeLong = true }
     let now = current == nil ? began : nanoseconds
     current?.iterationTime.value.nanoseconds += now - lastLook

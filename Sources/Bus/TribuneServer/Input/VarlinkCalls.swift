@@ -23,7 +23,6 @@ final class VarlinkCalls {
     (self.router, self.dispatcher, self.context) = (router, dispatcher, context)
   }
 
-  /// - Parameter message: without its zero byte.
   /// - Throws: an error that ends the connection.
   func take(_ message: RawSpan, of session: Session) throws(WireError) {
     let call: VarlinkCall

@@ -14,7 +14,7 @@ import TribuneWire
 /// because a slow journal must not get counts instead of entries.
 ///
 /// Users have half of the queue, and each user at most the space left for the others, because a user must not
-/// drown the bus's entries, root's verdicts, or those of other users.
+/// drown the entries of the bus, root or other users.
 ///
 /// Two threads share the queue, hence the lock. It is never held during a write.
 nonisolated package final class JournalWriter: Sendable {
@@ -32,7 +32,6 @@ nonisolated package final class JournalWriter: Sendable {
 
   deinit { queue.end() }
 
-  /// - Parameter user: nil for the bus.
   package func write(_ item: JournalItem, for user: UInt32? = nil) {
     queue.append(item, for: user.flatMap { ThisProcess.isPrivileged($0) ? nil : $0 })
   }
@@ -69,7 +68,6 @@ nonisolated private final class JournalQueue: Sendable {
     let byteCount: Int
   }
 
-  /// Entries in the queue, including those being sent.
   private struct Use {
     var entries = 0
     var bytes = 0
@@ -92,7 +90,6 @@ nonisolated private final class JournalQueue: Sendable {
     var userUse: [UInt32: Use] = [:]
     var usersUse = Use()
     var droppedCount = 0
-    /// Entries that may be written before drops are reported again.
     var untilReport = 0
     var threadIsIdle = false
     var isDraining = false

@@ -35,9 +35,7 @@ nonisolated package struct VerdictEntry: Sendable {
   let outcomeCount: Int
   let vetoCount: Int
 
-  /// - Parameters:
-  /// - vetoes: the indexes of the vetoing outcomes.
-  /// - omittedVetoCount: vetoes that the verdict does not list.
+  /// - Parameter vetoes: the indexes of the vetoing outcomes.
   package init(
     name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
     vetoes: OutcomePlaces, omittedVetoCount: Int = 0, overrideReason: String = "", mode: QueryMode,
@@ -82,7 +80,6 @@ nonisolated package struct VerdictEntry: Sendable {
     return 1 + bytes / 4096
   }
 
-  /// Approximate memory use.
   var byteCount: Int {
     listed.reduce(name.utf8.count + object.utf8.count + 512) { sum, listed in
       sum + listed.outcome.reason.utf8.count + 256

@@ -33,7 +33,6 @@ final class Handover {
       case .awaitingHello:
         if session.positions.connect == nil { recorder.recordConnection(session) }
         recorder.keepOpen(session)
-      // The client was sent the reason, as far as it reads.
       case .closing, .ending, .dismissing: gatekeeper.close(session)
       case .open: recorder.keepOpen(session)
       case .closed: break

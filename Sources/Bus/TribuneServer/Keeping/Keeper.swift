@@ -14,7 +14,6 @@ package final class Keeper {
   /// Messages taken from one bus before others have their turn.
   private static let messagesPerTurn = 64
 
-  /// For a retry after the kernel had no space.
   private static let delayMilliseconds: CInt = 20
   /// After the keeper had no descriptor for a connection.
   private static let acceptPauseMilliseconds: UInt32 = 1000
@@ -54,7 +53,6 @@ package final class Keeper {
   /// Nil while the keeper watches the listener.
   private var acceptsFrom: Instant?
   private var hasEnded = false
-  /// Reports that this process is alive, at least once in `beatMilliseconds`.
   private let beat: (() -> Void)?
   private let beatMilliseconds: CInt
   private var nextBeat = Instant(nanoseconds: 0)
@@ -80,7 +78,7 @@ package final class Keeper {
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
-    // Without the lock, two starting keepers could both find no other.
+    // Without the lock, two keepers could start at the same time.
     try Folder.withLock(Folder.parent(of: path)) { () throws(Errno) in
       do throws(Errno) {
         try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
@@ -104,7 +102,6 @@ package final class Keeper {
     while try turn(isWaiting: true) {}
   }
 
-  /// - Returns: true if the keeper continues.
   package func turn(isWaiting: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
     beatIfDue()
@@ -138,7 +135,6 @@ package final class Keeper {
     beat()
   }
 
-  /// Negative for no limit.
   private var waitLimitMilliseconds: CInt {
     var limit = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
     for due in [state.nextDue, acceptsFrom] {
@@ -240,7 +236,6 @@ package final class Keeper {
   }
 
   private func attach(_ bus: BusID, _ attachment: KeeperAttachment) {
-    // The served bus may have ended, with unhandled messages.
     if let owner = state.owner {
       guard owner != bus else { return refuse(bus, because: "the bus is attached already") }
       receive(from: owner)
@@ -291,7 +286,7 @@ package final class Keeper {
     depart(bus)
   }
 
-  /// Drops a bus whose socket is full: unread messages never exceed a window, so that bus does not read.
+  /// Drops a bus with a full socket: unread messages never exceed a window, so that bus does not read.
   private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
     case .sent, .ended: break
@@ -387,7 +382,6 @@ package final class Keeper {
     // The bus may have died unnoticed. The keeper must notice that first; otherwise, it would wait for
     // another bus.
     if let owner = state.owner { receive(from: owner) }
-    // The bus may have replaced the lease before.
     guard watchedLease == lease else { return }
     forgetLease()
     kept.forget([.lease])

@@ -64,7 +64,6 @@ package final class KeeperChannel {
     }
   }
 
-  /// - Returns: false if the message cannot be sent now.
   package func send(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws(Failure) -> Bool {
     let buffer = buffer
     buffer.truncate(to: 0)

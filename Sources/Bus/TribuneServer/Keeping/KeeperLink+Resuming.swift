@@ -63,7 +63,6 @@ extension KeeperLink {
     }
   }
 
-  /// - Returns: the number of missing descriptors.
   private func attach(
     log inode: UInt64, over channel: KeeperChannel, into passed: PassedAtStart
   ) throws(KeeperChannel.Failure) -> Int {
@@ -94,7 +93,6 @@ extension KeeperLink {
       case .end(let count):
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items came") }
         return count - receivedCount
-      // The keeper has nothing for this bus.
       case .acknowledged: return 0
       // The keeper repeats this when it has given everything.
       case .leaving: break
@@ -129,7 +127,6 @@ extension KeeperLink {
 
   // MARK: Going
 
-  /// - Returns: true if the keeper has everything.
   func flush(within limit: Duration) -> Bool {
     isHandingOver = true
     defer { isHandingOver = false }

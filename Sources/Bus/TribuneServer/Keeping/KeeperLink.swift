@@ -15,7 +15,7 @@ final class KeeperLink {
   enum State {
     /// Looks for a keeper at `until`. → attaching, up, ended
     case down(until: Instant)
-    /// Connected, but was sent nothing else and has not answered. → up, down, ended
+    /// Connected, without an answer; only `attach` was sent. → up, down, ended
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
@@ -63,22 +63,18 @@ final class KeeperLink {
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
-  /// The keeper had no space. May include forgotten items.
   private var refused: [KeptItem] = []
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
-  /// After the kernel had no space.
   private var retryAt: Instant?
   /// Neither kept nor forgotten by the bus.
   var given: Set<KeptItem> = []
-  /// The same reason is not logged twice in a row.
   private var lastRefusal: String?
   private var refillBegan: Instant?
-  /// Most iterations change nothing.
+  /// Most iterations leave it false.
   let hasChanged = Cell(true)
   var isHandingOver = false
 
-  /// - Parameter path: nil for a bus without a keeper.
   init(
     path: String?, manager: ManagerStore?, loop: EventLoop, log: Log,
     clock: @escaping () -> Instant = { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
@@ -117,7 +113,7 @@ final class KeeperLink {
     hasChanged.value = true
   }
 
-  /// Without a keeper, nothing is queued: the next keeper is sent all entries.
+  /// The next keeper is sent all entries, so they need not be queued now.
   private func wait(_ item: KeptItem) {
     switch state {
     case .attaching, .up: waiting.append(item)
@@ -140,7 +136,6 @@ final class KeeperLink {
     }
   }
 
-  /// If the keeper takes this one, another one follows.
   private func offerRefused() {
     while let item = refused.popLast() {
       guard case .refused? = entries[item]?.progress else { continue }
@@ -198,7 +193,7 @@ final class KeeperLink {
 
   // MARK: Sending
 
-  /// - Returns: the time of the next `tick`; nil for none.
+  /// - Returns: the time of the next `tick`.
   func endIteration() -> Instant? {
     hasChanged.value = false
     flush()
@@ -217,7 +212,6 @@ final class KeeperLink {
     }
   }
 
-  /// - Returns: false if no item waits, or the kernel has no space.
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
       // First, because an item that is kept again must be sent after it was forgotten.

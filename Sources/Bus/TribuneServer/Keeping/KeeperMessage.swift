@@ -22,7 +22,6 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   case forget([KeptItem])
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
-  /// Everything was sent: `count` descriptors.
   case end(count: Int)
   /// The bus sends `finished` if it can spare the keeper, and looks for the next one.
   case leaving
@@ -60,7 +59,7 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
 
 nonisolated package enum KeeperAttachment: Equatable, Sendable {
   case begin
-  /// Takes over what is kept with the log of this inode, or with any log if it is 0.
+  /// Takes over everything kept with the log of this inode, or with any log if it is 0.
   case resume(log: UInt64)
 }
 

@@ -13,7 +13,6 @@ enum KeeperProcess {
     let description: String
   }
 
-  /// - Parameter path: used unless the service manager passes a socket.
   static func run(listeningAt path: String?, _ log: Log) -> Int32 {
     Signals.ignore(Signals.brokenPipe)
     defer { log.flush(within: flushGrace) }

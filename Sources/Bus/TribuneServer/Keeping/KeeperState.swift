@@ -7,9 +7,9 @@ nonisolated package struct KeeperState: Equatable {
   package typealias BusID = Int
 
   package enum Phase: Equatable {
-    /// Nothing is kept. → owned
+    /// → owned
     case vacant
-    /// A bus is connected. → awaited, vacant
+    /// → awaited, vacant
     case owned(by: BusID)
     /// Until this time, or for as long as the lease lasts. → owned, vacant
     case awaited(until: Instant?)
@@ -27,7 +27,6 @@ nonisolated package struct KeeperState: Equatable {
 
   /// Without a lease.
   package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
-  /// For a bus.
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
   package private(set) var phase = Phase.vacant

@@ -22,7 +22,6 @@ final class ManagerStore {
   private var waiting: [(text: String, descriptor: CInt?, then: (Bool) -> Void)] = []
   private(set) var nextDue: Instant?
 
-  /// As in sd_notify(3).
   static var isAvailable: Bool { ServiceSocket.isNamed }
 
   init(log: Log) throws(Errno) {
@@ -30,7 +29,6 @@ final class ManagerStore {
     socket = try ServiceSocket()
   }
 
-  /// Replaces an already stored log.
   func store(log: CInt) {
     remove(StoredName.log.rawValue)
     send("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)

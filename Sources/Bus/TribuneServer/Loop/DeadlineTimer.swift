@@ -10,7 +10,6 @@ package import TribuneCore
 /// deadline.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
-  /// The earliest deadline since `clear`.
   package private(set) var due: Instant?
 
   package init() {

@@ -41,10 +41,10 @@ package protocol EventLoopTarget: AnyObject {
   /// Called first in each iteration.
   func beginIteration()
   func handleEvent(_ token: WatchToken, _ readiness: Readiness)
-  /// True if work waits although nothing is ready.
+  /// Work can wait although all sockets are idle.
   var hasWork: Bool { get }
   var wantsIdle: Bool { get }
-  /// Nothing was ready. `endIteration` follows.
+  /// Called when no event was ready, before `endIteration`.
   func becameIdle()
   /// - Returns: false to end the loop.
   func endIteration() -> Bool
@@ -84,7 +84,6 @@ package final class EventLoop {
     while try iterate(for: target) {}
   }
 
-  /// - Returns: true if the loop continues.
   package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: target.wantsIdle || target.hasWork ? 0 : -1)
     target.beginIteration()

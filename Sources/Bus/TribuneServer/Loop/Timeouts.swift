@@ -8,14 +8,10 @@ import TribuneCore
 /// must check that it is still valid.
 nonisolated struct Timeouts {
   enum Kind: CaseIterable {
-    /// A connection must have sent its hello.
     case hello
-    /// A partial frame must be complete.
     case frame
-    /// An observer must have caught up.
     case pace
     case close
-    /// Retry sending to a stalled observer.
     case retry
     /// Check whether a delegate has read its questions.
     case unread

@@ -37,9 +37,8 @@ final class Lister {
     """
   }
 
-  /// Differs whenever the status may have changed.
   var changeCount: UInt64 {
-    // Connections that have arrived, plus those that have left: the sum only grows.
+    // Arrived and departed connections: the sum only grows.
     2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ context.statistics.value.posted
       &+ context.statistics.value.lost &+ bus.value.changeCount
   }
@@ -141,7 +140,6 @@ final class Lister {
     AnyIterator(items.lazy.map { entry($0).map { [$0] } ?? [] }.makeIterator())
   }
 
-  /// Stops when an entry gets the connection closed.
   private func send(_ entries: some Sequence<Entry>, _ serial: Serial, to session: Session) {
     for entry in entries {
       guard session.isServed else { return }
@@ -234,7 +232,7 @@ final class Lister {
     return entry
   }
 
-  /// Also true without registrations: the connection loses nothing, and a planned restart keeps it.
+  /// Also true without registrations: a planned restart keeps the connection.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)

@@ -14,7 +14,7 @@ final class TrafficMonitor {
   private let sender: Sender
   private var taken: TakenFrame?
 
-  /// `bus` must outlive the monitor: a reference keeps nothing alive.
+  /// `bus` must outlive the monitor, because a `Reference` does not retain it.
   init(_ bus: Cell<Bus>.Reference, _ sender: Sender) {
     (self.bus, self.sender) = (bus, sender)
   }
@@ -23,7 +23,6 @@ final class TrafficMonitor {
 
   func endFrame() { taken = nil }
 
-  /// For the `ok` or the `error` that answers it.
   private struct TakenFrame {
     let connection: ConnectionSlot
     let name: ByteSlice?
@@ -99,7 +98,6 @@ final class TrafficMonitor {
     switch frame.header.kind?.shownName {
     case .named: return slice.name(frame.header)
     case .namedByQuery:
-      // Errors in the fields are reported when the frame is handled.
       return frame.queryID.flatMap { bus.value.tail(of: $0)?.name }
     case .namedByPost:
       return frame.donePost.flatMap { bus.value.shownTail(ofPost: $0.serial, by: $0.poster)?.name }
@@ -131,7 +129,6 @@ final class TrafficMonitor {
     show([verdict], under: tail.name, from: .bus, to: asker, receivers: 1)
   }
 
-  /// - Parameter isAnnounced: announce monitors that are too slow for it.
   func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isAnnounced: Bool) {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }

@@ -11,8 +11,7 @@ nonisolated struct TrafficKey: Hashable {
   init(_ peer: PeerIdentity) { (uid, unit) = (peer.uid, peer.units.primary) }
 }
 
-/// The traffic of users and units, for a list: of departed connections, and of those that the list has
-/// visited.
+/// The traffic of users and units, for a list: departed connections, and those that the list has visited.
 nonisolated struct UserTraffic {
   private var all: [TrafficKey: (traffic: TrafficCounts, connections: UInt32)] = [:]
   private var rest = (traffic: TrafficCounts(), connections: UInt32(0))

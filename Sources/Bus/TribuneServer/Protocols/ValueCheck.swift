@@ -6,7 +6,7 @@ package import TribuneWire
 
 /// Checks userInfo against a method's parameters, and a delegate's value against its result.
 nonisolated package struct ValueCheck {
-  /// Recursive types have no other limit.
+  /// Recursive types have only this limit.
   package static let depthMax = 128
 
   private let types: [String: ValueType]
@@ -120,7 +120,6 @@ nonisolated package struct ValueCheck {
     }
   }
 
-  /// The type in an error. The protocol has the text of a long type.
   private func shown(_ type: ValueType) -> String {
     switch type {
     case .structure: "an object"

@@ -25,7 +25,6 @@ final class DescriptorQuota {
 
   // MARK: Partial frames
 
-  /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
   func countWaiting(of session: Session) throws(WireError) {
     let count = session.input.descriptors.count
     let isMore = count > session.input.descriptorsCounted
@@ -76,12 +75,10 @@ final class DescriptorQuota {
     accounts.countConnections()
   }
 
-  /// Never blocks.
   func close(_ descriptor: consuming FileDescriptor, of user: UserDescriptors) {
     closing.close(descriptor, of: user)
   }
 
-  /// - Throws: `outOfMemory` if the user has too many unclosed descriptors.
   func requireClosed(of user: UserDescriptors) throws(WireError) {
     let count = user.unclosed.current
     guard count <= Self.closingMax else {
@@ -91,7 +88,6 @@ final class DescriptorQuota {
 
   // MARK: In-flight files
 
-  /// - Throws: `limitExceeded` if the user has too many in-flight files.
   func requireFileQuota(of account: UserAccount) throws(WireError) {
     try accounts.requireDescriptors(1, of: account)
   }

@@ -6,10 +6,9 @@ import TribuneWire
 
 /// Frames whose userInfo is in a file, each with a separate buffer.
 ///
-/// Buffers are reused, so a post with a file allocates nothing. The end of a buffer's use causes no event, so
-/// lent buffers are checked at the end of each loop iteration.
+/// Buffers are reused, so a post with a file needs no allocation. The end of a buffer's use causes no event,
+/// so lent buffers are checked at the end of each loop iteration.
 struct FileFrames {
-  /// For checked buffers, and for reusable ones.
   private static let countMax = 8
   /// Bytes of a frame without its userInfo: header, a few fields, name and object.
   static let frameLength = 560

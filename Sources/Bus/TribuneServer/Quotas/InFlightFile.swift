@@ -7,7 +7,7 @@ import TribuneWire
 
 /// A memory file of a post, while receivers need it. The object is reused.
 ///
-/// For the compiler, any thread may release the last reference. Hence the atomics, which cost no more than
+/// The atomics are for the compiler, which lets any thread release the last reference. They cost as much as
 /// plain integers here.
 nonisolated final class InFlightFile: AttachedFile {
   private static let none: Int32 = -1
@@ -23,7 +23,6 @@ nonisolated final class InFlightFile: AttachedFile {
   var length: Int { byteCount.load(ordering: .relaxed) }
   var rawDescriptor: Int32 { descriptor.load(ordering: .relaxed) }
 
-  /// The object must be empty.
   func take(_ file: consuming FileDescriptor, length: Int) {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
     precondition(before == Self.none, "there is a file already")

@@ -34,7 +34,6 @@ final class UnreadFiles {
   private let accounts: Accounts
   private let recorder: Recorder
   private let context: ServerContext
-  /// Sessions with unread files, now or at the last examination.
   private var sessions: [Session] = []
   private var ended: [Ended] = []
   private var nextExamination = Instant(nanoseconds: 0)
@@ -108,7 +107,7 @@ final class UnreadFiles {
     end(socket, of: session.account, count: count)
   }
 
-  /// Until its client has received the files, the socket counts as a connection.
+  /// The socket is charged as a connection until its client has received the files.
   private func end(_ socket: consuming FileDescriptor, of account: UserAccount, count: Int) {
     UnixSocket.shutdown(socket)
     accounts.chargeUnclosedConnection(to: account)

@@ -18,7 +18,6 @@ final class Acceptor {
     case paused
     /// Accepting again, with a backlog. → accepting, paused, stopped
     case resumed
-    /// The bus is ending. Final.
     case stopped
   }
 

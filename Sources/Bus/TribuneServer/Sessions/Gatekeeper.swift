@@ -8,7 +8,6 @@ import TribuneWire
 
 /// Admits and ends connections.
 final class Gatekeeper {
-  /// For the client to read why its connection is closed.
   private static let closingNanoseconds: UInt64 = 1_000_000_000
 
   private let partials: PartialFrames
@@ -26,7 +25,6 @@ final class Gatekeeper {
   private let bus: Cell<Bus>.Reference
   private let keeper: KeeperLink
   private let spare = SpareDescriptor()
-  /// For the journal.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
@@ -234,7 +232,6 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// Its client has returned, or its time is over.
   func close(_ session: DetachedSession) {
     recorder.recordDisconnection(of: session.id)
     sessions.noteDeparture(of: session, at: context.now)

@@ -8,7 +8,6 @@ import TribuneWire
 struct Input: ~Copyable {
   /// The user's time is spent, so a later iteration reads.
   var isWaiting = false
-  /// Whole frames for the next iteration.
   var deferred: ByteBuffer?
   var deferredStart = 0
   /// For a long frame, the buffer has space for all of it.
@@ -16,7 +15,6 @@ struct Input: ~Copyable {
   var partialReserved = 0
   /// The client has since been able to send the rest.
   var partialSince = Instant(nanoseconds: 0)
-  /// A timeout will check `partialSince`.
   var isWatchedForProgress = false
   /// Consecutive rounds in which deadlines have waited for this input.
   var roundCount = 0

@@ -4,8 +4,8 @@ package import TribuneSystem
 
 /// A listening socket, passed by systemd or bound by the daemon.
 ///
-/// If the kernel supports it, clients cannot send descriptors before admission, because closing those of a
-/// refused connection can take long.
+/// If the kernel supports it, clients cannot send descriptors before admission, because closing a refused
+/// connection's descriptors can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
     case alreadyServed(path: String, pid: Int32)
@@ -23,7 +23,6 @@ package final class Listener {
 
   package let descriptor: FileDescriptor
   package let path: String
-  /// Nil for a passed socket.
   private var file: SocketFile?
   package let isVarlink: Bool
 

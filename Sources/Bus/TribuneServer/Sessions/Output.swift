@@ -6,9 +6,9 @@ import TribuneWire
 /// A session's queued frames, and the counts of its notifications and control frames.
 struct Output: ~Copyable {
   enum Writing {
-    /// The kernel takes everything. → full, stalled, closed
+    /// → full, stalled, closed
     case open
-    /// The kernel took no more. → open, stalled, closed
+    /// → open, stalled, closed
     case full
     /// The client or its user must take files first, or the host lacks memory. Without an event for the end,
     /// a timeout retries. → open, full, closed
@@ -49,7 +49,6 @@ struct Output: ~Copyable {
     didSet { updateAcceptance() }
   }
   var acceptsFiles = false
-  /// The client's hello asks for the posters' identities.
   private(set) var wantsPosters = false
   var knownPosters = SlotSet()
   var lastGonePoster = ConnectionID.bus
@@ -63,7 +62,6 @@ struct Output: ~Copyable {
     didSet { precondition(oldValue.mayBecome(flush), "a flush cannot go from \(oldValue) to \(flush)") }
   }
   var queue = OutboundQueue()
-  /// Charged to the user.
   var chargedByteCount = 0
   /// The bus does not read from the client, because its user's unread bytes exceed their share.
   var holdsInput = false

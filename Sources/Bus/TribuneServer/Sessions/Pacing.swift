@@ -28,7 +28,6 @@ struct Pacing {
     didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
   }
   var pausedPosters: [Session] = []
-  /// Slow observers that this poster waits for.
   var pauseCount = 0
   var pauses = TimesCount()
   var lossyTimes = TimesCount()

@@ -11,7 +11,7 @@ import TribuneWire
 /// An idle session holds no buffer, and otherwise only a partial frame.
 final class Session {
   enum State {
-    /// The hello has not come yet. → open, ending, dismissing, closed
+    /// → open, ending, dismissing, closed
     case awaitingHello
     /// → ending, dismissing, closed
     case open
@@ -67,7 +67,6 @@ final class Session {
   var listing: Listing?
   /// Directly or through other lost connections.
   var predecessors: [ConnectionID] = []
-  /// True if any observer knows this session as a poster.
   var isKnownPoster = false
   var isKept = false
 
@@ -100,7 +99,6 @@ final class Session {
     }
   }
 
-  /// The caller owns the socket. The session must be closed.
   func takeDescriptor() -> FileDescriptor? { socket.value.take() }
 
   func countedTraffic() -> TrafficCounts {
@@ -172,7 +170,6 @@ final class Session {
     !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }
 
-  /// True until the last reply to a call is written.
   var isInCall: Bool { output.flags.contains(.inCall) }
 
   // MARK: The journal

@@ -20,7 +20,6 @@ final class SessionTable {
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// Nil if the slot's session is detached, or if the slot is free.
   subscript(slot: ConnectionSlot) -> Session? {
     @inline(__always) get { bySlot.value[slot.index] }
   }
@@ -118,7 +117,6 @@ final class SessionTable {
 
   // MARK: The log
 
-  /// - Returns: nil if session `id` does not exist.
   func withPositions<Result>(
     of id: ConnectionID, _ body: (inout LogPositions, ConnectionSlot) -> Result
   ) -> Result? {
@@ -184,7 +182,6 @@ final class SessionTable {
 
   func closeLater(_ session: Session) { ending.value.append((session, nil)) }
 
-  /// For callers that iterate over the sessions.
   func dismissLater(_ session: Session, _ error: WireError) {
     guard session.isServed else { return }
     session.state = .ending(isGreeted: session.isOpen)

@@ -8,10 +8,9 @@ final class VarlinkState {
   let secret: UInt64
   /// Leading bytes without a zero byte.
   var scannedCount = 0
-  /// Whole calls wait, because the user's time is spent.
   var waitsForTime = false
-  /// The reply to the queue's first frame, and its sent bytes. Once a part is sent, one byte of the frame
-  /// counts as sent, which protects the frame from dropping.
+  /// The reply to the queue's first frame, and its sent bytes. Once a part is sent, one byte of the frame is
+  /// consumed, which protects the frame from dropping.
   var reply: ByteBuffer?
   var sentCount = 0
   var isLast = false

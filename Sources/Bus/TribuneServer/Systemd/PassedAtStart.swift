@@ -5,7 +5,8 @@ package import TribuneSystem
 import TribuneWire
 
 /// The descriptors that a daemon gets when it starts: from systemd the listening sockets, the write-ahead log
-/// and the lease (sd_listen_fds(3), `ManagerStore`), from the keeper those of the last daemon (`KeptItem`).
+/// and the lease (sd_listen_fds(3), `ManagerStore`), from the keeper the last daemon's descriptors
+/// (`KeptItem`).
 ///
 /// Owns all descriptors that are not taken, and closes them at the end.
 nonisolated package final class PassedAtStart {
@@ -168,7 +169,6 @@ nonisolated package final class PassedAtStart {
     files.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// Leaves the file for other callers.
   func duplicateFile(inode: UInt64) throws(Errno) -> FileDescriptor? {
     guard let file = files[inode] else { return nil }
     return try FileDescriptor.duplicate(of: file)
