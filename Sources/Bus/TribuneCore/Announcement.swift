@@ -2,10 +2,9 @@
 
 package import TribuneWire
 
-/// A notification that the bus posts about its own state, if any connection observes it.
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
-  /// The reason is nil unless the bus ended the connection.
+  /// Without a reason if the client disconnected.
   case didDisconnect(ConnectionID, PeerIdentity, reason: ErrorCode?)
   case didAttach(DelegateRegistration)
   case didDetach(DelegateRegistration)
@@ -13,12 +12,11 @@ package enum Announcement {
   case didChange(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
-  /// After a reload, or when a bus continues where another one ended.
+  /// Also when a bus continues where another one ended.
   case didReload
   case willStop
 }
 
-/// The end of a query, as third parties observe it.
 package struct QueryEnding {
   package let query: QueryID
   package let name: String

@@ -3,13 +3,10 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Lists of registrations, retained notifications and queries. A list for a connection has only the entries
-/// that the policy lets it see; a list for nil has all.
+/// A list for a connection has only the entries that the policy lets it see.
 extension Bus {
-  /// What a query would meet now: the object if it has a protocol, holds and missing required delegates as
-  /// entries; and the delegates, which can be many, in the order of their turns.
-  ///
-  /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
+  /// What a query would meet now: its object, holds and missing required delegates as entries, and its
+  /// delegates.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
@@ -29,7 +26,7 @@ extension Bus {
     return (entries, delegates)
   }
 
-  /// The oldest first. 0 lists the holds of all connections.
+  /// The oldest first. 0 is for all connections.
   package func holdEntries(
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [HoldEntry] {
@@ -40,7 +37,6 @@ extension Bus {
       .map { $0.entry(at: now) }
   }
 
-  /// In the order of attaching.
   package func delegateEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [DelegateEntry] {
     connections.all(of: connection)
       .flatMap { $0.delegates.values }
@@ -48,7 +44,6 @@ extension Bus {
       .compactMap { listableEntry(of: $0, for: slot) }
   }
 
-  /// By connection, then by serial.
   package func observationEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [ObservationEntry] {
     connections.all(of: connection)
       .sorted { $0.id < $1.id }
@@ -74,15 +69,12 @@ extension Bus {
     connections[slot].buffered?.coalescedCount ?? 0
   }
 
-  /// nil if the connection is not suspended.
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// In no order.
   package func retainedNotifications(of connection: UInt64) -> [RetainedNotification] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
   }
 
-  /// nil if the connection may not see it.
   package func listableEntry(
     of notification: RetainedNotification, for slot: ConnectionSlot?, at now: Instant
   ) -> RetainedEntry? {

@@ -7,8 +7,8 @@ package import TribuneWire
 ///
 /// Plain notifications bypass it: the server asks `receivers` and forwards the bytes.
 ///
-/// Getters and checks that run in every iteration, or for every frame, are mutating: a non-mutating one would
-/// be called on a copy of the whole bus, which costs some 130 instructions.
+/// Getters and checks on the hot path are mutating: a non-mutating one would copy the whole bus, some 130
+/// instructions.
 package struct Bus: ~Copyable {
   package var limits: BusLimits { didSet { accounts.apply(limits) } }
   package var policy = BusPolicy()
@@ -26,48 +26,43 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// Connections with unread questions that delay others, until `popUnreadInbox` returns them.
+  /// Connections with unread questions that delay others.
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
   var ids = (queries: IDSequence(), delegates: IDSequence())
   package var restoring = Restoring()
   var effects = Batch<Effect>()
-  /// True once `willStop` was announced.
   private var isStopping = false
 
-  /// Counts since the start.
   package struct Totals {
-    /// Verdicts, and vetoes among them, without dry runs and value queries.
+    /// Verdicts and vetoes, without dry runs and value queries.
     package internal(set) var asked: UInt64 = 0
     package internal(set) var vetoed: UInt64 = 0
-    /// Accepted posts that have fields.
+    /// Posts with fields.
     package internal(set) var acceptedPosts: UInt64 = 0
     package internal(set) var refused: UInt64 = 0
   }
 
   struct Suspensions {
     var byteCount = 0
-    /// Connections with changed buffers, until `popBuffered` returns them.
+    /// Connections with changed buffers.
     var slots: [ConnectionSlot] = []
   }
 
-  /// Values that a replay sets before a frame, or collects until the restore ends.
   package struct Restoring {
-    /// True while accepted frames are replayed, without a check against current declarations.
+    /// Accepted frames are not checked against current declarations.
     package var isReplaying = false
-    /// Why nothing of the last answer was kept: no capacity, or it did not fit its method. The server logs
-    /// it, and sets it again before it replays that answer.
+    /// Why nothing of the last answer was kept. The server logs it, and sets it again before it replays that
+    /// answer.
     package var truncationReason: String?
     /// Delegates that restored queries wait for, but that are not attached.
     var unresolved: [DelegateRegistration] = []
-    /// The delegates that the next replayed `attach` replaces.
+    /// For the next replayed `attach`.
     var replaced: Set<DelegateID> = []
   }
 
-  /// - Parameters:
-  ///   - seed: peers must not be able to guess it.
-  ///   - accounts: the server may charge it for more than the core does.
+  /// - Parameter seed: peers must not be able to guess it.
   package init(
     limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck, access: AccessRules
   ) {
@@ -87,7 +82,6 @@ package struct Bus: ~Copyable {
   package var delegateCount: Int { chains.count }
   package var holdCount: Int { holds.count }
   package var queryCount: Int { queries.count }
-  /// Changes with each registration, removal and verdict.
   package var changeCount: UInt64 {
     center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ totals.asked
   }
@@ -105,7 +99,7 @@ package struct Bus: ~Copyable {
     }
   }
 
-  /// Moves out the effects, which must be performed in their order.
+  /// Effects must be performed in their order.
   ///
   /// - Parameter drained: an empty batch, whose memory is reused.
   package mutating func takeEffects(_ drained: inout Batch<Effect>) {
@@ -115,7 +109,6 @@ package struct Bus: ~Copyable {
 
   // MARK: Connections
 
-  /// The connection's slot must be free.
   package mutating func connect(
     _ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity, subject: Subject
   ) {
@@ -126,8 +119,6 @@ package struct Bus: ~Copyable {
     announce(.didConnect(id, peer))
   }
 
-  /// Ends the connection's registrations, and cancels its queries and awaited posts. Those of others stop
-  /// waiting for it.
   package mutating func disconnect(
     _ slot: ConnectionSlot, because reason: ErrorCode? = nil, at now: Instant
   ) {
@@ -151,8 +142,7 @@ package struct Bus: ~Copyable {
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// Delivers buffered notifications, announces `willStop`, and ends every query without a verdict. Awaited
-  /// posts end without a reply: their posters must not take their observers for gone.
+  /// Awaited posts end without a reply: their posters must not take their observers for gone.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -163,10 +153,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Notifications
 
-  /// - Parameters:
-  ///   - key: name and object, contiguous as in the frame.
-  ///   - poster: nil for the bus.
-  /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
+  /// - Parameter key: name and object, contiguous as in the frame.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int, from poster: ConnectionSlot?
   ) throws(WireError) -> [Receiver] {
@@ -177,16 +164,16 @@ package struct Bus: ~Copyable {
     return center.receivers(atRoute: route)
   }
 
-  /// The number of routes made. A route can be expensive to make.
+  /// A route can be expensive to make.
   package var madeRouteCount: UInt64 { mutating get { center.round } }
 
   // MARK: Frames
 
-  /// Handles a frame for the core. An answer is in time until `advance` ends its time.
+  /// An answer is in time until `advance` ends its time.
   ///
-  /// - Parameter slice: the frame's bytes; effects refer to them without a copy.
+  /// - Parameter slice: effects refer to it without a copy.
   /// - Returns: false if clients send no frames of this kind to the core.
-  /// - Throws: an error that closes the connection. Other errors become refusals.
+  /// - Throws: an error that closes the connection. Others become refusals.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Bool {
@@ -299,7 +286,6 @@ package struct Bus: ~Copyable {
 
   mutating func emit(_ effect: consuming Effect) { effects.append(effect) }
 
-  /// The announcement is made only if a connection may receive it.
   package mutating func announce(_ announcement: @autoclosure () -> Announcement) {
     if isObserved { emit(.announcement(announcement())) }
   }
@@ -308,7 +294,6 @@ package struct Bus: ~Copyable {
 }
 
 extension FrameView {
-  /// Any name, if the frame has none.
   func pattern() throws(WireError) -> Pattern {
     name.byteCount == 0 ? .any : try Pattern(String(repairing: name))
   }

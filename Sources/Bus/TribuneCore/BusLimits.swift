@@ -2,51 +2,46 @@
 
 import TribuneWire
 
-/// Limits of one connection, totals for all users, and time limits. A limit without a comment is a number for
-/// one connection.
+/// Limits for one connection, totals for all users, and time limits.
 package struct BusLimits: Equatable, Sendable {
   /// Observations, monitors and declarations.
   package var observationsMax = 4096
-  /// Tokens in the patterns of observations and monitors: a new name may have to be compared with each.
+  /// Of observations and monitors: a new name may have to be compared with each token.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// Delegates and holds.
   package var delegatesMax = 4096
-  /// Patterns of all its delegates: all are removed at once with the connection, which must not delay others.
+  /// A connection's patterns are removed all at once, which must not delay others.
   package var patternsMax = 16_384
   package var patternTokensMax = 65_536
   package var queriesMax = 1024
-  /// Delegates of all its queries under way. Bounds queries times delegates, which the bus keeps, walks and
-  /// sends.
+  /// Delegates of all queries under way.
   package var participantsMax = 65_536
-  /// Questions in flight to the delegates of one connection (see `QuestionTurns`).
+  /// Per connection of delegates (see `QuestionTurns`).
   package var questionsAtATime = 64
-  /// Bytes of userInfo that queries keep for delegates whose turn has not come. A lone query is exempt.
+  /// Bytes of userInfo kept for delegates whose turn has not come. A lone query is exempt.
   package var questionsMax = 32 << 20
-  /// Bytes of reasons and values received for queries and awaited posts, and not sent yet.
+  /// Bytes of reasons and values that were received and not sent yet.
   package var answersMax = 32 << 20
-  /// Bytes of identities in a verdict, charged as for a query under way: of holds, and of delegates without a
-  /// value.
+  /// Bytes of identities in a verdict, of holds and of delegates without a value.
   package var outcomeIdentitiesMax = 65_536
-  /// Bytes of reasons in a verdict, of holds and of delegates. At least one reason always fits.
+  /// Bytes of reasons in a verdict. At least one always fits.
   package var outcomeReasonsMax = 32_768
-  /// Ancestors of a nested query.
   package static var ancestorsMax: Int { 32 }
-  /// Declarations that define protocols.
   package var definitionsMax = 16
-  /// Bytes buffered while the connection is suspended.
+  /// Bytes.
   package var bufferMax = 1 << 20
-  /// Observers that all its awaited posts wait for.
+  /// Observers of all awaited posts.
   package var awaitedMax = 65_536
-  /// Milliseconds of silence until a delegate times out, unless it set its own time-out.
+  /// Milliseconds, unless the delegate sets its own.
   package var delegateTimeout: UInt32 = 5_000
   /// Milliseconds for a query without a deadline.
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// Totals for all users. One answer a user, and the userInfo of one query, may exceed the user's share of
-  /// the log. A protocol can take 32 KiB with what it inherits.
+  /// One answer a user, and the userInfo of one query, may exceed the user's share of the log. A protocol can
+  /// take 32 KiB with what it inherits.
   package var totals = Self.defaultTotals
-  /// Share weights of users whose weight is not 1.
+  /// Share weights that are not 1.
   package var weights: [UInt32: Int] = [:]
 
   private static let defaultTotals: Amounts = {
@@ -65,8 +60,7 @@ package struct BusLimits: Equatable, Sendable {
 
   package init() {}
 
-  /// These limits without bounds on quantities, for a replay: each frame met the limits in force when it
-  /// first came.
+  /// Without bounds on quantities, for a replay: each frame met the limits in force when it first came.
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,
@@ -81,7 +75,6 @@ package struct BusLimits: Equatable, Sendable {
 }
 
 extension WireError {
-  /// - Parameter setting: the setting that changes the limit, if any.
   init(limit: String, setting: String? = nil) {
     let remedy = setting.map { " (\($0))" } ?? ""
     self.init(.limitExceeded, "the limit of \(limit) is reached\(remedy)")

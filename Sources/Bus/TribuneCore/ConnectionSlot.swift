@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The index of a connection in the tables of core and server: small and dense, for lookups in arrays.
-///
-/// The next connection reuses it, so a slot must not be kept past `Bus.disconnect`.
+/// A small and dense index of a connection. The next connection reuses it: do not keep it past
+/// `Bus.disconnect`.
 package struct ConnectionSlot: Hashable, Sendable {
   package let index: Int
 

@@ -3,53 +3,46 @@
 import TribunePolicy
 import TribuneWire
 
-/// A connection that has said hello: its registrations, and its queries and awaited posts under way.
+/// A connection that has said hello.
 struct Connection {
   let id: ConnectionID
   let peer: PeerIdentity
   let subject: Subject
   let account: UserAccount
-  /// Bytes charged for each registration.
+  /// Bytes charged.
   var registeredLengths = SmallDictionary<Serial, Int>()
   var observations = SmallDictionary<Serial, NotificationCenter.Observation>()
   var monitors: [Serial: Monitors.Registration] = [:]
-  /// Tokens in the patterns of its observations and monitors.
+  /// Of observations and monitors.
   var tokenCount = 0
   var delegates: [Serial: DelegateRegistration] = [:]
   var delegatesByDedupKey: [ExactText: DelegateRegistration] = [:]
-  /// Patterns of all its delegates, and their tokens.
   var delegatePatterns = (count: 0, tokenCount: 0)
-  /// nil until the connection has a delegate.
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
-  /// Holds by the serial of the frame that last changed their reasons.
+  /// By the serial of the last `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// By the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
   var participantCount = 0
-  /// Bytes of userInfo kept for its queries under way, exempt ones included.
+  /// Bytes of kept userInfo, exempt ones included.
   var questionByteCount = 0
-  /// Bytes of reasons and values that its queries and awaited posts have received.
+  /// Bytes of reasons and values received.
   var answerByteCount = 0
-  /// The numbers of its awaited posts, by serial; and their observers in all, settled ones included.
+  /// Numbers by serial; and the observers of all of them, settled ones included.
   var awaitedPosts: [Serial: Int] = [:]
   var awaitedCount = 0
-  /// Awaited posts of others that this connection has not acknowledged.
   var unacknowledgedPosts: Set<Int> = []
-  /// True if its client may come back on another connection and register the same again.
+  /// Its client may come back on another connection and register the same again.
   var isDetached = false
-  /// nil until it has acknowledged an awaited post.
   var observerTally: Tally<ParticipantCounts>?
-  /// nil unless the connection is suspended.
   var buffered: BufferedNotifications?
 
   fileprivate var isFree: Bool { id.rawValue == 0 }
   var registrationCount: Int { observations.count + monitors.count + declarations.count }
-  /// Each pattern of a delegate is charged as a registration.
   var chargedRegistrationCount: Int { registeredLengths.count - delegates.count + delegatePatterns.count }
   var waitCount: Int { queries.count + awaitedPosts.count }
-  /// Delegates and holds share one limit.
   var delegateCount: Int { delegates.count + holds.count }
 
   /// Inlined, as is `hasRegistered`: a call would copy the connection.
@@ -64,7 +57,7 @@ struct Connection {
 }
 
 struct ConnectionTable: ~Copyable {
-  /// A free slot has `free` instead of nil, because an Optional would be copied at each read.
+  /// A free slot has `free` instead of nil: an Optional would be copied at each read.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))
@@ -85,7 +78,7 @@ struct ConnectionTable: ~Copyable {
 
   subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// All connections in the order of their slots, or only the connection with that number unless it is 0.
+  /// 0 is for all, in the order of their slots.
   func all(of number: UInt64) -> some Sequence<Connection> {
     let found = number == 0 ? places[...] : slots[number].map { places[$0.index...$0.index] } ?? []
     return found.lazy.filter { !$0.isFree }

@@ -2,8 +2,8 @@
 
 package import TribuneWire
 
-/// Orders deadlines at the same moment by their subject, not by their insertion: a restored bus handles them
-/// in the same order.
+/// Orders deadlines at the same moment by subject, not by insertion: a restored bus handles them in the same
+/// order.
 package struct DeadlineRank: Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hold, awaitedPost, query, other
@@ -22,10 +22,9 @@ package struct DeadlineRank: Comparable, Sendable {
   }
 }
 
-/// A binary heap of deadlines. It knows each deadline's position, so it can move one, and a removed one
-/// leaves no trace.
+/// A binary heap that can move and remove any deadline.
 package struct Deadlines<Item> {
-  /// Valid until its deadline is removed; then another deadline can get the handle.
+  /// Reused once its deadline is removed.
   package struct Handle {
     fileprivate var index: Int
   }
@@ -53,7 +52,6 @@ package struct Deadlines<Item> {
     return (Handle(index: first.handle), item)
   }
 
-  /// nil unless the earliest deadline has passed at `now`.
   package func firstDue(at now: Instant) -> Item? {
     guard let first = heap.first, first.due <= now else { return nil }
     return items[first.handle].item
@@ -72,7 +70,6 @@ package struct Deadlines<Item> {
     return items
   }
 
-  /// - Parameter rank: orders the deadlines at the same moment.
   package mutating func insert(
     _ item: Item, due: Instant, rank: DeadlineRank = DeadlineRank(.other, 0)
   ) -> Handle {

@@ -2,35 +2,31 @@
 
 package import TribuneWire
 
-/// An action that the core requests because of an event. The server performs effects in their order.
+/// An action that the core requests because of an event. Effects must be performed in their order. A
+/// `QueryTail?` is for monitors, and nil without any.
 package enum Effect {
   case okay(ConnectionSlot, Serial, Okay)
   /// The connection stays open.
   case refusal(ConnectionSlot, Serial, WireError)
-  /// The tail is name, object and userInfo.
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
-  /// The tail is for monitors; nil without monitors.
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
-  /// The tail is the part that the query has kept, for monitors.
+  /// The tail has what the query has kept.
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
-  /// The tail is for monitors; nil without monitors.
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
-  /// The bus has ended a registration that its connection did not cancel.
+  /// Not for a registration that its connection cancelled.
   case ended(ConnectionSlot, Serial, Ended)
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)
-  /// Retain this notification, instead of the one of the same name and object.
+  /// Replaces the one of the same name and object.
   case kept(RetainedNotification)
   case forgotten(name: String, object: String)
-  /// The post with this number waits until the bus is idle.
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
-  /// The post with this number was delivered or replaced.
+  /// The post was delivered or replaced.
   case noLongerWaiting(UInt64)
-  /// `count` buffered notifications. The connection learns first how many were lost for lack of space.
+  /// The connection learns first how many were lost for lack of space.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
-  /// A notification of the snapshot that an observation requested. The tail is name, object and userInfo.
+  /// One notification of a requested snapshot.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, PeerIdentity, Retained, QueryTail)
-  /// The tail is name and object, for monitors; nil without monitors.
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
 
@@ -52,12 +48,10 @@ package struct Decision {
   package let verdict: Verdict
   /// The failure policy decides about delegates that timed out, left or failed.
   package let vetoes: OutcomePlaces
-  /// Vetoes that the verdict does not list.
   package let omittedVetoCount: Int
   package let mode: QueryMode
   package let asker: ConnectionID
   package let askerPeer: PeerIdentity
-  /// Why vetoes were overridden; empty if they were not.
   package let overrideReason: String
   package let elapsedNanoseconds: UInt64
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rising ids, each given once.
 struct IDSequence {
   private(set) var last: UInt64 = 0
-  /// The highest id given. Exceeds `last` only during a restore.
+  /// Exceeds `last` only during a restore.
   private(set) var highest: UInt64 = 0
 
   mutating func next() -> UInt64 {
@@ -11,7 +10,6 @@ struct IDSequence {
     return last
   }
 
-  /// During a restore, `last` can be lower than ids already given.
   mutating func setLast(_ last: UInt64) {
     raiseHighest()
     self.last = min(last, BusCounters.most)

@@ -7,10 +7,9 @@ package struct Instant: Hashable, Comparable, Sendable {
   package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   package static func < (one: Instant, other: Instant) -> Bool { one.nanoseconds < other.nanoseconds }
-  /// Without this, other modules would call the standard library's implementation through witness tables.
+  /// Without this, other modules would call the standard library's through witness tables.
   package static func <= (one: Instant, other: Instant) -> Bool { one.nanoseconds <= other.nanoseconds }
 
-  /// Saturates.
   package func advanced(byNanoseconds step: UInt64) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(step)
     return Instant(nanoseconds: overflow ? .max : sum)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A 32-bit number in the low half of a word, its complement in the high half, to detect flipped bits. A word
-/// of zeros was never written, and is invalid.
+/// A 32-bit number in the low half, its complement in the high half, to detect flipped bits. A word of zeros
+/// is invalid.
 struct CheckedWord {
   let bits: UInt64
 

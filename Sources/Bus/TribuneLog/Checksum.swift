@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A 64-bit checksum over whole words. It detects broken memory and a writer's mistakes, not forgery.
+/// Detects broken memory and a writer's mistakes, not forgery.
 ///
 /// Each step takes in a word by an exclusive or, a rotation and a multiplication by an odd number, which are
 /// bijections: a change of one word always changes the result, and any other change goes unseen once in 2^64.

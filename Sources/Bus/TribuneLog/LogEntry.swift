@@ -3,7 +3,6 @@
 import TribuneSystem
 import TribuneWire
 
-/// The position of an entry in its segment.
 package struct EntryPosition: Equatable, Sendable {
   private let rawValue: UInt32
 
@@ -75,7 +74,7 @@ package struct LogEntry: ~Escapable {
     get { bytes.extracting(Self.headLength..<bodyEnd) }
   }
 
-  /// nil if the entry at `offset` is damaged.
+  /// nil if the entry is damaged.
   static func checkedLength(in segment: RawSpan, at offset: Int) -> Int? {
     guard segment.byteCount - offset >= headLength else { return nil }
     let opening = Opening(word: segment.integer(at: offset, as: UInt64.self))

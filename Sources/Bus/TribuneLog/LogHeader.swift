@@ -53,7 +53,6 @@ struct LogHeader {
     self.segmentCapacity = segmentCapacity & ~7
   }
 
-  /// - Throws: `foreign`, `truncated`, `damaged` or `newer`.
   init(_ bytes: RawSpan) throws(LogError) {
     guard bytes.byteCount >= 8, bytes.integer(at: 0, as: UInt64.self) == Self.magic else { throw .foreign }
     guard bytes.byteCount >= Self.length else { throw .truncated }

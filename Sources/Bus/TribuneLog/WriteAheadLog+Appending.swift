@@ -8,12 +8,10 @@ extension WriteAheadLog {
   package var usedLength: Int { entries.value.used }
   package var freeLength: Int { header.segmentCapacity - entries.value.used }
 
-  /// Appends an entry, which takes effect at `commit`.
+  /// The entry takes effect at `commit`.
   ///
-  /// - Parameters:
-  ///   - kind: kept for the writer, like `owner` and `time`.
-  ///   - prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
-  /// - Returns: the entry's position; nil if it does not fit in the segment.
+  /// - Parameter prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
+  /// - Returns: nil if the entry does not fit in the segment.
   package func append(
     kind: UInt8, owner: UInt64, time: UInt64, prefix: (UInt64, UInt64)? = nil, _ head: RawSpan,
     _ tail: RawSpan
@@ -27,7 +25,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Commits all appended entries at once: after the death of the process, all of them count or none.
+  /// After the death of the process, all appended entries count or none.
   package func commit() {
     let used = entries.value.used
     if used == entries.value.committed { return }
@@ -44,10 +42,8 @@ extension WriteAheadLog {
     }
   }
 
-  /// Visits the committed entries in order. `body` may append.
-  ///
-  /// - Returns: the first damage, if any. The log is cut there, because readers would not reach entries
-  ///   behind it.
+  /// Visits the committed entries in order. `body` may append. At the first damage, cuts the log, because
+  /// readers would not reach entries behind it.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)
@@ -72,7 +68,7 @@ extension WriteAheadLog {
     return damage
   }
 
-  /// Writes an entry without committing it. Returns its length; nil if it would reach past `end`.
+  /// Returns the entry's length; nil if it would reach past `end`.
   func write(
     _ kind: UInt8, _ owner: UInt64, _ time: UInt64, _ prefix: (UInt64, UInt64)?, _ head: RawSpan,
     _ tail: RawSpan,

@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-// A compaction reads the active segment in steps, and copies live entries to the other segment. Entries that
-// are appended during it are read last. Its output is invisible until the segments change roles, so the
+// A compaction reads the active segment in steps, and copies live entries to the other one. Entries that are
+// appended during it are read last. Its output is invisible until the segments change roles, so the
 // compaction can be abandoned, or the process killed, at any time.
 
 extension WriteAheadLog {
@@ -30,8 +30,8 @@ extension WriteAheadLog {
   ///
   /// - Parameters:
   ///   - lengthMax: bytes to read; the last entry may reach past them.
-  ///   - isLive: keeps an entry. `isTail`: it was appended after the compaction began.
-  ///   - relocated: called for each kept entry, with its position after a successful `endCompaction`.
+  ///   - isLive: `isTail` means that the entry was appended after the compaction began.
+  ///   - relocated: gets the position after a successful `endCompaction`.
   package func compact(
     lengthMax: Int, isLive: (LogEntry, _ isTail: Bool) -> Bool, relocated: (LogEntry, EntryPosition) -> Void
   ) -> Bool {
@@ -73,8 +73,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Writes an entry behind those that the compaction has kept. Returns its future position; nil if it does
-  /// not fit.
+  /// Returns the entry's future position; nil if it does not fit.
   package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
   {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
@@ -87,10 +86,8 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Makes the other segment active, once everything has been read.
-  ///
-  /// - Returns: false if the live entries did not fit. Then the compaction is abandoned, and the log is
-  ///   unchanged.
+  /// Makes the other segment active, once everything has been read. If the live entries did not fit, returns
+  /// false, abandons the compaction and leaves the log unchanged.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
     if compaction.isFull {
@@ -120,7 +117,7 @@ extension WriteAheadLog {
 
   private var otherSegment: Int { 1 - entries.value.activeSegment }
 
-  /// Returns the other segment's memory to the system. If that fails, the next compaction overwrites it.
+  /// Returns memory to the system. If that fails, the next compaction overwrites it.
   private func releaseOtherSegment() {
     guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment))
     else { return }

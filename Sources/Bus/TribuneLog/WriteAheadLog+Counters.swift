@@ -6,7 +6,6 @@ import TribuneWire
 // A slot is a row of eight words: six counters, the complement of the owner, and the owner. Owner 0 marks an
 // empty slot.
 
-/// The counters of one owner.
 package struct CounterSlot {
   package static let counterCount = 6
   static let ownerCheckWord = 6
@@ -17,7 +16,7 @@ package struct CounterSlot {
 
   fileprivate init(owner: UInt64, words: SIMD8<UInt64>) { (self.owner, self.words) = (owner, words) }
 
-  /// nil if the counter is damaged.
+  /// nil if damaged.
   package subscript(counter: Int) -> UInt32? {
     precondition((0..<Self.counterCount).contains(counter))
     return CheckedWord(bits: words[counter]).value
@@ -25,9 +24,8 @@ package struct CounterSlot {
 }
 
 extension WriteAheadLog {
-  /// Sets all counters but the first to 0. `owner` must not be 0.
-  ///
-  /// Must precede the commit of the entry that makes the owner known: every known owner has a slot.
+  /// Sets all counters but the first to 0. Must precede the commit of the entry that makes the owner known:
+  /// every known owner has a slot. `owner` must not be 0.
   package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
     releaseSlot(slot)
     setCounter(0, of: slot, to: firstCounter)
@@ -52,7 +50,7 @@ extension WriteAheadLog {
     return CounterSlot(owner: owner, words: words)
   }
 
-  /// Visits the assigned slots with an undamaged owner. Pages that were never written stay without memory.
+  /// Skips slots with a damaged owner. Pages that were never written stay without memory.
   package func forEachSlot(_ body: (_ slot: Int, CounterSlot) -> Void) {
     let end = LogHeader.slotsOffset + slotCount * LogHeader.slotLength
     var offset = LogHeader.slotsOffset

@@ -6,20 +6,19 @@ import TribuneSystem
 // counts unfinished recoveries.
 
 extension WriteAheadLog {
-  /// Deaths during recovery until the log counts as the cause. A process can die at any moment, for example
-  /// for lack of memory, but hardly three in a row.
+  /// A process can die at any moment, for example for lack of memory, but hardly three times in a row.
   package static let recoveriesMax: UInt32 = 3
 
-  /// Must be called after adopting a log, before any other read from it.
+  /// Must precede all other reads from an adopted log.
   package func beginRecovery() {
     let count = Self.unfinishedRecoveries(in: mapping)
     mapping.publish(CheckedWord(count + 1).bits, at: LogHeader.recoveriesOffset)
   }
 
-  /// Must be called when the recovery has succeeded, or has failed for a reason other than the log.
+  /// The recovery has succeeded, or has failed for a reason other than the log.
   package func endRecovery() { mapping.publish(CheckedWord(0).bits, at: LogHeader.recoveriesOffset) }
 
-  /// Unfinished recoveries in a row; 0 if that number is damaged.
+  /// 0 if the number is damaged.
   static func unfinishedRecoveries(in mapping: borrowing SharedMapping) -> UInt32 {
     min(CheckedWord(bits: mapping.load(at: LogHeader.recoveriesOffset)).value ?? 0, recoveriesMax)
   }

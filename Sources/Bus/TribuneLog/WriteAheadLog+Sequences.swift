@@ -14,7 +14,7 @@ package enum LastNumber: Equatable, Sendable {
 extension WriteAheadLog {
   package static let sequenceCount = 3
 
-  /// Stores the last number of a sequence, at most 2^56 − 1. Must be called before the number is used.
+  /// At most 2^56 − 1. Must be called before the number is used.
   package func setLast(_ number: UInt64, ofSequence sequence: Int) {
     mapping.store(CheckedNumber(number).bits, at: Self.offset(ofSequence: sequence))
   }

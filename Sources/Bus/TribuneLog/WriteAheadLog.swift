@@ -11,21 +11,20 @@ import TribuneWire
 /// dead, a *compaction* copies the live entries to the other one, and the segments change roles.
 ///
 /// The process may be killed between any two stores. Every change becomes visible by one store of one word,
-/// the committed length or the number of the active segment, after the stores of all bytes that it makes
-/// valid. Bytes behind the committed length are ignored. A slot that was being assigned is empty. The log
+/// after the stores of all bytes that it makes valid. Bytes behind the committed length are ignored. The log
 /// does not survive the machine.
 ///
 /// All reads are checked, whichever process wrote: words against their complements, entries against their
 /// checksums, lengths against the existing bytes.
 package final class WriteAheadLog {
-  /// This process's state of the entries (see `Cell`).
+  /// See `Cell`.
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
-    /// Bytes of appended entries, and of committed ones.
+    /// Bytes.
     var used: Int
     var committed: Int
-    /// Length of the entries after the last compaction.
+    /// Length after the last compaction.
     var kept = 0
     var compaction: Compaction?
     /// The other segment has pages that are not needed.
@@ -33,14 +32,14 @@ package final class WriteAheadLog {
   }
 
   struct Compaction {
-    /// Bytes read from the active segment, and written to the other one.
+    /// Bytes of the active segment, and of the other one.
     var read = 0
     var written = 0
     /// Entries from here on were appended after the compaction began.
     var tailStart: Int
     /// The live entries did not fit.
     var isFull = false
-    /// Uncommitted entries take part, and the end of the compaction commits them.
+    /// Uncommitted entries take part.
     var commits = false
   }
 
@@ -69,8 +68,8 @@ package final class WriteAheadLog {
     mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
   }
 
-  /// Opens a log that another process has written, and no longer writes to. Changes nothing in it. If it
-  /// throws, the descriptor is closed.
+  /// Opens a log that another process no longer writes to. Changes nothing in it. If it throws, the
+  /// descriptor is closed.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
     guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)

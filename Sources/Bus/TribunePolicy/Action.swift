@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An action that a policy can allow or deny.
 package enum Action: UInt8, CaseIterable, Sendable {
   case post
   /// Post a notification that the bus retains.

@@ -2,26 +2,24 @@
 
 /// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups, too many to keep for each connection. If it has more than `keptMax`,
-/// only the groups that the policy names are kept; membership in those that a later policy names is unknown.
+/// A process can have 65,536 groups, too many to keep for each connection. Beyond `keptMax`, only the groups
+/// that the policy names are kept; membership in those that a later policy names is unknown.
 package struct Groups: Hashable, Sendable {
-  /// Supplementary groups up to which all are kept.
   package static let keptMax = 128
 
-  /// The known groups, in ascending order.
+  /// In ascending order.
   package let members: [UInt32]
-  /// The groups that were looked up, in ascending order; nil for all.
+  /// In ascending order; nil for all.
   package let lookedUp: [UInt32]?
 
-  /// - Parameter lookedUp: nil if `members` has all groups of the process.
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {
     self.members = members.inOrder
     self.lookedUp = lookedUp?.inOrder
   }
 
   /// - Parameters:
-  ///   - supplementary: from the kernel; nil if unknown.
-  ///   - named: the groups that the policy names, in ascending order.
+  ///   - supplementary: nil if unknown.
+  ///   - named: the policy's groups, in ascending order.
   package init(primary: UInt32, supplementary: [UInt32]?, named: [UInt32]) {
     guard let supplementary else {
       self.init([primary], lookedUp: [])
@@ -49,7 +47,7 @@ extension Groups: ExpressibleByArrayLiteral {
 }
 
 extension [UInt32] {
-  /// In ascending order, each once. Does not copy an array that already is.
+  /// Does not copy an array that is in order.
   var inOrder: [UInt32] {
     if zip(self, dropFirst()).allSatisfy({ $0 < $1 }) { return self }
     var result: [UInt32] = []

@@ -11,8 +11,8 @@ package struct NearMiss: Equatable, Sendable {
 }
 
 extension Policy {
-  /// At most `count` lines that would allow the refused request for another subject or another action, or if
-  /// it were about less, in their order.
+  /// Lines that would allow the refused request for another subject or another action, or if it were about
+  /// less.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who may do what on a bus.
-///
 /// Only what a line allows is allowed, and a deny line wins over all allow lines, wherever it stands. A
 /// registration must lie inside one allow line, and a deny line for any part refuses it.
 ///
@@ -29,7 +27,6 @@ package struct Policy: Equatable, Sendable {
     return Array(groups).inOrder
   }
 
-  /// The lines that apply to a subject.
   package func bound(to subject: Subject) -> [BoundLine] {
     lines.enumerated().filter { $1.applies(to: subject) }.map { $1.bound(to: subject.user, as: $0) }
   }
@@ -38,8 +35,7 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// Decides about the request, and first about the action that it needs. Returns the refused request, if one
-  /// is.
+  /// The action that the request needs is decided first. Returns the refused request, if one is.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {
@@ -97,7 +93,6 @@ extension Sequence<BoundLine> {
 }
 
 extension BoundLine {
-  /// True if the line allows or denies the request.
   package func decides(on request: Request) -> Bool {
     actions.contains(request.action)
       && (request.isDecidedByPart(effect) ? overlaps(request) : contains(request))
@@ -105,7 +100,7 @@ extension BoundLine {
 }
 
 extension Request {
-  /// True if a line about a part of the request decides; false if a line must cover all of it.
+  /// False if a line must cover all of the request.
   package func isDecidedByPart(_ effect: PolicyLine.Effect) -> Bool {
     switch effect {
     case .deny: !action.isFiltered && !isOfPart

@@ -2,7 +2,6 @@
 
 package import TribuneWire
 
-/// A line of a policy file.
 package struct PolicyLine: Equatable, Sendable {
   package enum Effect: Sendable {
     case allow
@@ -23,16 +22,16 @@ package struct PolicyLine: Equatable, Sendable {
   package var actions: ActionSet
   /// A name must match any of these.
   package var names: [NameTemplate]
-  /// nil if the line applies to any object, or none.
+  /// nil for any object, or none.
   package var object: ObjectTemplate?
   /// A subject must meet all of these.
   package var who: [Condition]
   package var whoTexts: [String]
   package var origin: Origin
-  /// As written, without its comment.
+  /// Without its comment.
   package var text: String
 
-  /// With ids in place of the names of users and groups; nil if the line matches no process.
+  /// With ids in place of names; nil if the line matches no process.
   package var resolvedText: String? {
     let who = who.compactMap(\.text)
     guard who.count == self.who.count else { return nil }
@@ -44,7 +43,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
-  /// True if the line has `%U`, and differs from user to user.
+  /// The line has `%U`, so it differs from user to user.
   package var isTemplate: Bool {
     names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
   }
@@ -56,13 +55,12 @@ package struct PolicyLine: Equatable, Sendable {
   }
 }
 
-/// A pattern of names in which `%U` stands for the user's id.
+/// In a template, `%U` stands for the user's id.
 package struct NameTemplate: Equatable, Sendable {
   package let text: String
   /// nil if the pattern differs from user to user.
   let pattern: Pattern?
 
-  /// - Throws: `invalidPattern`.
   package init(_ text: String) throws(WireError) {
     self.text = text
     // All ids are equally valid in a pattern.
@@ -80,12 +78,10 @@ package struct NameTemplate: Equatable, Sendable {
   }
 }
 
-/// A pattern of objects in which `%U` stands for the user's id.
 package struct ObjectTemplate: Equatable, Sendable {
   package let text: String
   let pattern: ObjectPattern?
 
-  /// nil if the text is not such a pattern.
   package init?(_ text: String) {
     guard let example = ObjectPattern(text.with(user: .max)) else { return nil }
     self.text = text
@@ -132,14 +128,12 @@ package struct BoundLine: Sendable {
   package let names: [Pattern]
   package let object: ObjectPattern?
 
-  /// True if the line covers the whole request.
   func contains(_ request: Request) -> Bool {
     guard names.contains(where: { $0.contains(request.pattern) }) else { return false }
     guard let object else { return true }
     return request.object.map { !$0.isEmpty && object.matches($0) } ?? false
   }
 
-  /// Compares names and ignores objects.
   func hasNames(of request: Request) -> Bool {
     names.contains { request.isOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
   }

@@ -21,7 +21,7 @@ package struct PolicyTest: Sendable {
 }
 
 extension Action {
-  /// True for actions on one message, false for registrations.
+  /// False for registrations.
   package var isAboutMessages: Bool {
     switch self {
     case .post, .retain, .ask, .override: true

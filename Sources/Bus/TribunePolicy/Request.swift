@@ -17,15 +17,13 @@ package struct Request: Sendable {
     isOfPart = action == .list
   }
 
-  /// For an action on any of the registration's messages.
   package init(partOf pattern: Pattern, _ action: Action, object: String?) {
     self.init(action, pattern, object: object)
     isOfPart = true
   }
 
-  /// A hypothetical request. To list `**` is to list everything.
-  ///
-  /// - Throws: `invalidValue`, `reservedName` if clients cannot make such a request.
+  /// A hypothetical request. To list `**` is to list everything. Throws if clients cannot make such a
+  /// request.
   package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
     self.init(action, pattern, object: object)
     switch action {
@@ -39,7 +37,7 @@ package struct Request: Sendable {
     }
   }
 
-  /// To list data without names: objects, protocols, and the connections of others.
+  /// For data without names: objects, protocols, and the connections of others.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
     request.isOfPart = false

@@ -2,8 +2,7 @@
 
 import TribuneWire
 
-/// The subject of the policy's decisions: the kernel's facts about the process at the other end of a
-/// connection.
+/// The kernel's facts about the process at the other end of a connection.
 package struct Subject: Hashable, Sendable {
   package var user: UInt32
   package var groups: Groups
@@ -19,7 +18,6 @@ package struct Subject: Hashable, Sendable {
     /// The process had ended, or is out of sight. It may have been in any unit of a deny line.
     case unknown
 
-    /// `none` for nil.
     package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
 
     package var knownName: String? { if case .known(let name) = self { name } else { nil } }
@@ -55,7 +53,7 @@ package enum Condition: Hashable, Sendable {
   /// A user or group that the host does not have; never met.
   case unknown
 
-  /// With an id in place of a name; nil if the condition is never met.
+  /// With an id in place of a name; nil if never met.
   var text: String? {
     switch self {
     case .anyUser: "user:*"
@@ -66,7 +64,7 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  /// True if it can differ between processes of one user.
+  /// It can differ between processes of one user.
   var isAboutProcesses: Bool {
     switch self {
     case .group, .unit: true
@@ -117,7 +115,7 @@ package enum Condition: Hashable, Sendable {
 
   private static func isStar(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
-  /// True for the full name of a unit with processes.
+  /// The full name of a unit with processes.
   package static func isUnit(_ name: String) -> Bool {
     let isAllowed = { (byte: UInt8) in
       switch byte {
@@ -130,21 +128,20 @@ package enum Condition: Hashable, Sendable {
     return name.utf8.allSatisfy(isAllowed) && unitSuffixes.contains { name != $0 && name.hasSuffix($0) }
   }
 
-  /// True if the glob's end fits a unit with processes.
+  /// The glob's end fits a unit with processes.
   private static func canMatchUnit(_ glob: String) -> Bool {
     let start = glob.utf8.lastIndex(where: isStar).map { glob.utf8.index(after: $0) }
     let end = String(glob[(start ?? glob.startIndex)...])
     return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
   }
 
-  /// True if a unit cannot match both. Undecided, and false, for two globs with stars.
+  /// Undecided, and false, for two globs with stars.
   private static func exclude(_ one: String, _ other: String) -> Bool {
     if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
   }
 
-  /// Compares from left to right. After a mismatch, the last `*` takes one byte more, which suffices for any
-  /// glob.
+  /// After a mismatch, the last `*` takes one byte more, which suffices for any glob.
   package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?

@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// The reasons to keep a delegate out of an object's chain. Without any, the delegate conforms.
+/// The reasons to keep a delegate out of an object's chain.
 package struct NonConformance: Error, Equatable, Sendable {
   package var protocolName: String
-  /// Protocols that the delegate names, but that do not exist.
+  /// Protocols that do not exist.
   package var unknownProtocols: [String] = []
   /// It names neither the object's protocol nor an heir.
   package var lacksProtocol = false
@@ -43,12 +43,10 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// Checks a delegate against its object's protocol. It must name that protocol or an heir, and respond to
-  /// every required method of both, and to no method that they lack.
+  /// A delegate must name its object's protocol or an heir, and respond to every required method of both, and
+  /// to no method that they lack.
   ///
-  /// - Parameters:
-  ///   - names: the protocols that the delegate claims.
-  ///   - allowsOthers: it may also respond to methods that its protocols lack.
+  /// - Parameter allowsOthers: it may also respond to methods that its protocols lack.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
     allowingOthers allowsOthers: Bool = false

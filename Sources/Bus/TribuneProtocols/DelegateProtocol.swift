@@ -2,11 +2,9 @@
 
 package import TribuneWire
 
-/// The methods that an object's delegate may and must respond to, inherited ones included. Immutable: a
-/// holder keeps it when its name gets another meaning.
+/// Immutable: a holder keeps it when its name gets another meaning.
 package final class DelegateProtocol: Sendable {
   package let name: String
-  /// Empty without a comment.
   package let documentation: String
   package let location: SourceLocation
   package let parents: [DelegateProtocol]
@@ -43,7 +41,7 @@ package final class DelegateProtocol: Sendable {
     self.name == name || ancestors.contains { $0.name == name }
   }
 
-  /// True if both mean the same, including ancestors, apart from documentation.
+  /// Includes ancestors, but not documentation.
   package func isSame(as other: DelegateProtocol) -> Bool {
     self === other
       || definition == other.definition && ancestors.count == other.ancestors.count
@@ -51,7 +49,7 @@ package final class DelegateProtocol: Sendable {
   }
 }
 
-/// A method of a protocol, own or inherited.
+/// Own or inherited.
 package final class ProtocolMethod: Sendable {
   package let declaration: MethodDeclaration
   package let origin: String

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// A message about a place in a source.
 package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
     /// The protocol with this error is omitted.
@@ -23,11 +22,11 @@ package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// `FILE:LINE:COLUMN: MESSAGE`, safe for a terminal.
+  /// Safe for a terminal.
   package var description: String { "\(location): \(message)".escaped }
 }
 
-/// The diagnostics of one source, up to the limit.
+/// Bounded by the limit for one source.
 struct DiagnosticList {
   private var kept: [ProtocolDiagnostic] = []
   private var last: SourceLocation?

@@ -2,15 +2,13 @@
 
 /// All known protocols, by name.
 ///
-/// Files are loaded together; owners add protocols, which are removed with them. A name has one meaning at a
-/// time: an owner's definition yields only to a file's, and a file's never. A holder of a protocol keeps its
-/// meaning, with that of its ancestors.
+/// A name has one meaning at a time: an owner's definition yields only to a file's, and a file's never. A
+/// holder of a protocol keeps its meaning, with that of its ancestors.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// All errors of a source, of which nothing was added.
   package struct Refusal: Error, Equatable, Sendable {
     package var diagnostics: [ProtocolDiagnostic]
 
-    /// True if all errors are conflicts of names.
     package var isConflict: Bool { diagnostics.allSatisfy { $0.kind == .conflict } }
   }
 
@@ -28,14 +26,13 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
 
   package subscript(name: String) -> DelegateProtocol? { entries[name]?.linked }
 
-  /// By name.
   package var protocols: [DelegateProtocol] {
     entries.values.map(\.linked).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 
   package var count: Int { entries.count }
 
-  /// The first owner of the protocol; nil if it comes from a file, or does not exist.
+  /// nil if the protocol comes from a file, or does not exist.
   package func owner(of name: String) -> Owner? {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
@@ -49,8 +46,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
   /// Replaces the definitions of all files. Omits protocols with errors.
-  ///
-  /// - Returns: the diagnostics, in the order of the sources and their lines.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
     var (linked, diagnostics) = Self.link(sources, known: [:])
     var loaded: [String: Entry] = [:]
@@ -74,13 +69,12 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds a source's protocols until the owner is removed. Identical existing definitions are shared.
+  /// Adds a source's protocols until the owner is removed. Identical definitions are shared. If it throws,
+  /// nothing was added.
   ///
   /// - Parameters:
   ///   - parents: override the library's meaning of their names.
   ///   - yields: a file's different definition of a name is no conflict, and stays in force.
-  /// - Returns: the source's protocols.
-  /// - Throws: all errors in the source; then nothing was added.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds on one definition, far beyond handwritten protocols, for its size and the time to link it.
+/// Bound the size of a definition, and the time to link it, far beyond handwritten protocols.
 package enum ProtocolLimits {
   /// Bytes, of the name of a protocol, a type, a field or an enum's value.
   package static let nameLength = 255
@@ -17,6 +17,5 @@ package enum ProtocolLimits {
   package static let parentsPerProtocol = 16
   package static let ancestorsPerProtocol = 64
   package static let protocolsPerSource = 64
-  /// Errors reported for one source.
   package static let diagnosticsPerSource = 100
 }

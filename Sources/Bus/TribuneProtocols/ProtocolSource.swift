@@ -2,7 +2,6 @@
 
 /// A text in the language of `.protocol` files.
 package struct ProtocolSource: Equatable, Sendable {
-  /// For diagnostics.
   package var file: String
   /// Not yet checked to be UTF-8. The caller bounds its length.
   package var text: [UInt8]
@@ -26,6 +25,5 @@ package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
     self.column = column
   }
 
-  /// `FILE:LINE:COLUMN`, as in compiler messages.
   package var description: String { "\(file):\(line):\(column)" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The type of a field of userInfo, in Varlink's type syntax.
+/// In Varlink's type syntax.
 package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case bool
   /// 64 bits with a sign.
@@ -12,7 +12,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case array(ValueType)
   /// A JSON object whose members all have this type.
   case map(ValueType)
-  /// The type or null. The field may be omitted.
+  /// The field may be omitted.
   case nullable(ValueType)
   case structure([Field])
   case enumeration([String])
@@ -28,7 +28,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The canonical text, which parses to the same type.
+  /// Parses to the same type.
   package var description: String {
     switch self {
     case .bool: "bool"
@@ -47,6 +47,5 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [ValueType.Field] {
-  /// As a struct, or as a method's parameters.
   package var text: String { "(\(map { "\($0.name): \($0.type)" }.joined(separator: ", ")))" }
 }

@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// The identity of a call, as the serial of its frames.
 ///
-/// The bus's frames for a call carry its serial, also after a restart, so replies are made from them without
-/// any record of the call. A connection has one call at a time.
+/// The bus's frames for a call carry its serial, also after a restart, so replies need no record of the call.
+/// A connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
     /// The reply is already the payload of an `ok`.
@@ -22,7 +22,7 @@ package struct CallID: Equatable, Sendable {
   package var method: Method
   package var isOneway: Bool
   package var takesMore: Bool
-  /// The index of this frame among the call's frames, and their number.
+  /// Of this frame among the call's frames.
   package var index: UInt8
   package var count: UInt8
   /// The low bits of the call's time in microseconds. Tickets have the serial of a notification, so a late
@@ -49,7 +49,6 @@ package struct CallID: Equatable, Sendable {
       | Serial(count) << 24 | Serial(moment) << 32
   }
 
-  /// nil for a serial that is not a call's.
   package init?(serial: Serial) {
     guard let method = Method(rawValue: UInt8(truncatingIfNeeded: serial)) else { return nil }
     self.method = method

@@ -4,11 +4,11 @@ import TribuneJSON
 package import TribuneWire
 
 package enum TranslatedCall {
-  /// Whole frames with the call's id as serial. The replies to them are the call's.
+  /// Whole frames with the call's id as serial.
   case frames(ByteBuffer)
   /// Without its zero byte; nil if the client wants none.
   case reply(String?)
-  /// The answer on behalf of the ticket's connection, as one frame.
+  /// On behalf of the ticket's connection, as one frame.
   case answer(Ticket, ByteBuffer, isOneway: Bool)
 }
 
@@ -96,7 +96,7 @@ extension VarlinkCall {
     return .frames(frames)
   }
 
-  /// Patterns of one Observe. A call's id counts its frames in 8 bits.
+  /// A call's id counts its frames in 8 bits.
   private static let patternsMax = 128
 
   /// The call's registrations would end with its only reply.

@@ -15,7 +15,7 @@ package struct FrameReply {
     package let connection: ConnectionID
     package let secret: UInt64
     package let isInCall: Bool
-    /// nil if the peer is no longer known.
+    /// nil if no longer known.
     package let peer: (ConnectionID) -> PeerIdentity?
 
     package init(
@@ -215,7 +215,7 @@ package struct FrameReply {
     return members + content(frame.payload, "userInfo")
   }
 
-  /// Bytes of userInfo or values in one reply, including escapes.
+  /// Bytes in one reply, including escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
   /// A JSON object under `name`. Anything else is sent as text, because clients with strict types accept only
@@ -250,9 +250,8 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// About the length in a reply, as a string or as JSON that only escapes characters that could act on a
-  /// terminal. Invalid UTF-8 can take three times as much, and punctuation beyond ASCII counts as escaped. If
-  /// there are more than `space` bytes, their number.
+  /// About the length in a reply. Invalid UTF-8 can take three times as much, and punctuation beyond ASCII
+  /// counts as escaped. If there are more than `space` bytes, their number.
   fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
     guard byteCount <= space else { return byteCount }
     var length = byteCount

@@ -3,8 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// The parameters of a call, read by name and type. Unknown parameters are errors, because they may be
-/// misspelt.
+/// Unknown parameters are errors, because they may be misspelt.
 struct Parameters {
   private let object: JSONNode?
   private var known: Set<String> = []
@@ -57,7 +56,7 @@ struct Parameters {
     return value.copy.compactBytes
   }
 
-  /// Seconds as milliseconds, rounded up; nil if absent.
+  /// Seconds as milliseconds, rounded up.
   mutating func milliseconds(_ name: String) throws(VarlinkError) -> UInt32? {
     guard let value = member(name) else { return nil }
     let milliseconds = (try required(value.number, name) * 1000).rounded(.up)
@@ -70,7 +69,7 @@ struct Parameters {
     return try required(Word.allCases.first { "\($0)" == text }, name)
   }
 
-  /// Throws `invalidParameter` if parameters were not read.
+  /// Throws if parameters were not read.
   func requireNoOthers() throws(VarlinkError) {
     guard let object else { return }
     for (name, _) in object.members where !known.contains(name) { throw .invalidParameter(name) }

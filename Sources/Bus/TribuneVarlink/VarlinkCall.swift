@@ -3,15 +3,14 @@
 package import TribuneJSON
 import TribuneWire
 
-/// A message that is not a call, or a forged internal one. The connection ends, because its input cannot be
-/// trusted.
+/// A message that is not a call. The connection ends, because its input cannot be trusted.
 package struct VarlinkFlaw: Error, Equatable, Sendable {
   package let reason: String
 }
 
 /// One call of a client (https://varlink.org/Method-Call): a JSON object, ended by a zero byte.
 package struct VarlinkCall {
-  /// Bytes of a message, with the zero byte. A longer one would occupy the bus for too long.
+  /// Bytes, with the zero byte. A longer message would occupy the bus for too long.
   package static let lengthMax = 128 << 10
 
   package let method: String

@@ -3,7 +3,6 @@
 import TribuneJSON
 package import TribuneWire
 
-/// An error as a reply.
 package enum VarlinkError: Error, Equatable, Sendable {
   case interfaceNotFound(String)
   case methodNotFound(String)

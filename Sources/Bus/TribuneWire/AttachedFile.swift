@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file that travels with a frame, for userInfo that is too long to copy.
+/// A file that travels with a frame, for long userInfo. The object owns the file, and keeps it open while it
+/// is attached to a buffer.
 ///
-/// The object owns the file, and keeps it open while it is attached to a buffer. An existential in the
-/// per-message path, because higher layers define the object; a frame without a file pays only for the check.
+/// An existential in the per-message path, because higher layers define the object; a frame without a file
+/// pays only for the check.
 @usableFromInline package protocol AttachedFile: AnyObject, Sendable {
   /// Bytes.
   var length: Int { get }

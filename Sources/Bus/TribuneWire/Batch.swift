@@ -2,8 +2,8 @@
 
 /// Elements that are collected, then drained together in order.
 ///
-/// An array cannot move an element out of its front without a copy or a replacement. For effects, that was a
-/// tenth of the daemon's work for a query.
+/// An array cannot move an element out of its front without a copy or a replacement, which was a tenth of the
+/// daemon's work for a query.
 @safe @usableFromInline package struct Batch<Element>: ~Copyable {
   /// A larger batch frees its memory when it is drained.
   @usableFromInline static var keptMax: Int { 1024 }

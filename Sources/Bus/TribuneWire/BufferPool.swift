@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reuses buffers. A buffer is free when only the pool refers to it.
+/// A buffer is free when only the pool refers to it.
 package final class BufferPool {
   private struct Kept {
     var buffers: [ByteBuffer] = []

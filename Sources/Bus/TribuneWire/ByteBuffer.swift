@@ -3,13 +3,11 @@
 /// Bytes that several queues can share: input from a read, or encoded output.
 ///
 /// Only the owner appends, and only at the end. All others hold a `ByteSlice`: an offset and a length, so the
-/// storage may move when it grows. The bytes under a slice do not change, except for the sender, which the
-/// bus stamps before it hands the slice out.
+/// storage may move. The bytes under a slice do not change, except for the sender, which the bus stamps
+/// before it hands the slice out.
 ///
-/// The state is behind a pointer, because the run-time check of each class property's exclusivity took a
-/// third of the daemon's time for a query. Offsets are checked against `count` explicitly.
-///
-/// The wire layer touches raw memory mainly here.
+/// The state is behind a pointer, because the exclusivity checks of properties took a third of the daemon's
+/// time for a query. Offsets are checked against `count` explicitly.
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
@@ -119,7 +117,7 @@
     unsafe outgrown?.deallocate()
   }
 
-  /// `source` must not be part of this buffer. Returns false if it does not fit.
+  /// `source` must not be part of this buffer.
   @inlinable package func append(ifItFits source: RawSpan) -> Bool {
     guard capacity - count >= source.byteCount else { return false }
     unsafe source.withUnsafeBytes { bytes in
@@ -150,7 +148,7 @@
     unsafe state.pointee.count = newCount
   }
 
-  /// - Parameter fill: gets the free space at the end, and returns the number of bytes written.
+  /// - Parameter fill: returns the number of bytes written.
   package func appendFilling<E: Error>(_ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E) {
     let free = unsafe UnsafeMutableRawBufferPointer(
       start: state.pointee.base + count, count: capacity - count)
@@ -169,7 +167,7 @@
   }
 }
 
-/// A part of a buffer, which it keeps alive.
+/// Keeps its buffer alive.
 @usableFromInline package struct ByteSlice {
   @usableFromInline package let buffer: ByteBuffer
   @usableFromInline package var range: Range<Int>
@@ -190,7 +188,7 @@
     get { buffer.bytes(in: range) }
   }
 
-  /// A copy in a separate buffer with the same attachment, for bytes that are kept for long.
+  /// For bytes that are kept for long. Has the same attachment.
   package func copied() -> ByteSlice {
     ByteSlice(ByteBuffer(holding: bytes, attachment: buffer.attachment), 0..<count)
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A variable of a class without the run-time check for exclusive access.
-///
-/// The check takes about 80 instructions where the compiler cannot prove exclusivity: a third of the daemon's
-/// work for a post, a quarter for a query.
+/// A variable of a class without the run-time check for exclusive access, which was a third of the daemon's
+/// work for a post, and a quarter for a query.
 ///
 /// The owner must guarantee exclusivity instead: code that a mutating method of the value calls must not
 /// access the cell. Only the owner's isolation may access it.
@@ -27,8 +25,7 @@
 }
 
 extension Cell where Value: ~Copyable {
-  /// Access without retaining the cell's owner, whose reference count is the main cost of a loop over many
-  /// cells.
+  /// Does not retain the cell's owner, which would be the main cost of a loop over many cells.
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<Value>
 

@@ -5,7 +5,7 @@
 extension Durations {
   /// The last bucket also has all longer durations.
   package static let bucketCount = 464
-  /// Up to this, one bucket a microsecond. A power of two.
+  /// Microseconds, one bucket each. A power of two.
   private static let exactMax: UInt64 = 32
   /// The binary logarithm of the buckets for each power of two.
   private static let partBits = 4
@@ -19,7 +19,7 @@ extension Durations {
     return Int(exactMax) &+ (exponent &- 5) &<< partBits &+ part
   }
 
-  /// In microseconds.
+  /// Microseconds.
   package static func start(ofBucket bucket: Int) -> UInt64 {
     guard bucket >= exactMax else { return UInt64(bucket) }
     let (power, part) = (bucket - Int(exactMax)).quotientAndRemainder(dividingBy: 1 << partBits)

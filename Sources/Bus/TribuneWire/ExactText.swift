@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text that compares by bytes. `String` compares by canonical equivalence, but objects and file names with
-/// `ü` in one scalar and in two differ.
+/// Compares by bytes. `String` compares by canonical equivalence, but objects and file names with `ü` in one
+/// scalar and in two differ.
 package struct ExactText: Hashable, Sendable {
   package let text: String
 

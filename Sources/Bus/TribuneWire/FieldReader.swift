@@ -21,7 +21,7 @@ package struct FieldReader: ~Escapable {
     return bytes.integer(at: position, as: type)
   }
 
-  /// A text with a 16-bit length. Replaces invalid UTF-8.
+  /// A 16-bit length comes first. Replaces invalid UTF-8.
   @_lifetime(self: copy self)
   package mutating func text() throws(WireError) -> String {
     let length = Int(try integer(UInt16.self))
@@ -36,7 +36,7 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func flag() throws(WireError) -> Bool { try integer(UInt8.self) != 0 }
 
-  /// Bytes with a 32-bit length.
+  /// A 32-bit length comes first.
   @_lifetime(self: copy self)
   package mutating func byteArray() throws(WireError) -> [UInt8] { [UInt8](try run("a run of")) }
 
@@ -45,7 +45,7 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func bytesField() throws(WireError) -> RawSpan { try run("a run of") }
 
-  /// Texts with a 16-bit count.
+  /// A 16-bit count comes first.
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
@@ -55,7 +55,7 @@ package struct FieldReader: ~Escapable {
     return texts
   }
 
-  /// Integers with a 32-bit count.
+  /// A 32-bit count comes first.
   @_lifetime(self: copy self)
   package mutating func integers(max: Int, _ what: String) throws(WireError) -> [UInt32] {
     let count = Int(try integer(UInt32.self))
@@ -84,7 +84,7 @@ package struct FieldReader: ~Escapable {
     return options
   }
 
-  /// A record with a 32-bit length. Its reader ignores unknown fields.
+  /// A 32-bit length comes first. The record's reader ignores unknown fields.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader { FieldReader(try run("a record of")) }
@@ -141,7 +141,7 @@ extension ByteBuffer {
 }
 
 extension String {
-  /// At most `length` bytes of UTF-8. Does not cut a Unicode scalar.
+  /// Does not cut a Unicode scalar.
   package func prefix(utf8Length length: Int) -> String {
     guard utf8.count > length else { return self }
     var end = utf8.index(startIndex, offsetBy: length)

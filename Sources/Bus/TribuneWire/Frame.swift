@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The most bytes of fields and of payload in an accepted frame.
+/// Bytes in an accepted frame.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
   package var payload: Int
@@ -48,10 +48,7 @@ package struct FrameHeader: Equatable, Sendable {
 
   package var kind: FrameKind? { FrameKind(rawValue: rawKind) }
 
-  /// nil until all 32 bytes have arrived.
-  ///
-  /// - Throws: before any allocation for the frame: `frameTooLong` if a length exceeds its limit,
-  ///   `malformedFrame` if the lengths contradict each other.
+  /// nil until all 32 bytes have arrived. Throws before any allocation for the frame.
   package init?(_ bytes: RawSpan, at start: Int, limits: FrameLimits) throws(WireError) {
     guard bytes.byteCount - start >= Self.length else { return nil }
     frameLength = Int(bytes.integer(at: start, as: UInt32.self))
@@ -158,8 +155,6 @@ package struct FrameView: ~Escapable {
   }
 
   /// Ignores fields after those that `F` knows, because newer peers may send more.
-  ///
-  /// - Throws: `malformedFrame` if the fields end early.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
@@ -187,7 +182,7 @@ extension FrameFields {
 }
 
 extension ByteBuffer {
-  /// Appends header and fields. The caller appends the tail, whose lengths are given.
+  /// The caller appends the tail, whose lengths are given.
   package func appendHead<F: FrameFields>(
     of fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0

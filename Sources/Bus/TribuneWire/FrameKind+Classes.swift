@@ -5,15 +5,14 @@ extension FrameKind {
   package enum Effect: Sendable {
     /// Nothing. Retained and awaited posts have separate entries.
     case passes
-    /// A registration that receives, until it ends. Accepted unlogged if the log is full.
+    /// A registration that receives. Accepted unlogged if the log is full.
     case observes
-    /// A registration that takes part in decisions, until it ends. Refused if the log is full.
+    /// A registration that takes part in decisions. Refused if the log is full.
     case decides
     case suspends
     case cancels
-    /// A request, until its result. Refused if the log is full.
+    /// Refused if the log is full.
     case asks
-    /// A part of a request.
     case answers
 
     package var isRegistration: Bool {
@@ -30,7 +29,7 @@ extension FrameKind {
       }
     }
 
-    /// True if the client relies on the frame's effect, or waits for its result.
+    /// The client relies on the frame's effect, or waits for its result.
     package var isRequest: Bool {
       switch self {
       case .observes, .decides, .suspends, .asks: true
@@ -39,8 +38,7 @@ extension FrameKind {
     }
   }
 
-  /// When a single frame can occupy the bus for long: with walks over retained, buffered or registered data,
-  /// many delegates or patterns, long userInfo to check, or a file.
+  /// When a single frame can occupy the bus for long.
   package enum Workload: Sendable {
     case long
     /// With fields, or a long payload.

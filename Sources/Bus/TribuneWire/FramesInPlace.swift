@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads and changes single fields of frames in place.
-
 extension RawSpan {
-  /// The frame at `offset` must be whole and checked. Handles a hello, too.
+  /// The frame must be whole and checked. Also for a hello.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
     // A frame from the bus is never that long.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
-  /// nil for a kind that this version does not know.
+  /// nil if unknown to this version.
   package func frameKind(at offset: Int) -> FrameKind? {
     FrameKind(rawValue: integer(at: offset + FrameHeader.kindOffset, as: UInt8.self))
   }
@@ -23,7 +21,6 @@ extension RawSpan {
     integer(at: offset + FrameHeader.serialOffset, as: Serial.self)
   }
 
-  /// For a `lost` frame.
   package func lostCount(at offset: Int) -> UInt64 {
     integer(at: offset + FrameHeader.length, as: UInt64.self)
   }
@@ -52,9 +49,7 @@ extension ByteBuffer {
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
-  /// Appends a frame whose userInfo came in a file as a frame with a payload, which the caller appends next.
-  ///
-  /// - Precondition: the frame is a `post` or a `retained`, and has fields.
+  /// The caller appends the payload. The frame must be a `post` or a `retained` with fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
     guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
       preconditionFailure("the header of an accepted frame is invalid")
@@ -75,12 +70,11 @@ extension ByteBuffer {
 }
 
 extension FrameView {
-  /// nil for an `observe` without fields.
   package var observeOptions: ObserveOptions? {
     fields.byteCount < 1 ? nil : ObserveOptions(rawValue: fields.integer(at: 0, as: UInt8.self))
   }
 
-  /// Not validated; nil if the fields of the `post` end too early.
+  /// Not validated; nil if the fields end too early.
   package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
   /// The fields come from the poster, and may have unknown options.
@@ -111,12 +105,12 @@ extension FrameView {
     header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil
   }
 
-  /// For an `answer` or a `defer`; nil if its fields end too early.
+  /// For an `answer` or a `defer`.
   package var queryID: QueryID? {
     fields.byteCount < 8 ? nil : QueryID(rawValue: fields.integer(at: 0, as: UInt64.self))
   }
 
-  /// For a `done`; nil if its fields end too early.
+  /// For a `done`.
   package var donePost: (poster: ConnectionID, serial: Serial)? {
     guard fields.byteCount >= 16 else { return nil }
     return (

@@ -25,7 +25,7 @@ package struct Hello: Equatable, Sendable {
 
     /// Accepts userInfo as a sealed memfd.
     package static let descriptors = Capabilities(rawValue: 1)
-    /// Wants `PosterFacts` about the posters of its notifications.
+    /// Wants `PosterFacts` about posters.
     package static let posters = Capabilities(rawValue: 2)
   }
 
@@ -38,9 +38,7 @@ package struct Hello: Equatable, Sendable {
     self.capabilities = capabilities
   }
 
-  /// nil while it is incomplete.
-  ///
-  /// - Throws: `badMagic` at the first byte that differs from the magic.
+  /// nil while it is incomplete. Throws `badMagic` at the first byte that differs.
   package init?(_ bytes: RawSpan) throws(WireError) {
     for offset in 0..<min(bytes.byteCount, 8) {
       let expected = UInt8(truncatingIfNeeded: Self.magic >> (8 * UInt64(offset)))
@@ -55,8 +53,6 @@ package struct Hello: Equatable, Sendable {
   }
 
   /// The version to speak with the peer that sent `self`.
-  ///
-  /// - Throws: `unsupportedVersion`.
   package func negotiated() throws(WireError) -> UInt16 {
     guard minimumVersion <= Self.currentVersion, version >= Self.currentVersion else {
       throw WireError(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A connection's id, never reused.
+/// Never reused.
 package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let rawValue: UInt64
 
@@ -13,7 +13,7 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
 
   package var description: String { ":" + String(rawValue) }
 
-  /// Parses `:N` or `N`.
+  /// Reads `:N` or `N`.
   package init?(_ text: String) {
     let digits = text.hasPrefix(":") ? text.dropFirst() : text[...]
     guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

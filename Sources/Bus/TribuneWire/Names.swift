@@ -21,7 +21,7 @@ package enum NameSyntax {
     return tokenLength > 0
   }
 
-  /// UTF-8 without control characters, at most 255 bytes. Empty if the message is not about an object.
+  /// UTF-8 without control characters, at most 255 bytes. May be empty.
   package static func isObject(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.objectLength else { return false }
     var isASCII = true
@@ -33,30 +33,29 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
-  /// `reservedPrefix` as an integer, because every post is compared with it.
+  /// As an integer, because every post is compared with it.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
   package static func isReserved(_ name: RawSpan) -> Bool {
     name.byteCount > 8 && name.integer(at: 0, as: UInt64.self) == reservedPrefixBytes
   }
 
-  /// True if the last token of a valid name is `will` or `did` and a verb, as in `willClose`. Delegates
-  /// receive such notifications, as in AppKit. The bus's own names are excluded: they are not actions on an
-  /// object.
+  /// The last token is `will` or `did` and a verb, as in `willClose`. Delegates receive such notifications,
+  /// as in AppKit. Excludes the bus's own names, which are not actions on an object. The name must be valid.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     let token = lastToken(of: name)
     return token.isVerb(behind: "will") || token.isVerb(behind: "did")
   }
 
-  /// True if the last token of a valid name is `word` and a verb: for `should`, `shouldClose` but not
-  /// `shoulder`.
+  /// The last token is `word` and a verb: for `should`, `shouldClose` but not `shoulder`. The name must be
+  /// valid.
   package static func hasVerb(behind word: String, in name: RawSpan) -> Bool {
     lastToken(of: name).isVerb(behind: word)
   }
 
-  /// The name by which a delegate announces that its answer may change: `window.mayClose` for
-  /// `window.shouldClose`. nil if the valid name is not a question.
+  /// By this name, a delegate announces that its answer may change: `window.mayClose` for
+  /// `window.shouldClose`.
   package static func may(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
     let (space, last) = split(name)
@@ -90,13 +89,12 @@ package enum NameSyntax {
   }
 }
 
-/// A name pattern: `*` stands for one token; `**`, as the last token, for one or more.
+/// `*` stands for one token; `**`, as the last token, for one or more.
 package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
   package static let any = Pattern(trusted: "**")
 
-  /// - Throws: `invalidPattern`.
   package init(_ text: String) throws(WireError) {
     guard Self.isPattern(text.utf8Bytes) else {
       throw WireError(.invalidPattern, "\"\(text.escaped)\" is not a valid name pattern")
@@ -110,24 +108,20 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var isLiteral: Bool { !text.utf8.contains(UInt8(ascii: "*")) }
 
-  /// True if it can match names with `NameSyntax.isWillOrDid`.
   package var matchesWillOrDid: Bool {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
   }
 
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// True if an observer of the pattern receives posts under the valid name. As in MQTT with `$`, a leading
-  /// star does not match the bus's own names.
+  /// As in MQTT with `$`, a leading star does not match the bus's own names.
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
 
   package enum Token: ~Escapable {
     case text(RawSpan)
-    /// `*`
     case one
-    /// `**`
     case oneOrMore
 
     @_lifetime(copy bytes)
@@ -220,7 +214,7 @@ extension RawSpan {
     }
   }
 
-  /// For a name or a pattern that is not empty.
+  /// Must not be empty.
   package var tokenCount: Int {
     var count = 1
     for offset in 0..<byteCount where integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") { count += 1 }
@@ -265,8 +259,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Control characters, line separators, and invisible ones: overrides of the writing direction, zero width,
-  /// tags. Variation selectors only change the previous character's look.
+  /// Includes invisible characters. Variation selectors only change the previous character's look.
   package var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

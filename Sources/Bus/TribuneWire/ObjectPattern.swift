@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object in which `*` stands for one part between slashes, and a last `**` for one or more. Parts that
-/// they match are not empty.
+/// An object in which `*` stands for one part between slashes, and a last `**` for one or more, which are not
+/// empty.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   private enum Part: Hashable {
     case literal(ExactText)
@@ -21,7 +21,6 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
   private let parts: [Part]
 
-  /// nil if the text is not a valid pattern.
   package init?(_ text: String) {
     guard !text.isEmpty, NameSyntax.isObject(text.utf8Bytes) else { return nil }
     let texts = Self.parts(of: text)
@@ -57,8 +56,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// True if this pattern wins for an object that both match. In the first part of different kinds, text wins
-  /// over `*`, and `*` over `**`.
+  /// In the first part of different kinds, text wins over `*`, and `*` over `**`.
   package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }

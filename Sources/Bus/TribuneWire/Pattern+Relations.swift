@@ -21,13 +21,12 @@ extension Pattern {
     }
   }
 
-  /// True if some name matches both patterns.
+  /// True if some name matches both.
   package func overlaps(_ other: Pattern) -> Bool {
     relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
   }
 
   /// Compares the tokens pair by pair, until two texts differ or `compare` decides about a pair with a star.
-  /// Otherwise, both must have the same number of tokens.
   private func relates(to other: Pattern, _ compare: (Breadth, Breadth) -> Bool?) -> Bool {
     let (one, two) = (text.utf8Bytes, other.text.utf8Bytes)
     var (start, otherStart) = (0, 0)

@@ -2,16 +2,14 @@
 
 /// Consecutive plain posts of one name and object, routed and queued as one.
 ///
-/// Kind, flags, and the lengths of name and object are equal, and adjacent: one comparison of four bytes
-/// checks them.
+/// Kind, flags, and the lengths of name and object are equal, and adjacent: one comparison checks them.
 package struct PostRun {
   package let range: Range<Int>
   package let count: Int
 
-  /// Stamps the post at `start` and the similar posts after it.
+  /// Stamps the post at `start`, whose frame must be whole, and the similar posts after it.
   ///
   /// - Parameters:
-  ///   - first: the header at `start`. Its frame must be whole.
   ///   - limits: a post beyond them ends the run; its error is found when it starts the next one.
   ///   - isAlone: the run has only the first post.
   package init(

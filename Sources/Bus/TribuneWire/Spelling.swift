@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum Spelling {
-  /// ` (did you mean WORD?)` with the most similar known word, shown by `form`; empty if none is similar.
+  /// ` (did you mean WORD?)`; empty if no known word is similar.
   package static func hint(for word: String, among known: [String], as form: (String) -> String) -> String {
     let nearest = known.map { (word: $0, distance: distance(from: word, to: $0)) }
       .filter { $0.distance <= max(1, $0.word.utf8.count / 3) }
@@ -9,7 +9,7 @@ package enum Spelling {
     return nearest.map { " (did you mean \(form($0.word))?)" } ?? ""
   }
 
-  /// The number of insertions, removals, replacements and swaps of neighbours, in bytes, ignoring case.
+  /// Insertions, removals, replacements and swaps of neighbours, in bytes, ignoring case.
   package static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []
@@ -31,8 +31,8 @@ package enum Spelling {
 }
 
 extension Pattern {
-  /// The matching name that another name probably means: with other capitals, with a *should*, or with one
-  /// slip. A star takes the other name's token. nil if `name` matches or is not similar.
+  /// The name that another name probably means: with other capitals, with a *should*, or with one slip. A
+  /// star takes the other name's token. nil if `name` matches or is not similar.
   package func name(meantBy name: RawSpan) -> String? {
     guard isLike(name) else { return nil }
     let given = String(repairing: name).split(separator: ".")
@@ -62,10 +62,9 @@ extension Pattern {
 }
 
 extension RawSpan {
-  /// 0 if the tokens differ only in capitals, or in a *should* that `other` lacks; 1 with one slip more: a
-  /// byte inserted, removed or replaced, or two swapped. nil for another word. Differing digits are not
-  /// slips, because they number things, nor are slips in words or verbs under four bytes, which are too
-  /// similar.
+  /// 0 if the tokens differ only in capitals, or in a *should* that `other` lacks; 1 with one slip more; nil
+  /// for another word. Digits number things, and words under four bytes are too similar, so neither can have
+  /// a slip.
   fileprivate func slips(to other: RawSpan) -> Int? {
     if byteCount > other.byteCount + 1 {
       guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }

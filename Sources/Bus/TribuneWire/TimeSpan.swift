@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in
-/// seconds. A month has 30.44 days and a year 365.25 days.
-///
-/// `infinity` is rejected: every span here must be bounded.
+/// seconds. A month has 30.44 days, a year 365.25 days. Rejects `infinity`: every span here must be bounded.
 package struct TimeSpan: Hashable, Comparable, Sendable {
   /// From 0 to `Int64.max`.
   package let microseconds: Int64
@@ -15,7 +13,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     self.microseconds = microseconds
   }
 
-  /// Truncated to whole microseconds; a negative span becomes zero.
+  /// A negative span becomes zero.
   package init(_ duration: Duration) { self.init(microseconds: max(0, duration.wholeMicroseconds)) }
 
   package var duration: Duration { .microseconds(microseconds) }

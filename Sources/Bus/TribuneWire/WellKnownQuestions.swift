@@ -16,13 +16,13 @@ package enum WellKnownQuestions {
   /// By this value query, tribune-logind reports which locks follow its vetoes.
   package static let enforcement = "host.enforcement"
 
-  /// - Parameter pattern: a valid name or pattern.
+  /// The pattern must be valid.
   package static func hostNames(matching pattern: String) -> [String] {
     names.filter { $0.hasPrefix("host.") && isMatch(pattern, $0) }
   }
 
-  /// The question that a valid name or pattern probably means, if it is not one: with other capitals, without
-  /// its *should*, or for the host's questions with one slip.
+  /// The question that a valid pattern probably means, if it is not one: with other capitals, without its
+  /// *should*, or for the host's questions with one slip.
   package static func meant(by pattern: String) -> String? {
     guard !pattern.hasSuffix("*"), !names.contains(where: { isMatch(pattern, $0) }) else { return nil }
     let lower = pattern.lowercased()
@@ -40,7 +40,7 @@ package enum WellKnownQuestions {
     return nil
   }
 
-  /// nil if `name` is a well-known question, or similar to none.
+  /// nil if `name` is well-known, or similar to none.
   package static func similar(to name: RawSpan) -> String? {
     var similar: String?
     for pattern in patterns {

@@ -3,15 +3,12 @@
 import TribunePolicy
 package import TribuneWire
 
-/// The policy's decisions, all of them.
-///
-/// A replay does not decide again about accepted frames. When it has ended, the rules in force are applied,
-/// as at a reload.
+/// A replay does not decide again about accepted frames. At its end, the rules in force are applied, as at a
+/// reload.
 extension Bus {
   // MARK: Messages
 
   /// - Parameter route: caches the decision.
-  /// - Throws: `notPermitted`.
   @inline(__always) mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, route: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -25,7 +22,6 @@ extension Bus {
   }
 
   /// - Parameter chain: caches the decision.
-  /// - Throws: `notPermitted`.
   mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, chain: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -51,8 +47,6 @@ extension Bus {
 
   // MARK: Registrations
 
-  /// - Parameter object: empty for any.
-  /// - Throws: `notPermitted`.
   func requirePermission(
     _ action: Action, on patterns: [Pattern], object: String, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -71,8 +65,7 @@ extension Bus {
     return nil
   }
 
-  /// Users may replace their own delegates. For those of others, the policy must allow `set` on all their
-  /// patterns.
+  /// To replace delegates of other users, `set` must be allowed on all their patterns.
   func mayReplace(_ delegate: DelegateRegistration, from slot: ConnectionSlot) -> Bool {
     guard let permissions = deciding(at: slot),
       connections[delegate.slot].peer.uid != connections[slot].peer.uid
@@ -91,7 +84,6 @@ extension Bus {
     !listable([pattern], object: object, of: other, for: slot).isEmpty
   }
 
-  /// The patterns of a registration that a connection may see.
   private func listable(
     _ patterns: [Pattern], object: String?, of other: ConnectionID, for slot: ConnectionSlot?
   ) -> [Pattern] {
@@ -103,12 +95,11 @@ extension Bus {
     }
   }
 
-  /// True if a connection may list or ask a part of the pattern.
   func mayFollow(_ pattern: Pattern, object: String?, from slot: ConnectionSlot) -> Bool {
     deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
   }
 
-  /// The entry with the patterns that a connection may see; nil if it may see none.
+  /// Has only the patterns that the connection may see; nil without any.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
@@ -118,7 +109,6 @@ extension Bus {
     return entry
   }
 
-  /// A connection sees its own user, or all users if the policy allows it to list everything.
   package func visibleUsers(for slot: ConnectionSlot) -> VisibleUsers {
     guard let permissions = deciding(at: slot), !permissions.decision(on: .listAll).isAllowed else {
       return .all
@@ -126,9 +116,7 @@ extension Bus {
     return .only(connections[slot].peer.uid)
   }
 
-  /// Objects and protocols have no names, so listing them requires permission to list everything.
-  ///
-  /// - Throws: `notPermitted`.
+  /// Objects and protocols have no names, so they require permission to list everything.
   package func requireListing(from slot: ConnectionSlot) throws(WireError) {
     guard let permissions = deciding(at: slot) else { return }
     let decision = permissions.decision(on: .listAll)
@@ -137,16 +125,14 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// The receivers that may learn of a hold: its own connection, and those that may list or ask a part of its
-  /// pattern.
+  /// The hold's own connection, and those that may list or ask a part of its pattern.
   package mutating func followers(of hold: HoldEntry, among receivers: [Receiver]) -> [Receiver] {
     audiences(
       of: [Pattern(accepted: hold.pattern)], object: hold.object, by: hold.connection, among: receivers
     ).first?.receivers ?? []
   }
 
-  /// The receivers that may learn of a delegate: its own connection sees all, others the patterns of which
-  /// they may list or ask a part.
+  /// The delegate's own connection sees all patterns, others those of which they may list or ask a part.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]
   ) -> [(entry: DelegateEntry, receivers: [Receiver])] {
@@ -184,15 +170,13 @@ extension Bus {
 
   // MARK: Groups
 
-  /// In ascending order.
   package var groupsInPolicy: [UInt32] { access.namedGroups }
 
   // MARK: Changing
 
-  /// Applies other rules. Ends registrations that they do not allow; queries under way keep their chains, in
-  /// which a delegate that ends has left. Drops buffered notifications that the connection may no longer
-  /// observe. Forgets a retained notification if the rules may not allow any process of its poster's user to
-  /// post and retain it.
+  /// Ends registrations that the rules do not allow, drops buffered notifications that their connections may
+  /// no longer observe, and forgets retained notifications that no process of their poster's user may post.
+  /// Queries under way keep their chains; delegates that end have left.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
@@ -218,7 +202,7 @@ extension Bus {
     }
   }
 
-  /// Includes notifications buffered for an observation that has ended.
+  /// Includes notifications for an observation that has ended.
   mutating func filterBuffered(for slot: ConnectionSlot) {
     guard let permissions = access.permissions(at: slot), let before = connections[slot].buffered?.byteCount
     else { return }
@@ -230,9 +214,7 @@ extension Bus {
     suspensions.slots.append(slot)
   }
 
-  /// The registrations that other rules would end. The asker must be allowed to monitor everything.
-  ///
-  /// - Throws: `notPermitted`.
+  /// The asker must be allowed to monitor everything.
   package mutating func endings(
     by rules: AccessRules, for slot: ConnectionSlot
   ) throws(WireError) -> [EndingEntry] {

@@ -3,14 +3,10 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Explains decisions of the policy, with the same rules that decide about frames.
 extension Bus {
   private static let nearMissesMax = 10
 
-  /// The decision on the frame's name and object, and near misses if it is not allowed.
-  ///
-  /// - Parameter connection: decides whose permissions, if the question names no subject; 0 for the asker's.
-  /// - Throws: `invalidPattern`, `invalidObject`, `invalidValue`, `reservedName`, `notFound`.
+  /// - Parameter connection: decides about its subject, if the question names none; 0 for the asker's.
   package mutating func explainAccess(
     _ frame: FrameView, _ question: AccessQuestion, of connection: UInt64, for slot: ConnectionSlot
   ) throws(WireError) -> [Entry] {

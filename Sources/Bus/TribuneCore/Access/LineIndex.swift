@@ -3,11 +3,11 @@
 import TribunePolicy
 import TribuneWire
 
-/// Finds the lines about one message among thousands.
+/// Finds the lines about one message among thousands: a hash table by the tokens before a pattern's first
+/// star.
 ///
-/// A pattern's prefix is its tokens before the first star. A hash table has the lines by prefix, and a lookup
-/// tries each prefix of the name: none, `a`, `a.b` and so on. Its cost grows only with lines that share a
-/// prefix with the name and differ after it.
+/// A lookup tries each prefix of the name: none, `a`, `a.b` and so on. Its cost grows only with lines that
+/// share a prefix with the name and differ after it.
 struct LineIndex {
   struct Entry {
     fileprivate let hash: UInt64
@@ -15,12 +15,11 @@ struct LineIndex {
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The line's place in the policy. Lines that allow different actions with the same pattern share an
-    /// entry.
+    /// The place in the policy of the first line: those that allow different actions with one pattern share
+    /// an entry.
     let index: Int
   }
 
-  /// By bucket.
   private var entries: [Entry] = []
   /// The index of each bucket's first entry, and the count of all.
   private var starts: [Int32]
@@ -52,9 +51,7 @@ struct LineIndex {
     entries = all.sorted { ($0.hash & mask, $0.index) < ($1.hash & mask, $1.index) }
   }
 
-  /// - Parameters:
-  ///   - name: a valid name.
-  ///   - object: a valid object, or empty.
+  /// Name and object must be valid; the object may be empty.
   @inline(__always) func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (Entry) -> Void) {
     if entries.isEmpty { return }
     var hash = TextHash()
@@ -85,8 +82,7 @@ extension LineIndex.Entry {
   }
 }
 
-/// A hash of a token, or of all bytes before a dot. It needs no secret seed: only policy lines are hashed,
-/// and clients cannot add any.
+/// Needs no secret seed: clients cannot add policy lines.
 struct TextHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -5,15 +5,14 @@ import TribuneWire
 
 /// Finds the lines that can decide about a pattern, among thousands.
 ///
-/// A tree of tokens, with each line where its patterns end. A search follows the pattern's tokens and the
-/// lines' stars, so it meets few lines, unless the pattern has a star where the lines differ.
+/// A tree of tokens, with each line where its patterns end. A search meets few lines, unless the pattern has
+/// a star where the lines differ.
 struct LineTree {
   private struct Node {
-    /// By the hashes of the tokens' texts. A collision only finds more lines than needed.
+    /// By hash. A collision only finds more lines than needed.
     var children: [UInt64: Int] = [:]
-    /// For `*`.
     var star: Int?
-    /// Lines with a pattern that ends here, and lines whose pattern has its final `**` here.
+    /// Lines with a pattern that ends here, and those with a final `**` here.
     var ended: [Int] = []
     var endless: [Int] = []
   }
@@ -72,8 +71,7 @@ struct LineTree {
     return steps
   }
 
-  /// Calls `body` with the places of all lines whose names contain the pattern, or overlap with it, and
-  /// perhaps of more. A place can come twice.
+  /// Finds all lines that contain the pattern, or overlap with it, and perhaps more, or twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

@@ -3,15 +3,13 @@
 package import TribunePolicy
 import TribuneWire
 
-/// The permissions of one subject.
 final class Permissions {
-  /// Never reused: a cached decision must not apply to another subject or another policy.
+  /// Never reused: a cached decision must not apply to another subject or policy.
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// Lines without `%U`. Subjects to whom the same lines apply share them.
+  /// Lines without `%U`, shared by all subjects to whom the same lines apply.
   fileprivate let common: FoundLines
-  /// Lines with `%U`.
   private let own: FoundLines
   let deniesObserving: Bool
   var connectionCount = 0
@@ -37,7 +35,6 @@ final class Permissions {
     return allowed.subtracting(denied)
   }
 
-  /// The first such line.
   func denyingLine(of action: Action, _ name: RawSpan, _ object: RawSpan) -> Int? {
     var first: Int?
     forEachLine(matching: name, object) { line in
@@ -54,8 +51,7 @@ final class Permissions {
     return own
   }
 
-  /// True if an announcement may name the registration: a part of it may be listed, or be asked, and then a
-  /// verdict names it.
+  /// A registration may become known if a part of it may be listed, or asked: a verdict then names it.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
     decision(on: Request(.list, pattern, object: object)).isAllowed
       || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed
@@ -69,7 +65,6 @@ final class Permissions {
   }
 }
 
-/// Lines of a policy, with their indices.
 private final class FoundLines {
   let lines: [BoundLine]
   let index: LineIndex
@@ -83,7 +78,7 @@ private final class FoundLines {
     denies = LineTree(lines, .deny)
   }
 
-  /// Decides like `Sequence<BoundLine>.decision(on:)`, which examines all lines.
+  /// Like `Sequence<BoundLine>.decision(on:)`, but does not examine all lines.
   func decision(on request: Request) -> Policy.Decision {
     if let place = first(of: denies, .deny, request) { return .denied(by: lines[place].index) }
     if let place = first(of: allows, .allow, request) { return .allowed(by: lines[place].index) }
@@ -101,7 +96,6 @@ private final class FoundLines {
 
 package enum AccessRules: Sendable {
   case everything
-  /// The users in `exempt` may do everything; the policy decides about all others.
   case policy(Policy, exempt: Set<UInt32>)
 
   fileprivate var namedGroups: [UInt32] {
@@ -109,13 +103,11 @@ package enum AccessRules: Sendable {
   }
 }
 
-/// The permissions of all connections.
 struct Access: ~Copyable {
-  /// The permissions' id of a connection that may do everything.
+  /// In place of an id, for connections that may do everything.
   static let everythingID: UInt64 = 0
 
   private var rules: AccessRules
-  /// In ascending order.
   private(set) var namedGroups: [UInt32]
   /// By slot.
   private var ids: [UInt64] = []
@@ -124,9 +116,9 @@ struct Access: ~Copyable {
   /// By the places of the lines in the policy.
   private var commonLines: [[Int]: FoundLines] = [:]
   private var lastID: UInt64 = 0
-  /// The number of subjects at which those without connections are removed next.
+  /// Subjects without connections are removed at this number.
   private var tidyCount = 64
-  /// True if some line denies a subject to observe something.
+  /// Some line denies a subject to observe something.
   private(set) var filtersObservers = false
 
   init(_ rules: AccessRules) { (self.rules, namedGroups) = (rules, rules.namedGroups) }
@@ -141,7 +133,7 @@ struct Access: ~Copyable {
     return permissions.denyingLine(of: .observe, name, object) == nil
   }
 
-  /// True if the rules may allow some process of the poster's user to post and retain the notification.
+  /// True if some process of the user may be allowed to post and retain it.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
     let pattern = Pattern(accepted: name)
@@ -169,7 +161,6 @@ struct Access: ~Copyable {
     ids[slot.index] = Self.everythingID
   }
 
-  /// - Parameter subjects: those of all connections.
   mutating func change(to rules: AccessRules, subjects: [(ConnectionSlot, Subject)]) {
     (self.rules, namedGroups) = (rules, rules.namedGroups)
     bySubject = [:]
@@ -216,7 +207,7 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// The text must be from an accepted message or registration.
+  /// The text must have been accepted.
   init(accepted text: String) {
     do throws(WireError) {
       try self.init(text)

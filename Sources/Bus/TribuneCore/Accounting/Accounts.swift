@@ -5,29 +5,25 @@ package import TribuneWire
 /// The accounts of all users: what each has of the shared resources, and may have.
 ///
 /// A share is the total without the use of others, divided by the number of users with some, plus one. So
-/// something is always left: if all take their full share, the first user has a half, the second a sixth, the
-/// kth 1/(k(k + 1)). This is dbus-broker's formula. A user with a weight is that many users.
+/// something is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A
+/// user with a weight is that many users.
 ///
 /// A sixteenth of each total is reserved for privileged users, who may have all that is left. Existing
 /// allocations stay; only more is refused.
-///
-/// Empty accounts are removed when the number of accounts has doubled, to amortize the scan.
 package final class Accounts {
   private struct Sums {
     var totals = Amounts(each: .max >> 16)
     var used = Amounts()
-    /// Of the users who have some.
     var weights = Amounts()
   }
 
   private let sums = Cell(Sums())
   private var accounts: [UInt32: UserAccount] = [:]
-  /// Weights that are not 1.
   private var weights: [UInt32: Int] = [:]
   private let privileged: Set<UInt32>
   /// Accounts with ended connections that are still charged.
   private var closingAccounts: [UserAccount] = []
-  /// The number of accounts at which empty ones are removed next.
+  /// Empty accounts are removed at this number.
   private var tidyCount = 64
 
   package init(privileged: Set<UInt32> = []) { self.privileged = privileged }
@@ -70,17 +66,17 @@ package final class Accounts {
     privileged.reduce(0) { $0 + (accounts[$1]?.uses[resource] ?? 0) }
   }
 
-  /// The total without the last sixteenth, which is reserved for root.
+  /// The last sixteenth is root's.
   package func totalBesideRoot(of resource: SharedResource) -> Int {
     total(of: resource) - total(of: resource) / 16
   }
 
-  /// Without `retained`, which clients leave behind when they go.
+  /// Without `retained`, which clients leave behind.
   package var usedResourceCount: Int {
     SharedResource.allCases.count { $0 != .retained && sums.value.used[$0] > 0 }
   }
 
-  /// Charges an amount, even beyond the account's share. A negative amount is released.
+  /// May exceed the share. A negative amount is released.
   @inline(__always) package func charge(
     _ amount: Int, of resource: SharedResource, to account: UserAccount
   ) {
@@ -108,16 +104,15 @@ package final class Accounts {
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
-  /// The user's share while other users have none.
+  /// The share while other users have none.
   package func loneShare(of resource: SharedResource, for account: UserAccount) -> Int {
     guard !account.isPrivileged else { return total(of: resource) }
     return totalBesideRoot(of: resource) * account.weight / (account.weight + 1)
   }
 
-  /// Requires that `amount` more fits the account's share, without the charges of detached connections.
+  /// Ignores the charges of detached connections.
   ///
-  /// - Parameter uncounted: part of the account's charges to ignore.
-  /// - Throws: `limitExceeded`, `tooManyConnections` or `outOfMemory`, depending on the resource.
+  /// - Parameter uncounted: more of the account's charges to ignore.
   package func require(
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
@@ -146,23 +141,21 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// True if this much beyond a share leaves root its sixteenth, and the other users an eighth.
+  /// Beyond a share, root keeps its sixteenth, and the other users an eighth.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
-  /// True if `amount` more leaves root its sixteenth, and the other users a `part`th of the total.
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
     used(resource) + amount <= totalBesideRoot(of: resource) - total(of: resource) / part
   }
 
-  /// A user gets over its share when others take some later.
+  /// A share shrinks when others take some.
   package func isOverShare(of resource: SharedResource, _ account: UserAccount) -> Bool {
     account.uses[resource] > share(of: resource, for: account)
   }
 
   // MARK: Connections
 
-  /// Charges an ended connection until its socket is closed. Any thread may close it, and then changes
-  /// `unclosedConnections`.
+  /// Until its socket is closed, which any thread may do; it then changes `unclosedConnections`.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1
@@ -170,7 +163,6 @@ package final class Accounts {
     charge(1, of: .connections, to: account)
   }
 
-  /// Releases the charges of connections that have been closed. Skips accounts without any.
   package func countConnections() {
     guard !closingAccounts.isEmpty else { return }
     closingAccounts.removeAll { account in
@@ -183,14 +175,13 @@ package final class Accounts {
 
   // MARK: Descriptors
 
-  /// Charges the descriptors under way, which any thread may release.
+  /// Any thread may release descriptors.
   package func countDescriptors() {
     for account in accounts.values {
       charge(account.descriptors.held.current - account.uses[.descriptors], of: .descriptors, to: account)
     }
   }
 
-  /// - Throws: `limitExceeded`.
   package func requireDescriptors(_ amount: Int, of user: UserAccount) throws(WireError) {
     countDescriptors()
     try require(amount, of: .descriptors, for: user)

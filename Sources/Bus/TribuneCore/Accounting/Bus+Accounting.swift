@@ -3,15 +3,15 @@
 package import TribuneWire
 
 extension Bus {
-  /// Bytes charged for a registration in addition to its frame.
+  /// Bytes in addition to the frame.
   private static let registrationOverhead = 64
-  /// Bytes charged for a query or an awaited post in addition to its content.
+  /// Bytes in addition to the content of a query or an awaited post.
   private static let underWayOverhead = 192
-  /// Bytes charged for each participant of a query or an awaited post, and for each standing outcome, in
-  /// addition to reason and names. Includes the bus's text about it.
+  /// Bytes for each participant or standing outcome in addition to reason and names, for the bus's text about
+  /// it.
   static let participantOverhead = 128
 
-  /// Releases the registrations of a connection that disconnects. Its queries have ended already.
+  /// The connection's queries must have ended.
   mutating func closeAccount(of slot: ConnectionSlot) {
     let account = connections[slot].account
     let lengths = connections[slot].registeredLengths
@@ -24,7 +24,7 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// The client of a detached connection may come back and register the same again, on top of these charges.
+  /// Its client may come back and register the same again, on top of these charges.
   package mutating func noteDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -68,7 +68,6 @@ extension Bus {
     accounts.charge(length, of: .log, to: connections[slot].account)
   }
 
-  /// - Parameter count: registrations to release.
   mutating func releaseCharge(of serial: Serial, count: Int = 1, from slot: ConnectionSlot) {
     guard let length = connections[slot].registeredLengths[serial] else { return }
     let account = connections[slot].account
@@ -82,7 +81,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// Bytes charged for a query under way, without its userInfo and its answers.
+  /// Without userInfo and answers.
   mutating func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
@@ -94,9 +93,7 @@ extension Bus {
     return length
   }
 
-  /// Bytes charged for an awaited post under way, without its answers.
-  ///
-  /// - Parameter keyLength: 0 if name and object are not kept.
+  /// Without answers. `keyLength` is 0 if name and object are not kept.
   mutating func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [MissingObserver] = []
   ) -> Int {
@@ -107,8 +104,7 @@ extension Bus {
     return length
   }
 
-  /// Throws `limitExceeded` if the user's share of the log has no room. Answers of others do not use up that
-  /// share.
+  /// Answers of others do not use up the user's share.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -117,8 +113,7 @@ extension Bus {
       leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// Bytes of a query's userInfo that are exempt from the user's share: all, if the user has no other query
-  /// that keeps any and the log has capacity.
+  /// The only query of a user that keeps userInfo is exempt from the share, if the log has capacity.
   @inline(__always) func exemptLength(
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {
@@ -126,9 +121,7 @@ extension Bus {
       && accounts.leavesEnough(other + length, of: .log) ? length : 0
   }
 
-  /// - Parameters:
-  ///   - kept: bytes of userInfo, charged in addition to `length`.
-  ///   - exempt: how many of them are exempt from the user's share.
+  /// - Parameter kept: bytes of userInfo, in addition to `length`.
   mutating func beginRemembering(
     _ length: Int, kept: Int = 0, exempt: Int = 0, of slot: ConnectionSlot
   ) {
@@ -139,7 +132,6 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount += exempt
   }
 
-  /// Releases what `beginRemembering` charged, and the bytes of answers.
   mutating func endRemembering(
     _ length: Int, kept: Int = 0, exempt: Int = 0, answers: Int, of slot: ConnectionSlot
   ) {
@@ -151,8 +143,8 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount -= exempt
   }
 
-  /// Charges an answer to an asker or to an awaiting poster; returns false if it does not fit. One answer may
-  /// exceed the share, if it is the account's only one and the log has capacity.
+  /// Returns false if the answer does not fit. A user's only answer may exceed the share, if the log has
+  /// capacity.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
@@ -165,7 +157,6 @@ extension Bus {
     return true
   }
 
-  /// A negative length is released.
   mutating func countAnswers(_ length: Int, to slot: ConnectionSlot) {
     connections[slot].answerByteCount += length
     connections[slot].account.charges.answerByteCount += length
@@ -174,7 +165,7 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// Throws `limitExceeded`. The notification that this one replaces does not count against the share.
+  /// The replaced notification does not count against the share.
   func chargeRetained(
     _ size: Int, to user: UInt32, replacing replaced: RetainedNotification?
   ) throws(WireError) {
@@ -191,14 +182,12 @@ extension PeerIdentity {
 }
 
 extension DelegateIdentity {
-  /// Bytes charged for a delegate that takes part in a query, or for a hold against it.
   var rememberedLength: Int { Bus.participantOverhead + label.utf8.count + peer.textLength }
 }
 
 // MARK: Listing
 
 extension Bus {
-  /// Of the users that the connection may see.
   package mutating func accountEntries(for slot: ConnectionSlot) -> [AccountEntry] {
     accounts.countConnections()
     accounts.countDescriptors()

@@ -2,25 +2,23 @@
 
 import TribuneWire
 
-/// A resource that all users of the bus share.
 package enum SharedResource: Int, CaseIterable, Sendable {
   case connections
   /// Descriptors that wait for the rest of their frames, and files that a receiver still needs.
   case descriptors
-  /// Bytes reserved for partial frames.
+  /// Bytes.
   case partialFrames
-  /// Bytes kept over a restart: registrations, and queries and awaited posts under way.
+  /// Bytes of registrations, and of queries and awaited posts under way.
   case log
   /// Bytes.
   case retained
   /// Observations, monitors, patterns of delegates, holds and declarations.
   case registrations
-  /// Protocols that declarations define. Those from files are not charged.
+  /// From declarations, not from files.
   case protocols
-  /// Bytes of frames that a user's connections have not read, and of notifications buffered for suspended
-  /// ones.
+  /// Bytes of unread frames, and of notifications buffered for suspended connections.
   case queues
-  /// Files that were sent to a user's connections, and may not have been received.
+  /// Files that were sent, and may not have been received.
   case unreadFiles
 
   var unit: String {

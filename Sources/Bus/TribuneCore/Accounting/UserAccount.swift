@@ -6,13 +6,13 @@ package import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
-    /// Charges of detached connections, whose clients may come back and register the same again.
+    /// Of detached connections, whose clients may come back and register the same again.
     var detached = Amounts()
-    /// Ended connections that are charged because their sockets are not closed yet.
+    /// Ended connections whose sockets are not closed.
     var closingCount = 0
     /// Connections that have said hello.
     var connectionCount = 0
-    /// Bytes of answers to queries and awaited posts under way, which are charged to the log.
+    /// Bytes of answers, which are charged to the log.
     var answerByteCount = 0
     /// Bytes of kept userInfo that are exempt from the share.
     var exemptByteCount = 0
@@ -23,9 +23,7 @@ package final class UserAccount {
   /// A cell, because every query changes the charges.
   private let cell = Cell(Charges())
   package let descriptors: UserDescriptors
-  /// The user is that many users in the shares.
   package internal(set) var weight: Int
-  /// May use the last sixteenth of each resource.
   package let isPrivileged: Bool
 
   init(uid: UInt32, weight: Int = 1, isPrivileged: Bool = false) {
@@ -49,28 +47,27 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value.uses }
   }
 
-  /// Unread bytes above which the next notifications for the user's connections are dropped. Exceeds the
-  /// share if the unread bytes cannot be dropped.
+  /// Unread bytes above which notifications are dropped. Exceeds the share by bytes that cannot be dropped.
   package var relievedAbove = 0
 
   package let pauses = Cell(PauseBudget())
 
-  /// The last loop iteration in which the user's frames were handled, and the time that they took in it.
+  /// The last loop iteration in which the user's frames were handled, and the time spent on them.
   package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
-  /// The last iteration in which a frame was handled after the user's time was spent, and the first one that
-  /// may do so again.
+  /// The last iteration in which a frame was handled after the user's time was spent, and the next one that
+  /// may.
   package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// Bytes logged for the user's frames since a compaction ended, and the number of that compaction.
+  /// Since that compaction ended.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   package let waitsForCompaction = Cell(false)
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 
-/// The time for which a user's observers may make other users' posters wait: a tenth of the time, or one
-/// second in a burst.
+/// How long a user's observers may make other users' posters wait: a tenth of the time, or one second in a
+/// burst.
 package struct PauseBudget {
   private static let most: Int64 = 1_000_000_000
   /// Nanoseconds. Negative after a longer pause.
@@ -86,15 +83,14 @@ package struct PauseBudget {
   package mutating func take(nanoseconds: UInt64) { left -= Int64(clamping: nanoseconds) }
 }
 
-/// The descriptors that a user has passed. Any thread may count them.
+/// Any thread may count them.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
   /// Descriptors that wait for the rest of their frames, and files that a receiver still needs.
   package let held = SharedCount()
-  /// Descriptors that are not closed yet, and those that a thread is closing.
   package let unclosed = SharedCount()
   package let closing = SharedCount()
-  /// The connections among them, which are charged until they are closed.
+  /// Among `unclosed`; charged until they are closed.
   package let unclosedConnections = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }
@@ -102,7 +98,6 @@ package final class UserDescriptors: Sendable {
   fileprivate var isEmpty: Bool { held.current == 0 && unclosed.current == 0 }
 }
 
-/// A number that any thread may read and change.
 package final class SharedCount: Sendable {
   private let value = Atomic(0)
 

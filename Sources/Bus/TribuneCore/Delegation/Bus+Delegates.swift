@@ -6,7 +6,7 @@ import TribuneWire
 extension Bus {
   // MARK: Delegates
 
-  /// Returns the number of delegates that the new one replaces.
+  /// Returns the number of replaced delegates.
   mutating func attach(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Int {
@@ -39,7 +39,7 @@ extension Bus {
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
       try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
-      // The connection's own delegates that are replaced do not count against its limits.
+      // Its own replaced delegates do not count against a connection's limits.
       let replaced = before.filter { $0.slot == slot }
       try requireDelegateCapacity(from: slot, replacing: replaced.count)
       let patternCount =
@@ -165,7 +165,7 @@ extension Bus {
     return why
   }
 
-  /// Changes the reason of a hold. The hold vetoes the same, so askers that wait are not informed.
+  /// The hold vetoes the same, so askers that wait are not informed.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)
@@ -186,7 +186,6 @@ extension Bus {
     releaseCharge(of: serial, from: hold.slot)
   }
 
-  /// Defaults to the sender's process.
   private func holder(_ named: PeerIdentity?, from slot: ConnectionSlot) throws(WireError) -> PeerIdentity {
     guard let named else { return connections[slot].peer }
     guard connections[slot].account.isPrivileged || restoring.isReplaying else {
@@ -213,7 +212,7 @@ extension Bus {
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// The single exit of holds from the bus. Queries that the hold was standing against keep its veto.
+  /// The single exit of holds from the bus. Earlier queries keep its veto.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))

@@ -3,7 +3,6 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Queries, from the ask to the end.
 extension Bus {
   // MARK: Queries
 
@@ -39,7 +38,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // The other queries do not need the userInfo after this loop iteration.
+    // The other queries do not need the userInfo after this iteration.
     let isKept =
       frame.payload.byteCount > 0
       && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
@@ -111,14 +110,12 @@ extension Bus {
     }
   }
 
-  /// Nesting requires that the parent has asked a delegate of the same user. Others learn nothing about a
-  /// query by naming it as parent.
+  /// Otherwise, a client could learn about a query by naming it as parent.
   private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
     guard let place = queries.place(of: parent) else { return false }
     return queries[place].hasAsked(user: connections[slot].peer.uid)
   }
 
-  /// Refuses a query within one of the same name and object, or nested too deeply.
   private mutating func requireNoRecursion(
     _ key: RawSpan, _ header: FrameHeader, within parent: QueryID
   ) throws(WireError) {
@@ -141,7 +138,6 @@ extension Bus {
     }
   }
 
-  /// Outcomes before any delegate is asked, and the number of holds that are not listed.
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> (outcomes: [Outcome], omittedHolds: Int) {
@@ -170,14 +166,13 @@ extension Bus {
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waitingParticipant(fields.query, fields.delegate, at: slot)
     let inbox = queries[place].participants[index].delegate.inbox
-    // A replayed answer is not checked again.
     if fields.answer == .value, !restoring.isReplaying, queries[place].isForValues,
       let method = queries[place].method
     {
       do throws(WireError) {
         try declarations.payloadCheck.value(frame.payload, method)
       } catch {
-        // The verdict shows the failure to the asker; the refusal shows it to the delegate.
+        // The verdict informs the asker; the refusal informs the delegate.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
         settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
@@ -226,8 +221,7 @@ extension Bus {
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
-  /// Settles a participant without its reason or value. The bus's reason is charged only beyond half of
-  /// `participantOverhead`.
+  /// The bus's reason is charged only beyond half of `participantOverhead`.
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -250,12 +244,8 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// Finds the query and the participant that it waits for.
-  ///
   /// During a replay, the delegate counts as asked: the log has only accepted frames, and this bus may ask
   /// fewer questions at a time than the bus that wrote it.
-  ///
-  /// - Throws: `notAsked` if the delegate was not asked, its outcome is known, or the query is over.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -302,8 +292,7 @@ extension Bus {
     return (place, index)
   }
 
-  /// Settles a delegate as `failed`, because its question could not be sent. Does nothing if the query no
-  /// longer waits for it.
+  /// Does nothing if the query no longer waits for the delegate.
   package mutating func failQuestion(
     _ query: QueryID, _ delegate: DelegateID, reason: String, at now: Instant
   ) {
@@ -317,7 +306,7 @@ extension Bus {
 
   // MARK: Time
 
-  /// Connections whose time is over at `now`, as delegates or as awaited observers.
+  /// As delegates or as awaited observers.
   package func overdueSlots(at now: Instant) -> [ConnectionSlot] {
     var slots: Set<ConnectionSlot> = []
     for due in deadlines.allDue(at: now) {
@@ -363,8 +352,6 @@ extension Bus {
 
   // MARK: Proceeding
 
-  /// Asks the next delegates, and ends the query if it is decided.
-  ///
   /// - Parameter tail: nil for the tail in the table.
   private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
     var asked = false
@@ -459,7 +446,7 @@ extension Bus {
     end(place, .cancelled, at: now)
   }
 
-  /// Sends `concluded` to every attached delegate that was asked, and removes the query.
+  /// Informs every attached delegate that was asked.
   mutating func end(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) {
     let id = queries[place].id
     if case .cancelled = conclusion { queries[place].tally?.update { $0.cancelled &+= 1 } }
@@ -469,7 +456,6 @@ extension Bus {
       let concluded = Concluded(query: id, delegate: delegate.identity.id, conclusion: conclusion)
       emit(.concluded(delegate.slot, delegate.serial, concluded, shownTail(at: place)))
     }
-    // A dry run is not announced.
     if isObserved, !queries[place].ask.flags.contains(.isDryRun) {
       let ending = ending(place, conclusion, at: now)
       announce(.didConclude(ending))
@@ -520,7 +506,6 @@ extension Bus {
 }
 
 extension RawSpan {
-  /// Truncated to the limit.
   fileprivate var reason: String {
     let length = min(byteCount, WireLimits.reasonLength)
     return String(repairing: extracting(first: length)).prefix(utf8Length: WireLimits.reasonLength)
@@ -528,6 +513,5 @@ extension RawSpan {
 }
 
 extension FrameView {
-  /// Truncated to the limit.
   func text() -> String { payload.reason }
 }

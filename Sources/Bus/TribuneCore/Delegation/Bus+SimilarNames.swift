@@ -2,13 +2,10 @@
 
 import TribuneWire
 
-/// Suggestions for questions without delegates.
 extension Bus {
-  /// Registrations to compare with one name.
   private static let comparedMax = 1000
 
-  /// The most similar name with delegates, holds or configuration that the connection may list or ask; else a
-  /// well-known one. Empty if none is similar.
+  /// A similar name that the connection may list or ask; else a well-known one, or empty.
   func similarName(to name: RawSpan, for slot: ConnectionSlot) -> String {
     var found = ""
     var left = Self.comparedMax

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// Questions that wait for their turns (`QuestionTurns`).
 extension Bus {
   mutating func mustWait(for delegates: [DelegateRegistration], asking slot: ConnectionSlot) -> Bool {
     let (account, max) = (connections[slot].account, limits.questionsAtATime)
@@ -32,10 +31,8 @@ extension Bus {
     }
   }
 
-  /// Ends the turns of questions for which a delegate asks a nested query. Otherwise, questions could
-  /// deadlock.
-  ///
-  /// - Returns: the inboxes that may now have a turn for another question.
+  /// A delegate that asks a nested query gives up its turn: otherwise, questions could deadlock. Returns the
+  /// inboxes with a free turn.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
@@ -54,13 +51,13 @@ extension Bus {
     return freed
   }
 
-  /// Makes the server check whether the client has read its frames, if questions wait for that.
+  /// The server checks whether the client has read its frames, if questions wait for that.
   mutating func report(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// The next connection with unread questions that delay others. The caller must call `noteRead` once the
-  /// client has read all frames queued by now, if `isWaitingToBeRead` until then.
+  /// `noteRead` must follow once the client has read all frames queued by now, if `isWaitingToBeRead` until
+  /// then.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }
@@ -72,12 +69,11 @@ extension Bus {
     return nil
   }
 
-  /// True while questions wait until this client has read others.
   package mutating func isWaitingToBeRead(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
   }
 
-  /// The client has read the frames that were queued when `popUnreadInbox` returned its connection.
+  /// The client has read the frames queued at `popUnreadInbox`.
   package mutating func noteRead(by slot: ConnectionSlot, at now: Instant) {
     guard let inbox = connections[slot].inbox else { return }
     inbox.turns.value.noteRead()

@@ -2,13 +2,12 @@
 
 package import TribuneWire
 
-/// The configured rules for queries.
 package struct BusPolicy: Equatable, Sendable {
   package struct QueryRule: Equatable, Sendable {
     package var pattern: Pattern
     /// For each, a matching delegate must respond to the query.
     package var required: [RequiredDelegate]
-    /// The verdict if no delegate approves or vetoes.
+    /// If no delegate approves or vetoes.
     package var vetoesByDefault: Bool
 
     package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {
@@ -19,7 +18,7 @@ package struct BusPolicy: Equatable, Sendable {
 
     fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault }
 
-    /// Adds required delegates. An empty list clears it.
+    /// An empty list clears it.
     package mutating func require(_ delegates: [RequiredDelegate]) {
       if delegates.isEmpty { required = [] }
       for delegate in delegates where !required.contains(delegate) { required.append(delegate) }
@@ -38,7 +37,6 @@ package struct BusPolicy: Equatable, Sendable {
     if queryRules[place].isEmpty { queryRules.remove(at: place) }
   }
 
-  /// Required delegates that are not attached, without duplicates.
   func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [RequiredDelegate] {
     var missing: [RequiredDelegate] = []
     for rule in queryRules where rule.pattern.matches(name) {

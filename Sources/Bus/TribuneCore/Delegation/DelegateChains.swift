@@ -6,17 +6,15 @@ import TribuneWire
 /// The delegates of each object, and the cached chains of those that respond to a query.
 ///
 /// A chain has the delegates of the object, and those for any object, that respond to the name, by order and
-/// then by time of attaching. A query without an object is about all objects. The cost of an ask does not
-/// grow with unrelated delegates.
+/// then by time of attaching. A query without an object is about all objects.
 struct DelegateChains {
   /// Delegates for any object are under the empty one.
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
-  /// The tallies of the cached chains' names, filled on lookup.
+  /// Of the cached chains' names, filled on lookup.
   private var tallies: [Tally<NameCounts>?]
   private(set) var count = 0
-  /// The number of cache misses.
   private var lookup: UInt64 = 0
 
   private static let placeCount = 512
@@ -48,7 +46,6 @@ struct DelegateChains {
     routes.invalidate()
   }
 
-  /// Those for any object, if `object` is empty.
   func delegates(of object: String) -> [DelegateRegistration] { byObject[ExactText(object)] ?? [] }
 
   /// Without the delegates for any object.
@@ -56,11 +53,8 @@ struct DelegateChains {
     byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
   }
 
-  /// The delegates that respond to a name and object, in order.
-  ///
   /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
-  /// - Returns: the place of the chain, valid until the next lookup, and the delegates.
-  /// - Throws: `invalidName`, `invalidObject`.
+  /// - Returns: the chain is valid until the next lookup.
   mutating func responding(
     to key: RawSpan, nameLength: Int
   ) throws(WireError) -> (chain: Int, delegates: [DelegateRegistration]) {

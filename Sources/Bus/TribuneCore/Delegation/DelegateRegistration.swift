@@ -8,9 +8,8 @@ package final class DelegateRegistration {
   package let connection: ConnectionID
   package let slot: ConnectionSlot
   package let serial: Serial
-  /// Empty for any object.
+  /// Empty for any.
   package let object: String
-  /// nil for any.
   var objectFilter: String? { object.isEmpty ? nil : object }
   package let order: Int32
   package let failurePolicy: FailurePolicy
@@ -31,7 +30,6 @@ package final class DelegateRegistration {
 
   private let attached = Cell(true)
 
-  /// The last lookup that found it.
   private let lookup = Cell<UInt64>(0)
 
   /// True the first time in each lookup.
@@ -41,7 +39,7 @@ package final class DelegateRegistration {
     return true
   }
 
-  /// Cleared when the delegate leaves its chain, and never set again.
+  /// Never set again.
   package internal(set) var isAttached: Bool {
     get { attached.value }
     set { attached.value = newValue }
@@ -67,8 +65,7 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// Equal for registrations of one connection with the same object, names in any order, and label.
-  /// Unambiguous, because objects and names have no line breaks.
+  /// Equal for the same object, names in any order, and label. Objects and names have no line breaks.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -76,7 +73,6 @@ package final class DelegateRegistration {
 
   var dedupKey: ExactText { Self.dedupKey(object: object, patterns: patterns, label: identity.label) }
 
-  /// Queries that wait for it.
   var openQueries: [QueryID] { open.value.all }
 
   func beginWaiting(_ query: QueryID) { open.value.insert(query) }
@@ -95,13 +91,13 @@ package final class DelegateRegistration {
     }
   }
 
-  /// By order, then by id, which follows the time of attaching.
+  /// Ids follow the time of attaching.
   func precedes(_ other: DelegateRegistration) -> Bool {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
-  /// The entry for each replaced delegate. It has only the first few patterns: thousands of delegates can be
-  /// replaced at once, and all their entries must fit in the queue of one connection.
+  /// Has only the first few patterns: thousands of delegates can be replaced at once, and all their entries
+  /// must fit in one connection's queue.
   var replacementEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))

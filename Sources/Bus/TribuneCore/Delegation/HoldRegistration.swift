@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// A standing veto.
 final class HoldRegistration: Hashable {
   /// Holds and delegates share one sequence of ids, because a verdict's outcomes can name either.
   let identity: DelegateIdentity
@@ -10,13 +9,12 @@ final class HoldRegistration: Hashable {
   let slot: ConnectionSlot
   let serial: Serial
   let pattern: Pattern
-  /// nil for any object.
+  /// nil for any.
   let object: String?
   var why: String
   /// The serial of the last `amend`; in use as long as the hold stands.
   var amendment: Serial?
   let taken: Instant
-  /// nil if it does not expire.
   let expiry: Instant?
   /// Bytes charged in each verdict that lists it.
   let rememberedLength: Int
@@ -42,7 +40,6 @@ final class HoldRegistration: Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// nil if the verdict has no capacity for it.
   func outcome(within budget: inout OutcomeBudget) -> Outcome? {
     guard budget.admit(rememberedLength) else { return nil }
     return Outcome(delegate: identity, outcome: .held, reason: budget.cut(why), elapsed: 0)
@@ -52,12 +49,11 @@ final class HoldRegistration: Hashable {
     HoldEntry(
       connection: connection, delegate: identity, pattern: pattern.text, object: object ?? "", why: why,
       age: now.nanoseconds(since: taken) / 1000,
-      // 0 means that the hold does not expire, so a hold that is due now needs a remainder.
+      // 0 means that the hold does not expire.
       remaining: expiry.map { max(1, $0.nanoseconds(since: now) / 1000) } ?? 0)
   }
 }
 
-/// All holds, found by name and object.
 struct Holds {
   private var tree = PatternTree<HoldRegistration>()
   private var routes: RouteCache<HoldRegistration>
@@ -83,8 +79,6 @@ struct Holds {
   }
 
   /// The oldest first. Without an object, the holds of every object.
-  ///
-  /// - Parameter key: a valid name and object, contiguous as in the frame.
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
     if tree.isEmpty { return [] }
     let place = routes.place(of: key, nameLength: nameLength)

@@ -4,11 +4,10 @@ import TribuneWire
 
 /// The queries that wait for one delegate, in no order.
 struct OpenQueries {
-  /// Larger sets are searched through `places`.
   private static let searchedMax = 32
 
   private(set) var all: [QueryID] = []
-  /// Indices by the number of the query's id (see `PlacesByID`); empty for small sets.
+  /// Indices by the number of the id (see `PlacesByID`); empty for small sets.
   private var places: [UInt64: Int] = [:]
 
   mutating func insert(_ query: QueryID) {
@@ -20,11 +19,10 @@ struct OpenQueries {
     }
   }
 
-  /// Returns false if the query was not in the set.
   mutating func remove(_ query: QueryID) -> Bool {
     let isByTable = !places.isEmpty
     guard let place = isByTable ? places[query.rawValue] : all.firstIndex(of: query) else { return false }
-    // The last query fills the gap, to move only one.
+    // The last query fills the gap.
     let last = all.removeLast()
     if place < all.count { all[place] = last }
     guard isByTable else { return true }

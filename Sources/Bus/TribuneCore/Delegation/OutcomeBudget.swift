@@ -2,10 +2,8 @@
 
 import TribuneWire
 
-/// The space that is left in a verdict for holds or delegates.
-///
-/// Clients that may hold or delegate a name choose the length of their reasons and labels. Without a bound,
-/// they could make each verdict on it arbitrarily long.
+/// The space left in a verdict. Without a bound, clients that may hold or delegate a name could make its
+/// verdicts arbitrarily long, by long reasons and labels.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int
@@ -15,7 +13,7 @@ struct OutcomeBudget {
     reasonsLength = limits.outcomeReasonsMax
   }
 
-  /// True if so many delegates fit by a safe estimate, so their outcomes need not be admitted one by one.
+  /// A safe estimate: if true, outcomes need not be admitted one by one.
   func fits(_ count: Int, answers: Int) -> Bool {
     count <= identitiesLength / Self.identityLengthMax && answers <= reasonsLength
   }
@@ -23,8 +21,7 @@ struct OutcomeBudget {
   /// An upper bound of `rememberedLength`.
   private static var identityLengthMax: Int { 2048 }
 
-  /// Charges an outcome without its reason; returns false if it does not fit. Later ones do not fit either: a
-  /// verdict lists the first ones.
+  /// Once an outcome does not fit, later ones do not either: a verdict lists the first ones.
   mutating func admit(_ length: Int) -> Bool {
     guard length <= identitiesLength else {
       identitiesLength = 0
@@ -34,7 +31,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Charges a reason. The first one that does not fit is cut, and all later ones are dropped.
+  /// Cuts the first reason that does not fit, and drops all later ones.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

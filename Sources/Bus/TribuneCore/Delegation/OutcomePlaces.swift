@@ -3,7 +3,6 @@
 /// A set of indices of a verdict's outcomes. Up to index 63, it does not allocate.
 package struct OutcomePlaces: Equatable, Sendable {
   private var first: UInt64 = 0
-  /// 64 indices each, from 64 on.
   private var others: [UInt64] = []
   package private(set) var count = 0
 
@@ -11,7 +10,6 @@ package struct OutcomePlaces: Equatable, Sendable {
     for place in places { insert(place) }
   }
 
-  /// Must not be in the set.
   package mutating func insert(_ place: Int) {
     precondition(place >= 0 && !contains(place), "index \(place) is negative, or already in the set")
     count += 1

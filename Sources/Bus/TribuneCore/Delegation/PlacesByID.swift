@@ -5,7 +5,7 @@ package import TribuneWire
 /// The places of the queries under way, by id.
 ///
 /// Ids are sequential and most queries end soon, so the last bits of the id select an entry without a hash.
-/// If an older query still has that entry, the new one goes to a dictionary.
+/// If an older query still has it, the new one goes to a dictionary.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0
@@ -17,8 +17,7 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// By the number of the id: a type of another module is hashed through its witness, which takes twice as
-  /// long.
+  /// By number: a type of another module is hashed through its witness, which takes twice as long.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 
@@ -37,14 +36,12 @@ package struct PlacesByID {
     }
   }
 
-  /// By ascending id.
   package var inOrder: [Int] {
     var all = entries.filter { $0.place >= 0 }
     all += others.map { Entry(id: $0.key, place: $0.value) }
     return all.sorted { $0.id < $1.id }.map(\.place)
   }
 
-  /// Must not be in the table.
   private mutating func insert(_ id: QueryID, _ place: Int) {
     if entries.isEmpty { entries = [Entry](repeating: Entry(), count: Self.entryCount) }
     count += 1

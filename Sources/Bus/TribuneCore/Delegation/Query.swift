@@ -3,10 +3,7 @@
 import TribuneProtocols
 import TribuneWire
 
-/// One query, from the question to the verdict.
-///
-/// A participant is `unasked` until its turn, `waiting` until its answer or time-out, then `settled`. A veto
-/// is sticky because `settled` is final. Once `isDecided()`, the owner calls `conclude`.
+/// One query, from the question to the verdict. A veto is sticky because `settled` is final.
 struct Query {
   struct Asker {
     let slot: ConnectionSlot
@@ -27,11 +24,10 @@ struct Query {
 
     let delegate: DelegateRegistration
     var state = State.unasked
-    /// True once the question was sent.
     var wasAsked = false
-    /// True from the sending until the question's turn ends or it becomes unread (see `QuestionTurns`).
+    /// From the sending until the turn ends or the question becomes unread (see `QuestionTurns`).
     var hasTurn = false
-    /// The question's number among those that wait for turns; 0 if it never waited.
+    /// Among the questions that wait for turns; 0 if it never waited.
     var number: UInt64 = 0
     /// When the query began to wait for it. The question may have been sent later.
     var asked = Instant(nanoseconds: 0)
@@ -39,7 +35,7 @@ struct Query {
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
 
-    /// True for a restored participant that waits for a turn without a number.
+    /// A restored participant that waits for a turn without a number.
     var isUnplaced: Bool {
       guard case .waiting = state else { return false }
       return !wasAsked && number == 0
@@ -51,39 +47,36 @@ struct Query {
       return until <= now && wasAsked && delegate.isAttached
     }
 
-    /// Includes failures that the failure policy makes vetoes.
     fileprivate var isVeto: Bool {
       guard case .settled(let outcome, _) = state else { return false }
       return delegate.isVeto(outcome)
     }
   }
 
-  /// With more participants, they are found through `places`.
   private static let searchedMax = 32
 
   let id: QueryID
   let asker: Asker
   let ask: Ask
-  /// Computed once from `ask`, because they are read often.
+  /// Computed once, because they are read often.
   let isForValues: Bool
   private let waitsForAll: Bool
-  /// nil unless the object has a protocol.
   var method: ProtocolMethod?
   /// nil for a dry run.
   var tally: Tally<NameCounts>?
   let started: Instant
-  /// The asker's deadline, which bounds everything.
+  /// Bounds everything.
   private(set) var deadline: Instant
-  /// Outcomes before any delegate is asked: holds, and missing required delegates.
+  /// Holds, and missing required delegates.
   private(set) var standing: [Outcome] = []
   /// Holds that `standing` does not list.
   private(set) var omittedHolds = 0
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
-  /// True if a participant approved or, in a value query, gave a value.
+  /// A participant approved or, in a value query, gave a value.
   private var hasConsent = false
-  /// Bytes charged for the query, without its userInfo.
+  /// Bytes charged, without userInfo.
   var rememberedByteCount = 0
   /// userInfo bytes exempt from the asker's share.
   var exemptByteCount = 0
@@ -93,9 +86,9 @@ struct Query {
   private(set) var next = 0
   /// Lower bound of the next timeout; recomputed lazily.
   private(set) var nextExpiry: Instant
-  /// Participants settled since `takeSettled`, if the asker wants progress.
+  /// Since `takeSettled`, if the asker wants progress.
   private var newlySettled: [Int] = []
-  /// Indices by the number of the delegate's id (see `PlacesByID`), if the query has many participants.
+  /// Indices by the number of the id (see `PlacesByID`); empty for few participants.
   private var places: [UInt64: Int] = [:]
 
   init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
@@ -124,9 +117,7 @@ struct Query {
     }
   }
 
-  /// Restores progress from another bus. `beginWaiting` of each awaited delegate must follow.
-  ///
-  /// - Parameter participants: unasked ones last.
+  /// `beginWaiting` of each awaited delegate must follow. Unasked participants come last.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
     self.participants += participants
     self.answerByteCount = answerByteCount
@@ -150,10 +141,8 @@ struct Query {
     hasVeto = !outcomes.isEmpty
   }
 
-  /// Reuses an earlier query's memory for participants.
   mutating func takeCapacity(from other: inout Query) { swap(&participants, &other.participants) }
 
-  /// Frees memory, once the query is over.
   mutating func clear(keepingCapacityFor count: Int) {
     if participants.count <= count {
       participants.removeOneByOne()
@@ -168,7 +157,6 @@ struct Query {
     places = [:]
   }
 
-  /// The index of a participant that the query waits for.
   mutating func waitingIndex(of delegate: DelegateID) -> Int? {
     let found =
       places.isEmpty
@@ -184,22 +172,18 @@ struct Query {
     participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }
   }
 
-  /// Includes only attached delegates.
   mutating func hasAsked(delegateAt slot: ConnectionSlot) -> Bool {
     participants.contains { $0.wasAsked && $0.delegate.isAttached && $0.delegate.slot == slot }
   }
 
   // MARK: Progress
 
-  /// The verdict is final when all participants are settled, or a veto or a value decides and `waitsForAll`
-  /// is false.
   mutating func isDecided() -> Bool {
     if !waitsForAll, isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
 
-  /// The next participant to ask, if the mode permits one now. Settles delegates that have left since the
-  /// query began. `takeTurn` must follow.
+  /// Settles delegates that have left since the query began. `takeTurn` must follow.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {
@@ -237,7 +221,7 @@ struct Query {
       .wait(id, delegate.identity.id, for: asker.peer.uid, isPrivileged: isPrivileged)
   }
 
-  /// The question already has its turn in `QuestionTurns`.
+  /// It already has its turn in `QuestionTurns`.
   mutating func noteSent(_ index: Int) {
     participants[index].wasAsked = true
     participants[index].hasTurn = true
@@ -257,7 +241,6 @@ struct Query {
     participants[index].delegate.inbox.turns.value.abandon(of: asker.peer.uid)
   }
 
-  /// Withdraws the question if it still waits for a turn.
   private mutating func leaveTurns(_ index: Int) {
     guard participants[index].number > 0, !participants[index].wasAsked else { return }
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
@@ -314,7 +297,6 @@ struct Query {
     waitingCount = 0
   }
 
-  /// The participants settled since the last call.
   mutating func takeSettled() -> [Int] {
     if newlySettled.isEmpty { return [] }
     defer { newlySettled = [] }
@@ -335,7 +317,7 @@ struct Query {
     participants.lazy.filter { $0.isOverdue(at: now) }.map(\.delegate.slot)
   }
 
-  /// Extends the time of these connections' overdue delegates to `end`.
+  /// Only overdue delegates get more time.
   mutating func prolong(_ slots: Set<ConnectionSlot>, at now: Instant, until end: Instant) {
     for index in participants.indices
     where participants[index].isOverdue(at: now) && slots.contains(participants[index].delegate.slot) {
@@ -344,11 +326,10 @@ struct Query {
     }
   }
 
-  /// The reason of a delegate that timed out before it was asked.
   private static let unasked = "it was not asked in time"
 
-  /// Settles every participant whose time is over at `now`. After the asker's deadline, these are all
-  /// unsettled ones, asked or not: a delegate that could not be asked in time did not approve.
+  /// After the asker's deadline, settles all participants, asked or not: a delegate that could not be asked
+  /// in time did not approve.
   ///
   /// - Returns: the inboxes in which questions have become unread.
   mutating func expire(at now: Instant) -> [QuestionInbox] {
@@ -375,13 +356,10 @@ struct Query {
 
   struct Result {
     let verdict: Verdict
-    /// The vetoes among its outcomes.
     let vetoes: OutcomePlaces
-    /// Vetoes that the verdict does not list.
     let omittedVetoCount: Int
   }
 
-  /// The query must be decided.
   mutating func conclude(within budget: OutcomeBudget) -> Result {
     let list = boundedList(within: budget)
     var outcomes = standing
@@ -424,10 +402,8 @@ struct Query {
     return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
 
-  /// The reasons of the participants in a verdict, cut to the budget; nil for those that it does not list.
-  /// Vetoes go first, each group in the chain's order. Values are always listed.
-  ///
-  /// - Returns: nil if everything fits.
+  /// The reasons in a verdict, cut to the budget; nil for participants that it does not list, or if
+  /// everything fits. Vetoes go first. Values are always listed.
   private func boundedList(within budget: OutcomeBudget) -> [String?]? {
     if budget.fits(participants.count, answers: answerByteCount) { return nil }
     var budget = budget
@@ -465,7 +441,6 @@ struct Query {
 }
 
 extension OutcomeKind {
-  /// True for an answer, and for a question that did not reach the delegate.
   fileprivate var isAnswer: Bool {
     switch self {
     case .approved, .vetoed, .abstained, .answered, .failed: true

@@ -2,10 +2,7 @@
 
 import TribuneWire
 
-/// The queries under way, by id.
-///
-/// Records are reused with the capacity of their arrays and buffers, to avoid allocations for the usual
-/// query.
+/// The queries under way. Records are reused with the memory of their arrays and buffers.
 struct QueryTable {
   private struct Record {
     /// In a free record, the previous query without its participants.
@@ -29,9 +26,9 @@ struct QueryTable {
     }
   }
 
-  /// Largest capacity of a tail, in bytes, that a free record keeps.
+  /// Bytes of a tail's buffer that a free record keeps.
   private static let tailKept = 1024
-  /// Participants for which a free record keeps capacity.
+  /// Of whose array a free record keeps the memory.
   private static let participantsKept = 64
 
   private var records: [Record] = []
@@ -40,12 +37,11 @@ struct QueryTable {
 
   var count: Int { places.count }
 
-  /// The oldest query first.
   var allPlaces: [Int] { places.inOrder }
 
   func place(of id: QueryID) -> Int? { places[id] }
 
-  /// The query has no participants yet. Unless it is decided at once, `setDue` must follow.
+  /// Unless the query is decided at once, `setDue` must follow.
   mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
     let id = query.id
     let place: Int
@@ -71,10 +67,7 @@ struct QueryTable {
     free.append(place)
   }
 
-  /// The query at `place`, which must exist.
-  ///
-  /// A non-mutating method would be called on a copy, with retains and releases of all its references, so the
-  /// methods on the path of an answer are mutating.
+  /// Non-mutating methods would be called on a copy, so those on the path of an answer are mutating.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }
@@ -86,7 +79,6 @@ struct QueryTable {
       nameLength: records[place].nameLength, objectLength: records[place].objectLength)
   }
 
-  /// Sets when the query next needs attention.
   mutating func setDue(_ due: Instant, at place: Int, _ deadlines: inout Deadlines<Due>) {
     if let deadline = records[place].deadline {
       deadlines.set(deadline, due: due)

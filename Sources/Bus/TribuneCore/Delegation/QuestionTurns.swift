@@ -4,12 +4,9 @@ import TribuneWire
 
 /// Decides which questions the delegates of one connection have, and which wait on the bus.
 ///
-/// Delegates get a few questions at a time, and askers' users take turns: a question waits only behind a few
-/// of other users.
-///
-/// A sixteenth of the questions is reserved for privileged users, and a sixteenth for all others. A
-/// privileged user may have all the rest; others share it as in `Accounts`: a lone user has half of it, the
-/// next one a sixth. When its turn comes, every user may have at least one.
+/// Delegates get a few questions at a time, and askers' users take turns. A sixteenth is reserved for
+/// privileged users, and a sixteenth for all others. A privileged user may have all the rest; others share it
+/// as in `Accounts`. When its turn comes, every user may have at least one.
 ///
 /// A question *has its turn* from its sending until it is answered or deferred, or the delegate asks a nested
 /// query. If the bus stops waiting for the answer earlier, the question is *unread*: it keeps its turn until
@@ -26,24 +23,22 @@ struct QuestionTurns {
   private struct User {
     let uid: UInt32
     let isPrivileged: Bool
-    /// Questions that have their turns, including unread ones.
+    /// Including unread ones.
     var sent = 0
     var unread = 0
-    /// Unread questions at the start of the server's last check for unread frames.
+    /// Unread when the server began its last check for unread frames.
     var reported = 0
-    /// By number. Closed ones are removed in bulk.
     var waiting: [Waiting] = []
     /// Entries before `head` are closed.
     var head = 0
     var openCount = 0
   }
 
-  /// Users without questions that are kept here, because they are likely to ask again.
+  /// Users without questions stay, because they are likely to ask again.
   private static let idleMax = 4
-  /// With more users, they are found through `places`.
   private static let searchedMax = 16
 
-  /// Users with questions here, sent or waiting, and a few others; nearly always one or two.
+  /// Nearly always one or two.
   private var users: [User] = []
   /// Indices in `users`, if there are many.
   private var places: [UInt32: Int] = [:]
@@ -55,16 +50,16 @@ struct QuestionTurns {
   /// Users with sent questions.
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
-  /// True while the server checks for unread frames, because questions wait for that.
+  /// The server checks for unread frames, because questions wait for that.
   private(set) var isReported = false
 
   var isAnyWaiting: Bool { !turns.isEmpty }
-  /// True if the state cannot be derived from the queries under way.
+  /// False if the queries under way determine the state.
   var isWorthKeeping: Bool { isAnyWaiting || unreadCount > 0 }
 
   // MARK: Questions
 
-  /// True if `count` more questions of the user would be sent at once.
+  /// True if all would be sent at once.
   func hasTurns(_ count: Int, for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     guard let place = place(of: uid) else {
       return mayHave(count, beside: 0, isPrivileged: isPrivileged, of: max)
@@ -89,7 +84,7 @@ struct QuestionTurns {
   /// The limit for privileged users together, and for all others together.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
-  /// Returns true if the question can be sent now, and gives it its turn. Otherwise, `wait` must follow.
+  /// Returns false if the question has to wait; then `wait` must follow.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
     guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
@@ -104,7 +99,7 @@ struct QuestionTurns {
     if users[place].isPrivileged { privilegedCount += 1 }
   }
 
-  /// Queues a question behind those of its user. Returns its number, for `leave`.
+  /// Returns the question's number, for `leave`.
   mutating func wait(
     _ query: QueryID, _ delegate: DelegateID, for uid: UInt32, isPrivileged: Bool
   ) -> UInt64 {
@@ -116,7 +111,6 @@ struct QuestionTurns {
     return lastNumber
   }
 
-  /// Withdraws a waiting question.
   mutating func leave(_ number: UInt64, of uid: UInt32) {
     let user = knownPlace(of: uid)
     guard let place = users[user].waiting.place(of: number) else {
@@ -131,7 +125,7 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// Ends the turn of a question that was answered or deferred, or could not be sent.
+  /// The question was answered or deferred, or could not be sent.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
   /// The bus stops waiting for the answer: the question becomes unread.
@@ -152,8 +146,8 @@ struct QuestionTurns {
     }
   }
 
-  /// Returns true if the server must start to check for unread frames, because questions wait for that.
-  /// `noteRead` must follow once the client has read them, unless `isReported` is false by then.
+  /// Returns true if the server must start to check for unread frames. `noteRead` must follow once the client
+  /// has read them, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
@@ -161,14 +155,13 @@ struct QuestionTurns {
     return true
   }
 
-  /// Stops the server's check for unread frames if no question waits for it.
+  /// Stops the server's check if no question waits for it.
   private mutating func withdrawReport() {
     guard isReported, turns.isEmpty else { return }
     isReported = false
     for user in users.indices { users[user].reported = 0 }
   }
 
-  /// Starts the first question of the first user in turn that may have one more.
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
     // With thousands of users, looking up those that may have none would be expensive.
@@ -236,7 +229,6 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// Removes a user without questions, or else closed numbers.
   private mutating func tidy(_ user: Int) {
     if users[user].openCount == 0 {
       if users[user].sent == 0, users.count > Self.idleMax {
@@ -266,7 +258,7 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// Unread questions by user, and how many of them `noteRead` releases.
+  /// Per user, and how many of them `noteRead` releases.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
@@ -290,7 +282,7 @@ extension QuestionTurns {
   }
 }
 
-/// The turns of a connection, shared by all its delegates.
+/// Shared by all delegates of a connection.
 final class QuestionInbox {
   let slot: ConnectionSlot
   let turns = Cell(QuestionTurns())

@@ -2,11 +2,10 @@
 
 import TribuneWire
 
-/// A required delegate, as configured.
 package enum RequiredDelegate: Equatable, Sendable {
   /// Any connection may use any label.
   case label(String)
-  /// A unit of the system's service manager. User units do not count, because users choose their names.
+  /// A system unit. User units do not count, because users choose their names.
   case unit(String)
 
   /// Parses `label:NAME` and `unit:NAME`; nil for other texts.

@@ -8,18 +8,16 @@ final class AwaitedPost {
   let posterID: ConnectionID
   let serial: Serial
   let posted: Instant
-  /// Observers that have not answered.
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32
   var missing: [MissingObserver]
   /// Name and object for monitors; nil if nobody monitored when it was posted.
   let shown: QueryTail?
-  /// Bytes charged for the post itself.
+  /// Bytes charged, without reasons.
   var rememberedByteCount = 0
-  /// Bytes charged for the observers' reasons.
+  /// Bytes charged.
   var reasonByteCount = 0
 
-  /// nil unless it is under way.
   var deadline: Due.Handle?
 
   init(
@@ -38,13 +36,13 @@ final class AwaitedPost {
     count = waiting.count + Int(acknowledged) + missing.count
   }
 
-  /// A unique sort key, the oldest post first.
+  /// A unique sort key, the oldest first.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// Its observers in all, settled ones included.
+  /// Settled observers included.
   let count: Int
 
-  /// Missing observers are sorted by connection, because their order in time does not matter.
+  /// Sorted, because the observers' order in time does not matter.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The awaited posts under way. A number is reused when its post has ended.
+/// A number is reused when its post has ended.
 struct AwaitedPosts {
   private struct Key: Hashable {
     var poster: ConnectionID
@@ -14,7 +14,6 @@ struct AwaitedPosts {
   private var numbersByKey: [Key: Int] = [:]
 
   var count: Int { numbersByKey.count }
-  /// Ascending.
   var numbers: [Int] { posts.indices.filter { posts[$0] != nil } }
 
   subscript(_ number: Int) -> AwaitedPost {

@@ -10,15 +10,14 @@ struct BufferedNotifications {
     var count: UInt64
   }
 
-  /// Bytes charged for each run in addition to its frames.
+  /// Bytes for each run in addition to its frames.
   private static var overhead: Int { 256 }
 
   private(set) var runs: CoalescingQueue<Run>
-  /// Notifications dropped for lack of space.
+  /// For lack of space.
   var lostCount: UInt64 = 0
-  /// Notifications that later ones have replaced during this suspension.
+  /// Replaced by later ones during this suspension.
   var coalescedCount: UInt64 = 0
-  /// Buffered notifications.
   private var count: UInt64 = 0
   /// Notifications that the connection will receive, or see reported as lost.
   var dueCount: UInt64 { count + lostCount }
@@ -28,7 +27,7 @@ struct BufferedNotifications {
   var byteCount: Int { runs.byteCount }
 
   /// - Parameters:
-  ///   - coalesces: keeps only the last frame, which replaces buffered runs with the same name and object.
+  ///   - coalesces: keeps only the last frame, instead of earlier ones of the same name and object.
   ///   - limit: bytes; beyond it, the oldest runs are dropped.
   mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
     var key: ExactText?
@@ -60,7 +59,7 @@ struct BufferedNotifications {
     count += run.count
   }
 
-  /// Removes runs without counting them as lost. Returns true if it removed any.
+  /// Does not count the runs as lost. Returns false if it removed none.
   mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
     let removed = runs.remove { run in
       let bytes = run.slice.bytes
@@ -98,7 +97,6 @@ package struct RunToBuffer {
 }
 
 extension ByteSlice {
-  /// The slice has only whole frames.
   package var frameCount: Int {
     var (start, count) = (range.lowerBound, 0)
     while start < range.upperBound {

@@ -2,9 +2,7 @@
 
 import TribuneWire
 
-/// Posts whose posters wait for observers.
 extension Bus {
-  /// Throws if this post cannot be awaited.
   func requireAwaitable(_ frame: FrameView, _ fields: Post, from slot: ConnectionSlot) throws(WireError) {
     guard fields.style == .now, fields.options.isDisjoint(with: .coalescing) else {
       throw WireError(.invalidValue, "an awaited post cannot be delivered later or coalesced")
@@ -14,9 +12,6 @@ extension Bus {
     try requireRequestCapacity(from: slot)
   }
 
-  /// The observers to wait for.
-  ///
-  /// - Throws: `limitExceeded`.
   mutating func awaitingReceivers(
     of posted: PostedNotification, from slot: ConnectionSlot
   ) throws(WireError) -> Set<ConnectionSlot> {
@@ -32,7 +27,7 @@ extension Bus {
     return waiting
   }
 
-  /// Replies at once if there are no observers to wait for.
+  /// Replies at once without observers to wait for.
   mutating func startWaiting(_ posted: PostedNotification, _ awaiting: Set<ConnectionSlot>, at now: Instant) {
     let (slot, serial) = (posted.poster.slot, posted.header.serial)
     let shown = isMonitored ? posted.shownTail : nil
@@ -46,7 +41,6 @@ extension Bus {
     begin(post, due: now.advanced(byMilliseconds: deadline))
   }
 
-  /// Registers and charges a new or restored post.
   mutating func begin(_ post: AwaitedPost, due: Instant) {
     let number = awaitedPosts.insert(post, due: due, &deadlines)
     connections[post.poster].awaitedPosts[post.serial] = number
@@ -57,7 +51,6 @@ extension Bus {
     for observer in post.waiting { connections[observer].unacknowledgedPosts.insert(number) }
   }
 
-  /// Handles `done`: an observer has handled a post, or failed to.
   mutating func acknowledge(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
   {
     let done = try frame.decode(Done.self)
@@ -70,7 +63,7 @@ extension Bus {
     settle(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
-  /// Keeps the whole reason if there is capacity, otherwise nothing.
+  /// Keeps the whole reason or nothing.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard chargeAnswer(length, to: poster) else { return "" }
@@ -78,7 +71,7 @@ extension Bus {
     return reason
   }
 
-  /// Settles the posts that wait for a disconnected observer, the oldest first.
+  /// The oldest post first.
   mutating func settleUnacknowledged(by slot: ConnectionSlot, at now: Instant) {
     let oldestFirst = connections[slot].unacknowledgedPosts.sorted {
       awaitedPosts[$0].age < awaitedPosts[$1].age
@@ -94,7 +87,7 @@ extension Bus {
     conclude(number)
   }
 
-  /// Ends an awaited post without a reply.
+  /// Does not reply.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
     for slot in post.waiting { connections[slot].unacknowledgedPosts.remove(number) }
@@ -134,7 +127,7 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// Name and object, copied because monitors may see them much later.
+  /// Copied, because monitors may see it much later.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

@@ -3,7 +3,6 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Registrations of monitors. The server shows them the frames.
 extension Bus {
   package var isMonitored: Bool { mutating get { !monitors.isEmpty } }
 
@@ -28,10 +27,9 @@ extension Bus {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  /// nil without monitors.
   mutating func shownTail(at place: Int) -> QueryTail? { isMonitored ? queries.tail(at: place) : nil }
 
-  /// Name and object of an awaited post under way; nil if nobody monitored when it was posted.
+  /// nil if nobody monitored when it was posted.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {
     awaitedPosts.number(poster: poster, serial: serial).flatMap { awaitedPosts[$0].shown }
   }

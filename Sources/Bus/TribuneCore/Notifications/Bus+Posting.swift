@@ -59,16 +59,15 @@ extension Bus {
 
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// Delivers the oldest post that waits for the end of the loop iteration; returns false if none is left.
-  /// Before the next call, the caller must perform the effects.
+  /// Returns false if none is left. The effects must be performed before the next call.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
-  /// Delivers the oldest post that waits for the bus to be idle; returns false if none is left.
+  /// Returns false if none is left.
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers the oldest post whose longest wait for an idle bus is over; returns false if none is left.
+  /// Delivers a post whose longest wait for an idle bus is over; returns false if none is left.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -128,7 +127,6 @@ extension Bus {
     forgetBuffered(for: slot)
   }
 
-  /// Drops the buffer of a connection that resumes or disconnects.
   mutating func forgetBuffered(for slot: ConnectionSlot) {
     guard let buffered = connections[slot].buffered else { return }
     countBuffered(-buffered.byteCount, for: slot)
@@ -137,9 +135,7 @@ extension Bus {
     center.setSuspended(false, slot)
   }
 
-  /// Delivers, buffers or drops a run of plain notifications for a connection.
-  ///
-  /// - Returns: true if the connection receives the run now, after its buffered notifications.
+  /// Returns true if the connection receives the run now, after its buffered notifications.
   package mutating func admit(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     admit(receiver, &run, [])
   }
@@ -160,8 +156,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // A user over the share of unread bytes has an equal part for each suspended connection. Otherwise, a
-    // large old buffer would starve the others.
+    // Over the share of unread bytes, a user's suspended connections have equal parts. Otherwise, a large old
+    // buffer would starve the others.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)
@@ -172,13 +168,11 @@ extension Bus {
     countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
   }
 
-  /// A negative length is released.
   mutating func countBuffered(_ length: Int, for slot: ConnectionSlot) {
     suspensions.byteCount += length
     accounts.charge(length, of: .queues, to: connections[slot].account)
   }
 
-  /// The next connection with a changed buffer; nil if none is left.
   package mutating func popBuffered() -> ConnectionSlot? { suspensions.slots.popLast() }
 
   private mutating func flushBuffered(for slot: ConnectionSlot) {
@@ -237,6 +231,6 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// False for a post without userInfo, which clears the retained notification.
+  /// A retained post without userInfo clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

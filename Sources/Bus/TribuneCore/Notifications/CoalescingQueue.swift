@@ -4,8 +4,7 @@ import TribuneWire
 
 /// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// A key can lead to removed entries. Compaction bounds these by the number of elements, so memory is
-/// proportional to the queue, at a constant amortized cost.
+/// Keys can lead to removed entries. Compaction bounds these by the number of elements.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -13,14 +12,13 @@ struct CoalescingQueue<Element> {
     var byteCount: Int
   }
 
-  /// Removed entries are compacted when they outnumber this and the elements.
+  /// Compaction is due when removed entries outnumber this and the elements.
   private static var emptyMin: Int { 64 }
 
   /// Delays the compaction by so many 256ths of its threshold.
   private let stagger: Int
   /// nil where an element was removed.
   private var entries: [Entry?] = []
-  /// The index of the first element, if any.
   private var head = 0
   /// The number of `entries[0]`. Numbers are unique while the queue has elements.
   private var firstNumber = 0
@@ -29,7 +27,7 @@ struct CoalescingQueue<Element> {
   private(set) var count = 0
   private(set) var byteCount = 0
 
-  /// - Parameter number: staggers compaction; should differ between queues with the same elements.
+  /// - Parameter number: staggers compaction between queues with the same elements.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }
@@ -47,7 +45,6 @@ struct CoalescingQueue<Element> {
 
   mutating func popFirst() -> Element? { isEmpty ? nil : take(at: head)?.element }
 
-  /// In order.
   mutating func remove(under key: ExactText) -> [Element] {
     guard let found = numbers.removeValue(forKey: key) else { return [] }
     return found.compactMap { number in
@@ -57,7 +54,6 @@ struct CoalescingQueue<Element> {
     }
   }
 
-  /// In order.
   mutating func remove(where isRemoved: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
     // Removing the last element also removes the entries.
@@ -69,12 +65,11 @@ struct CoalescingQueue<Element> {
     return removed
   }
 
-  /// In order.
   func visit(_ body: (Element, [ExactText]) -> Void) {
     for case let entry? in entries[(isEmpty ? entries.count : head)...] { body(entry.element, entry.keys) }
   }
 
-  /// Entries in memory, removed ones included.
+  /// Removed entries included.
   var placeCount: Int { max(entries.count, numbers.values.reduce(0) { $0 + $1.count }) }
 
   private mutating func take(at place: Int) -> Entry? {

@@ -2,9 +2,6 @@
 
 import TribuneWire
 
-/// The connections that monitor the bus.
-///
-/// A monitor without a pattern sees all frames; with a pattern, the frames with matching names.
 struct Monitors: ~Copyable {
   struct Registration {
     /// nil for all frames.
@@ -14,7 +11,7 @@ struct Monitors: ~Copyable {
   private var center: NotificationCenter
   /// Monitors may see all matching frames.
   private let access = Access(.everything)
-  /// Slots of monitors without a pattern, in order, and the number of registrations of each.
+  /// Of monitors without a pattern, in order; and their numbers of registrations.
   private var watchers: [ConnectionSlot] = []
   private var watcherCounts: [ConnectionSlot: Int] = [:]
 
@@ -41,10 +38,8 @@ struct Monitors: ~Copyable {
     watchers.remove(at: place)
   }
 
-  /// Each monitor once.
-  ///
-  /// - Parameter name: empty for frames without a name. Frames with an invalid name are shown like these,
-  ///   because monitors see refusals.
+  /// - Parameter name: empty for frames without a name. An invalid name is handled like none, because
+  ///   monitors see refusals.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {
@@ -59,6 +54,5 @@ struct Monitors: ~Copyable {
 extension Monitors.Registration {
   var observation: NotificationCenter.Observation { .init(pattern: pattern ?? .any, object: nil) }
 
-  /// Charged to the connection.
   var tokenCount: Int { observation.pattern.tokenCount }
 }

@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// The observations of all connections, and the routes that follow from them.
 ///
-/// A route has the connections that receive one (name, object), each once. Delegates observe, too: they
-/// receive the notifications that announce or report an action on their object.
+/// A route has the connections that receive one (name, object), each once. Delegates receive the
+/// notifications that announce or report an action on their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
@@ -16,7 +16,7 @@ package struct NotificationCenter {
     package var isAwaited = false
   }
 
-  /// The owner of registrations. Identical ones of one connection share a key.
+  /// Identical observations of one connection share a key.
   private struct Key: Hashable {
     var slot: ConnectionSlot
     var suspension = SuspensionBehavior.coalesce
@@ -32,22 +32,21 @@ package struct NotificationCenter {
   }
 
   private var tree = PatternTree<Key>()
-  /// Observations of names reserved for the bus, if these are kept apart.
+  /// Names reserved for the bus, if these are kept apart.
   private var busTree = PatternTree<Key>()
-  /// Delegates. Without an object, an action is about all objects, as its question was.
+  /// Without an object, an action is about all objects, as its question was.
   private var delegateTree = PatternTree<ConnectionSlot>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
   /// By slot.
   private var places: [Place] = []
-  /// The number of cache misses.
   private(set) var round: UInt64 = 0
 
   private let keepsBusApart: Bool
 
   /// - Parameters:
   ///   - seed: prevents peers from choosing names that slow down lookups.
-  ///   - keepsBusApart: true if a star at the start of a pattern does not match names reserved for the bus.
+  ///   - keepsBusApart: a star at the start of a pattern does not match names reserved for the bus.
   package init(seed: UInt64, keepsBusApart: Bool = true) {
     routes = RouteCache(placeCount: 4096, seed: seed)
     self.keepsBusApart = keepsBusApart
@@ -113,10 +112,9 @@ package struct NotificationCenter {
     routes.invalidate()
   }
 
-  /// The route of a notification, valid until the next registration or lookup.
+  /// Valid until the next registration or lookup.
   ///
   /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
-  /// - Throws: `invalidName`, `invalidObject`.
   @inline(__always) mutating func route(
     of key: RawSpan, nameLength: Int, _ access: borrowing Access
   ) throws(WireError) -> Int {
@@ -173,7 +171,6 @@ package struct NotificationCenter {
     }
   }
 
-  /// In the order of slots.
   @inline(__always) func receivers(atRoute index: Int) -> [Receiver] { routes.receivers(at: index) }
 
   @inline(__always) func actions(atRoute index: Int, for permissions: UInt64) -> ActionSet? {
@@ -184,6 +181,6 @@ package struct NotificationCenter {
     routes.remember(actions, at: index, for: permissions)
   }
 
-  /// For changes of permissions, which decide who receives.
+  /// Permissions decide who receives.
   mutating func invalidateRoutes() { routes.invalidate() }
 }

@@ -2,20 +2,19 @@
 
 package import TribuneWire
 
-/// Registrations by name pattern and object, found by walking a name's tokens.
+/// Registrations by name pattern and object, in a trie of tokens with a run without a fork as one node.
 ///
-/// A trie of tokens, with a run without a fork as one node. After each matching run, a lookup visits the
-/// branches of the next token and of `*`; `**` ends a run and is checked on the way. One path leads to each
-/// node, so a lookup costs at most one walk through the tree.
+/// After each matching run, a lookup visits the branches of the next token and of `*`; `**` ends a run. One
+/// path leads to each node, so a lookup costs at most one walk through the tree. Tokens and objects are
+/// compared as numbers.
 ///
-/// Tokens and objects are compared as numbers, each looked up once per lookup. Memory is proportional to the
-/// registrations, and the nodes of up to `unusedMax` released patterns: programs observe and cancel the same
-/// names repeatedly. Eviction is FIFO by release, not LRU.
+/// The nodes of up to `unusedMax` released patterns stay, because programs observe and cancel the same names
+/// repeatedly. Eviction is FIFO by release, not LRU.
 ///
-/// A key can be in the tree under several patterns, and several times under one. The tree is a class because
-/// copies would share its nodes.
+/// A key can have several patterns, and be several times under one. A class, because copies would share the
+/// nodes.
 package final class PatternTree<Key: Hashable> {
-  /// The content is a cell: checks for exclusive access would take a twentieth of an observation.
+  /// A cell, because exclusivity checks would take a twentieth of an observation.
   private final class Node {
     let content: Cell<Content>
 
@@ -33,7 +32,6 @@ package final class PatternTree<Key: Hashable> {
     /// By the first token of their runs.
     private var branches = SmallDictionary<TextNumber, Node>()
     private var star: Node?
-    /// Patterns that end here.
     var here = Leaf<Key>()
     /// Patterns that continue from here with `**`.
     var below = Leaf<Key>()
@@ -51,13 +49,12 @@ package final class PatternTree<Key: Hashable> {
 
     var isEmpty: Bool { !hasKeys && !isKept && star == nil && branches.isEmpty }
 
-    /// The only branch of a node without another purpose; otherwise nil.
+    /// The only branch of a node without another purpose.
     var only: Node? {
       guard !hasKeys, !isKept, branches.count + (star == nil ? 0 : 1) == 1 else { return nil }
       return star ?? branches.any
     }
 
-    /// Includes this node.
     var nodeCount: Int {
       var count = 1 + (star?.content.value.nodeCount ?? 0)
       branches.visit { count += $1.content.value.nodeCount }
@@ -76,24 +73,23 @@ package final class PatternTree<Key: Hashable> {
   private let root = Node(run: [])
   private let tokens = Cell(TextNumbers())
   private let objects = Cell(TextNumbers())
-  /// Reused for the tokens of names and patterns, to avoid allocations.
+  /// Reused for tokens, to avoid allocations.
   private let scratch = Cell<[TextNumber]>([])
   /// The runs to the nodes of released patterns, the oldest first.
   private let unused = Cell<[[TextNumber]]>([])
   private let unusedMax: Int
   private let counted = Cell(0)
-  /// Counts registrations, also repeated ones of one key.
+  /// Repeated registrations included.
   package private(set) var count: Int {
     get { counted.value }
     set { counted.value = newValue }
   }
 
-  /// - Parameter unusedMax: released patterns whose nodes stay.
   package init(unusedMax: Int = 16) { self.unusedMax = unusedMax }
 
   package var isEmpty: Bool { count == 0 }
 
-  /// Nodes, including the root, and texts.
+  /// The root included.
   package var extent: (nodes: Int, texts: Int) {
     (root.content.value.nodeCount, tokens.value.count + objects.value.count)
   }
@@ -124,8 +120,7 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// The numbers of the pattern's tokens without `**`, and true if the pattern ends with it. `reuse` returns
-  /// the array.
+  /// Without `**`; `goesOn` is true if the pattern ends with it. `reuse` returns the array.
   @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {
@@ -173,7 +168,6 @@ package final class PatternTree<Key: Hashable> {
     return node
   }
 
-  /// The node must exist.
   private func node(at run: [TextNumber]) -> Node {
     var node = root
     var position = 0
@@ -185,7 +179,7 @@ package final class PatternTree<Key: Hashable> {
     return node
   }
 
-  /// Removes the node at the end of `run` below `node` if it is unused, and joins the remaining nodes.
+  /// Removes an unused node, and joins the remaining nodes.
   private func prune(_ run: ArraySlice<TextNumber>, from node: Node) {
     guard let token = run.first else {
       node.content.value.isKept = false
@@ -203,13 +197,13 @@ package final class PatternTree<Key: Hashable> {
 
   // MARK: Looking up
 
-  /// Calls `found` for every key with a matching pattern, once for each such pattern and object filter.
+  /// Calls `found` once for each matching pattern and object filter.
   ///
   /// - Parameters:
   ///   - object: empty for none.
   ///   - noneIsEvery: a message without an object is about all objects.
   ///   - found: must not use the tree. This is not checked (`Cell`).
-  /// - Returns: the cost: nodes and tokens examined.
+  /// - Returns: nodes and tokens examined.
   @discardableResult
   package func forEach(
     matching name: RawSpan, object: RawSpan, noneIsEvery: Bool = false, _ found: (Key) -> Void
@@ -230,7 +224,7 @@ package final class PatternTree<Key: Hashable> {
     return cost
   }
 
-  /// Continues after the run of `node`, which matches `name` up to `position`.
+  /// `name` matches up to `position`.
   private func visit(
     _ node: Node, _ name: [TextNumber], at position: Int, object: Filter, _ found: (Key) -> Void
   ) -> Int {
@@ -254,13 +248,13 @@ package final class PatternTree<Key: Hashable> {
   }
 }
 
-/// The object filters that a lookup reports, in addition to keys for any object.
+/// In addition to keys for any object.
 private enum Filter {
   case none, every
   case one(TextNumber)
 }
 
-/// Keys of the patterns that end at one node, by object filter.
+/// Keys of the patterns that end at one node.
 private struct Leaf<Key: Hashable> {
   /// Values count the insertions.
   private typealias Keys = SmallDictionary<Key, Int>
@@ -290,7 +284,6 @@ private struct Leaf<Key: Hashable> {
 }
 
 extension SmallDictionary where Value == Int {
-  /// Removes the key when its count becomes 0.
   fileprivate mutating func change(_ key: Key, by difference: Int) {
     let count = (self[key] ?? 0) + difference
     precondition(count >= 0, "the removed key is not in the leaf")
@@ -299,14 +292,12 @@ extension SmallDictionary where Value == Int {
 }
 
 extension [TextNumber] {
-  /// The number of leading tokens that `other` has from `position` on.
   fileprivate func commonCount(with other: [TextNumber], from position: Int) -> Int {
     let limit = Swift.min(count, other.count - position)
     for offset in 0..<limit where self[offset] != other[position + offset] { return offset }
     return limit
   }
 
-  /// The number of leading tokens that match `name` from `position` on.
   fileprivate func fitting(_ name: [TextNumber], from position: Int) -> Int {
     let limit = Swift.min(count, name.count - position)
     for offset in 0..<limit where self[offset] != .star && self[offset] != name[position + offset] {

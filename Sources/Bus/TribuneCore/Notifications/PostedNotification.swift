@@ -2,9 +2,8 @@
 
 package import TribuneWire
 
-/// A posted notification, with the data for its delivery.
 struct PostedNotification {
-  /// The frame, stamped with the poster's id.
+  /// Stamped with the poster's id.
   var slice: ByteSlice
   let header: FrameHeader
   let fields: Post
@@ -12,7 +11,7 @@ struct PostedNotification {
   /// Whose account is charged.
   let uid: UInt32
   let posted: Instant
-  /// Identifies it while it waits for the bus to be idle; otherwise 0.
+  /// 0 unless it waits for the bus to be idle.
   var number: UInt64 = 0
   /// Bytes charged in advance to retain it.
   var reserved = 0
@@ -29,7 +28,6 @@ struct PostedNotification {
   var name: String { String(repairing: key.extracting(first: header.nameLength)) }
   var object: String { String(repairing: key.extracting(droppingFirst: header.nameLength)) }
 
-  /// Name, object and userInfo.
   var tail: QueryTail {
     let start = slice.range.lowerBound
     return QueryTail(

@@ -5,30 +5,29 @@ import TribuneWire
 /// Notifications that wait for the end of the loop iteration, or for the bus to be idle, as in
 /// NSNotificationQueue.
 struct PostingQueue {
-  /// Bytes that may wait. Beyond it, the oldest are delivered early, because none may be lost.
+  /// Bytes. Beyond it, the oldest are delivered early, because none may be lost.
   private static var waitingMax: Int { 1 << 20 }
-  /// Bytes charged for each in addition to its frame.
+  /// Bytes for each in addition to its frame.
   private static var overhead: Int { 512 }
   private static var idleNanoseconds: UInt64 { 1_000_000_000 }
 
   private var soon = CoalescingQueue<PostedNotification>()
   private var idle = CoalescingQueue<PostedNotification>()
 
-  /// The last number given to a notification that waits for the bus to be idle.
+  /// Of notifications that wait for the bus to be idle.
   private var lastNumber: UInt64 = 0
 
   var hasSoon: Bool { !soon.isEmpty }
   var hasIdle: Bool { !idle.isEmpty }
-  /// The end of the longest wait of the oldest idle notification.
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
-  /// Removes the notifications that `posted` replaces: of the same user, with the same name, object or both.
+  /// Of the same user, with the same name, object or both.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  /// Returns the notification as queued: one that waits for the bus to be idle is copied and numbered.
+  /// Copies and numbers a notification that waits for the bus to be idle.
   @discardableResult
   mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted
@@ -56,7 +55,7 @@ struct PostingQueue {
   /// No other key begins with NUL.
   private static func key(ofNumber number: UInt64) -> ExactText { ExactText("\0\(number)") }
 
-  /// Removes the oldest notification if too many bytes wait.
+  /// The oldest notification, if too many bytes wait.
   mutating func popSurplus() -> PostedNotification? {
     guard soon.byteCount + idle.byteCount > Self.waitingMax else { return nil }
     guard let oldest = idle.first, soon.first.map({ oldest.posted <= $0.posted }) ?? true else {
@@ -76,7 +75,6 @@ struct PostingQueue {
 }
 
 extension PostedNotification {
-  /// Keys by which later posts find it.
   fileprivate var keys: [ExactText] { PostOptions.coalescing.kinds.map { key(of: $0) } }
 
   fileprivate var coalescingKey: ExactText? {

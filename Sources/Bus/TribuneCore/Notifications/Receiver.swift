@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// A connection that receives a notification, and how.
 package struct Receiver: Equatable, Sendable {
   /// If several observations match, the highest way wins.
   package enum Way: UInt8, Comparable, Sendable {
@@ -30,10 +29,8 @@ package struct Receiver: Equatable, Sendable {
 
   package let slot: ConnectionSlot
   package private(set) var way: Way
-  /// True if the poster of an awaited notification waits for it.
   package private(set) var isAwaited: Bool
 
-  /// Adds another matching observation of the connection.
   mutating func join(_ way: Way, isAwaited: Bool) {
     self.way = max(self.way, way)
     self.isAwaited = self.isAwaited || isAwaited
@@ -41,8 +38,8 @@ package struct Receiver: Equatable, Sendable {
 
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
-    // An awaited observer gets the post even while it is suspended, unless it drops notifications; then it is
-    // not awaited.
+    // An awaited observer gets the post even while suspended, unless it drops notifications; then it is not
+    // awaited.
     if options.contains(.awaited), isAwaited, way != .drop { return max(way, .flush) }
     return way
   }

@@ -4,7 +4,7 @@ package import TribuneWire
 
 /// The last retained notification of its name and object.
 package struct RetainedNotification {
-  /// Name, object and userInfo, in a separate buffer.
+  /// In a separate buffer.
   let tail: QueryTail
   package let sender: ConnectionID
   let peer: PeerIdentity
@@ -14,10 +14,9 @@ package struct RetainedNotification {
   /// Ascending in the order of posting.
   var number: UInt64 = 0
 
-  /// Bytes charged, including overhead.
   var cost: Int { Self.cost(of: tail, from: peer) }
 
-  /// Bytes charged for each notification, and for each token of its name, which may need a node in the tree.
+  /// Bytes for each notification, and for each token of its name, which may need a node in the tree.
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail, from peer: PeerIdentity) -> Int {

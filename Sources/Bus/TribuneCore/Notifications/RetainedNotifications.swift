@@ -2,13 +2,11 @@
 
 import TribuneWire
 
-/// Retained notifications in a tree of name tokens. A lookup visits only matching branches.
-///
-/// Noncopyable, because copies would share the nodes.
+/// A tree of name tokens. Noncopyable, because copies would share the nodes.
 struct RetainedNotifications: ~Copyable {
   private final class Node {
     var branches: [String: Node] = [:]
-    /// Notifications whose name ends here, by object.
+    /// Notifications whose name ends here.
     var here: [ExactText: RetainedNotification] = [:]
 
     var isEmpty: Bool { branches.isEmpty && here.isEmpty }
@@ -32,7 +30,7 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// The caller has charged the bytes. Replaces the former notification, and releases its charge.
+  /// The caller has charged the notification. Releases the charge of the one that it replaces.
   mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
     var node = root
     for token in name.split(separator: ".") {
@@ -55,7 +53,6 @@ struct RetainedNotifications: ~Copyable {
     }
   }
 
-  /// Returns false if none was retained.
   @discardableResult
   mutating func forget(_ name: String, _ object: String) -> Bool {
     guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
@@ -75,18 +72,14 @@ struct RetainedNotifications: ~Copyable {
 
   // MARK: Finding
 
-  /// In the order of posting.
-  ///
-  /// - Parameter object: nil for any.
+  /// In the order of posting. A nil object is for any.
   func matching(_ pattern: Pattern, object: String?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visit(root, pattern.text.split(separator: ".")[...], object.map(ExactText.init), &found)
     return found.sorted { $0.number < $1.number }
   }
 
-  /// In no order.
-  ///
-  /// - Parameter sender: nil for any.
+  /// A nil sender is for any.
   func all(of sender: ConnectionID?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visitAll(root, nil, &found)

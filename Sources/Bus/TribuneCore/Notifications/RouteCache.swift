@@ -3,13 +3,11 @@
 import TribunePolicy
 import TribuneWire
 
-/// A set-associative cache of the receivers of messages, by name and object.
+/// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot make it
+/// grow.
 ///
-/// The hash of a route selects `placesEach` entries, so a lookup usually takes one comparison and hostile
-/// names cannot make the table grow. With one entry for each hash, 1,000 names in 2,048 entries left one post
-/// in four without a cached route.
+/// With one entry for each hash, 1,000 names in 2,048 entries left one post in four without a cached route.
 struct RouteCache<Receiver> {
-  /// The entries that a route can be in.
   struct Place {
     fileprivate let hash: UInt64
     fileprivate let first: Int
@@ -29,12 +27,12 @@ struct RouteCache<Receiver> {
 
   /// Entries for each hash.
   private static var placesEach: Int { 4 }
-  /// Maximum of receivers in all cached routes together.
+  /// In all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// Maximum of receivers that invalid routes may keep in memory until their entries are reused.
+  /// In invalid routes, until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
-  /// Maximum of receivers for which an entry keeps capacity.
+  /// The most receivers for which an entry keeps its memory.
   private static var capacityKeptMax: Int { 64 }
 
   private var routes: [Route]
@@ -78,7 +76,6 @@ struct RouteCache<Receiver> {
 
   @inline(__always) func receivers(at index: Int) -> [Receiver] { routes[index].receivers }
 
-  /// Cached decisions; nil if none are cached for these permissions.
   @inline(__always) func actions(at index: Int, for permissions: UInt64) -> ActionSet? {
     routes[index].decisions[permissions]
   }
@@ -87,8 +84,7 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes the array of the entry that will be replaced, so names that alternate in an entry need no
-  /// allocations.
+  /// Reuses the array of the entry that will be replaced, for names that alternate in an entry.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []
@@ -104,7 +100,6 @@ struct RouteCache<Receiver> {
     return all.first { routes[$0].generation != generation } ?? place.first + turn % Self.placesEach
   }
 
-  /// Caches a route that is not cached, and returns its index.
   mutating func keep(_ receivers: [Receiver], at place: Place, of key: RawSpan, nameLength: Int) -> Int {
     let index = indexOfNext(at: place)
     turn += 1
@@ -145,8 +140,7 @@ private struct Decisions {
 }
 
 extension RawSpan {
-  /// Hashes every byte and `seed`. Not cryptographic: a peer that learns the seed can make the cache useless,
-  /// but not wrong.
+  /// Not cryptographic: a peer that learns the seed can make the cache useless, but not wrong.
   fileprivate func hash(seed: UInt64) -> UInt64 {
     var hash = seed ^ (UInt64(byteCount) &* 0x9E37_79B9_7F4A_7C15)
     var offset = 0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A dictionary that usually has at most one entry, which needs neither allocation nor hash. It frees excess
-/// capacity.
+/// Usually has at most one entry, which needs neither allocation nor hash. Frees excess capacity.
 struct SmallDictionary<Key: Hashable, Value> {
   private var first: (key: Key, value: Value)?
   private var others: [Key: Value] = [:]
@@ -17,7 +16,7 @@ struct SmallDictionary<Key: Hashable, Value> {
     set { change(key) { $0 = newValue } }
   }
 
-  /// Changes a value in place, without a copy; nil removes it.
+  /// In place, without a copy; nil removes the value.
   mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
     if first?.key == key || (first == nil && others[key] == nil) {
       var value = first?.value
@@ -36,7 +35,6 @@ struct SmallDictionary<Key: Hashable, Value> {
     for (key, value) in others { body(key, value) }
   }
 
-  /// In no order, as are the values.
   var entries: [(key: Key, value: Value)] { (first.map { [$0] } ?? []) + others.map { ($0, $1) } }
   var values: [Value] { entries.map(\.value) }
 

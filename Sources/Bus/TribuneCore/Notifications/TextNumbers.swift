@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// A number for a text, equal for equal texts.
 struct TextNumber: Hashable {
   fileprivate let rawValue: UInt64
 
@@ -12,10 +11,8 @@ struct TextNumber: Hashable {
   fileprivate static let unknown = TextNumber(rawValue: 1)
 }
 
-/// Unique numbers for the texts in use.
-///
-/// A hash table with linear probing: a lookup hashes the bytes once and needs no `String`. Unused texts stay
-/// until the table is rebuilt, when it is full or far too large.
+/// Unique numbers for the texts in use, in a hash table with linear probing. Unused texts stay until the
+/// table is rebuilt, when it is full or far too large.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
@@ -69,7 +66,7 @@ struct TextNumbers {
     return number
   }
 
-  /// nil if the text has no number. A text that is not in use can still have one, without registrations.
+  /// A text that is not in use can still have a number, without registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   /// The index of the text's entry, or of the empty entry for it.
@@ -82,7 +79,7 @@ struct TextNumbers {
     return index
   }
 
-  /// Drops unused texts; at most a third of the new table is taken.
+  /// At most a third of the new table is taken.
   private mutating func rebuild() {
     let old = entries
     var newCount = Self.entriesMin
@@ -94,7 +91,7 @@ struct TextNumbers {
     }
   }
 
-  /// The standard library's hash has a secret seed: peers cannot choose texts that collide.
+  /// This hash has a secret seed: peers cannot choose texts that collide.
   private static func hash(_ text: RawSpan) -> Int {
     var hasher = Hasher()
     unsafe text.withUnsafeBytes { bytes in unsafe hasher.combine(bytes: bytes) }

@@ -4,10 +4,8 @@ import TribunePolicy
 package import TribuneProtocols
 package import TribuneWire
 
-/// Checks of userInfo and values against a protocol. The owner supplies them, because the core cannot read
-/// userInfo.
+/// The owner supplies these checks, because the core cannot read userInfo.
 package struct PayloadCheck: Sendable {
-  /// - Throws: `invalidParameter`.
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
   /// Against the method's parameters.
@@ -21,7 +19,6 @@ package struct PayloadCheck: Sendable {
   }
 }
 
-/// Declarations of objects and protocols, and the checks that follow from them.
 extension Bus {
   enum Use {
     case post
@@ -38,7 +35,6 @@ extension Bus {
     }
   }
 
-  /// Of all connections.
   package var declarationCount: Int { declarations.count }
   package var protocolCount: Int { declarations.library.count }
 
@@ -105,7 +101,7 @@ extension Bus {
     return count
   }
 
-  /// The protocol of that name, unless the object already has another one.
+  /// Refuses the protocol if the object already has another one.
   private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
     let known = declarations.library[name]
     let given = declarations.context.first { $0.name == name }
@@ -120,7 +116,6 @@ extension Bus {
       .conflict, "\"\(String(repairing: object).escaped)\" already has \(what) \"\(other.name)\"")
   }
 
-  /// Removes a declaration, and the protocols that it defined.
   mutating func withdraw(_ declaration: DeclarationRegistration) {
     forget(declaration)
     connections[declaration.slot].declarations[declaration.serial] = nil
@@ -132,7 +127,7 @@ extension Bus {
     accounts.charge(-declaration.protocolCount, of: .protocols, to: connections[declaration.slot].account)
   }
 
-  /// Applies the configuration. Declarations of connections keep their protocols.
+  /// Declarations of connections keep their protocols.
   package mutating func configure(
     protocols sources: [ProtocolSource], objects rules: [ObjectRule]
   ) -> ConfiguredProtocols {
@@ -142,15 +137,12 @@ extension Bus {
 
   // MARK: Checking
 
-  /// True if the object has a protocol, and messages about it must be checked.
   @inline(__always) package mutating func isDeclared(_ object: RawSpan) -> Bool {
     if declarations.isEmpty { return false }
     return declarations.linked(for: object) != nil
   }
 
-  /// Checks a post with a valid name and object.
-  ///
-  /// - Throws: `unknownName`, `invalidParameter`.
+  /// The name and the object must be valid.
   package mutating func check(post frame: FrameView, isClearing: Bool = false) throws(WireError) {
     if isClearing {
       _ = try method(named: frame.name, of: frame.object, for: .post)
@@ -159,9 +151,7 @@ extension Bus {
     }
   }
 
-  /// The checked method that a message calls; nil if its object has no protocol.
-  ///
-  /// - Throws: `unknownName`, `invalidParameter`.
+  /// The checked method; nil if the object has no protocol.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
     if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
@@ -177,8 +167,6 @@ extension Bus {
   }
 
   /// nil if the object has no protocol.
-  ///
-  /// - Throws: `unknownName` if the protocol has no such method, or not for that use.
   private mutating func method(
     named name: RawSpan, of object: RawSpan, for use: Use
   ) throws(WireError) -> ProtocolMethod? {
@@ -197,9 +185,7 @@ extension Bus {
     return method
   }
 
-  /// Refuses a name that the object's protocol allows neither to ask nor to query for a value.
-  ///
-  /// - Throws: `unknownName`.
+  /// The object's protocol must allow to ask or query the name.
   mutating func requireAnswerable(_ name: RawSpan, of object: RawSpan) throws(WireError) {
     do throws(WireError) {
       _ = try method(named: name, of: object, for: .query)
@@ -208,10 +194,7 @@ extension Bus {
     }
   }
 
-  /// Checks a delegate against its object's protocol. A delegate for any object is checked against the
-  /// protocols that have a method it responds to.
-  ///
-  /// - Throws: `notConforming`, `unknownProtocol`.
+  /// Checks a delegate for any object against the protocols that have a method it responds to.
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
@@ -236,9 +219,7 @@ extension Bus {
 
   // MARK: Listing
 
-  /// Objects with a protocol or delegates, and the configuration's patterns, by name.
-  ///
-  /// - Parameter connection: the declarer; 0 for all.
+  /// Objects with a protocol or delegates, and the configuration's patterns, by name. 0 is for all declarers.
   package mutating func objectEntries(of connection: UInt64) -> [ObjectEntry] {
     var entries: [ExactText: ObjectEntry] = [:]
     for (object, linked, declarer) in declarations.objects(of: connection) {
@@ -257,7 +238,6 @@ extension Bus {
     return entries.values.sorted { $0.object.utf8.lexicographicallyPrecedes($1.object.utf8) }
   }
 
-  /// nil if the object has no protocol.
   mutating func objectEntry(of object: RawSpan) -> ObjectEntry? {
     guard let linked = declarations.linked(for: object) else { return nil }
     let text = String(repairing: object)
@@ -267,7 +247,7 @@ extension Bus {
       connection: declarations.declarer(of: text) ?? .bus)
   }
 
-  /// By name. 0 lists the protocols of all connections.
+  /// By name. 0 is for all connections.
   package func protocolEntries(of connection: UInt64) -> [ProtocolEntry] {
     declarations.library.protocols.compactMap { linked in
       let definer = declarations.library.owner(of: linked.name)?.connection ?? .bus
@@ -279,9 +259,7 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol or, if it has none, of the protocol with that name.
-  ///
-  /// - Throws: `invalidObject`; `unknownProtocol` if neither exists.
+  /// Of the object's protocol or, if it has none, of the protocol with that name.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

@@ -3,7 +3,7 @@
 package import TribuneProtocols
 import TribuneWire
 
-/// The result of one `declare`: an object's protocol, definitions of protocols, or both.
+/// The result of one `declare`.
 final class DeclarationRegistration {
   let connection: ConnectionID
   let slot: ConnectionSlot
@@ -43,12 +43,9 @@ struct Definer: Hashable, Sendable {
   let serial: Serial
 }
 
-/// The protocols, and the objects that have one.
-///
-/// The most specific matching pattern of the configuration decides; without one, the object's first
-/// declaration. Lookups are cached like the receivers of a notification.
+/// The protocols, and the objects that have one: by the configuration's most specific matching pattern, or
+/// else by the object's first declaration.
 struct Declarations {
-  /// A pattern of the configuration, and the protocol last assigned to it.
   struct Rule {
     let pattern: ObjectPattern
     let linked: DelegateProtocol
@@ -60,7 +57,6 @@ struct Declarations {
   /// The most specific first.
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
-  /// Of all connections.
   private(set) var count = 0
   /// Protocols on which the next declaration relies: those that it defines and, during a replay, those that
   /// its names meant when it first came.
@@ -73,7 +69,6 @@ struct Declarations {
     self.payloadCheck = payloadCheck
   }
 
-  /// True if no object has a protocol.
   var isEmpty: Bool { byObject.isEmpty && rules.isEmpty }
   var changeCount: UInt64 { routes.generation }
 
@@ -101,9 +96,7 @@ struct Declarations {
 
   private func rule(for object: String) -> Rule? { rules.first { $0.pattern.matches(object) } }
 
-  /// Objects with a protocol and the configuration's patterns, each once.
-  ///
-  /// - Parameter connection: the declarer; 0 for all.
+  /// 0 is for all declarers, and the configuration's patterns.
   func objects(of connection: UInt64) -> [(object: String, linked: DelegateProtocol, by: ConnectionID)] {
     var found: [(object: String, linked: DelegateProtocol, by: ConnectionID)] = []
     if connection == 0 { found = rules.map { ($0.pattern.text, $0.linked, .bus) } }
@@ -142,10 +135,7 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// Defines the protocols of a source, until `undefine`.
-  ///
   /// - Parameter yields: differing definitions in files win, as if they had been loaded later.
-  /// - Throws: `invalidProtocol`, `conflict`, with one line for each error.
   mutating func define(
     _ source: [UInt8], for definer: Definer, yieldingToFiles yields: Bool
   ) throws(WireError) {
@@ -165,8 +155,7 @@ struct Declarations {
 
   mutating func undefine(_ definer: Definer) { library.remove(definer) }
 
-  /// Applies the configuration. A pattern whose protocol is no longer defined keeps it if `isUsed` returns
-  /// true.
+  /// A pattern whose protocol is no longer defined keeps it if `isUsed` returns true.
   mutating func configure(
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
@@ -190,7 +179,7 @@ struct Declarations {
     return report
   }
 
-  /// Appends the rules in force, and the text of each protocol that they need, for `restoreRules`.
+  /// The rules in force, and the texts of the protocols that they need.
   func appendRules(to buffer: ByteBuffer) {
     buffer.append(UInt32(rules.count))
     for rule in rules {
@@ -238,7 +227,7 @@ struct Declarations {
   }
 }
 
-/// Effects of the configured protocols that the files alone do not show.
+/// Effects that the configuration's files alone do not show.
 package struct ConfiguredProtocols {
   /// Definitions of connections that files have replaced.
   package internal(set) var replacements: [ProtocolDiagnostic] = []

@@ -28,14 +28,13 @@ extension BufferedNotifications {
   }
 }
 
-/// Notifications that another bus had buffered.
 struct RestoredBuffer {
   private(set) var lostCount: UInt64
   private(set) var coalescedCount: UInt64
-  /// Frames of one name and object in a separate buffer, and true if later ones replace them.
+  /// Frames of one name and object, in a separate buffer.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
-  /// Throws if the fields are invalid. A run has whole posts; only one if it has a file or can be replaced.
+  /// A run has whole posts; only one if it has a file or can be replaced.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
     guard lostCount <= BusCounters.most else {
@@ -82,7 +81,7 @@ struct RestoredBuffer {
 }
 
 extension ByteSlice {
-  /// Name and object of the first frame, joined by NUL, which neither contains.
+  /// Joined by NUL, which neither name nor object contains.
   var coalescingKey: ExactText {
     let header = firstHeader
     let name = String(repairing: bytes.extracting(header.nameStart..<header.objectStart))

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The last ids that a bus has given. Its successor continues from them.
+/// The last ids given. The bus's successor continues from them.
 package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
@@ -27,8 +27,7 @@ extension Bus {
     }
   }
 
-  /// Sets the last ids before the next frame. Until `finishRestoring`, they can be lower than ids already
-  /// given; after it, ids are unique.
+  /// Until `finishRestoring`, these can be lower than ids already given; after it, ids are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)
@@ -42,7 +41,7 @@ extension Bus {
     }
   }
 
-  /// The highest ids known to be given.
+  /// Known to be given.
   package var highest: (query: UInt64, delegate: UInt64) {
     mutating get {
       raiseHighest()
@@ -50,7 +49,7 @@ extension Bus {
     }
   }
 
-  /// Marks ids up to these as given, for after the restore.
+  /// Marks ids up to these as given.
   package mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
     ids.queries.raiseHighest(to: query)
     ids.delegates.raiseHighest(to: delegate)
@@ -66,7 +65,7 @@ extension Bus {
     }
   }
 
-  /// Ends the restore. Stops waiting for delegates and observers that have not come back.
+  /// Stops waiting for delegates and observers that have not come back.
   ///
   /// Must be called once, after all frames were replayed, all other state was restored, the effects were
   /// dropped, and connections that have not come back were disconnected. Its own effects must be performed.
@@ -87,8 +86,8 @@ extension Bus {
     case turns
   }
 
-  /// Calls `body` with the owner and the fields of each query under way, the oldest first, each awaited post,
-  /// and the turns of each connection. The buffer is reused.
+  /// Calls `body` with owner and fields: of queries, the oldest first, of awaited posts, and of turns. The
+  /// buffer is reused.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -121,8 +120,7 @@ extension Bus {
     isConnected(slot) && connections[slot].buffered != nil
   }
 
-  /// Buffered notifications, and dropped ones that were not reported yet: the connection would miss them if
-  /// the buffer were lost.
+  /// The connection would miss these notifications if the buffer were lost.
   package mutating func bufferedCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
     return connections[slot].buffered?.dueCount ?? 0

@@ -2,8 +2,7 @@
 
 package import TribuneWire
 
-/// The configuration that affects a replay, as fields: a bus replays under the configuration that was in
-/// force.
+/// A replay runs under the configuration that was in force.
 ///
 /// Limits on quantities are omitted, because accepted frames are not refused. Values that a registration
 /// takes from the configuration (`limits.delegateTimeout`, `appendContext`) are stored with its frame, which
@@ -15,7 +14,7 @@ extension Bus {
     declarations.appendRules(to: buffer)
   }
 
-  /// Applies the fields until the next configuration. If it throws, nothing has changed.
+  /// Lasts until the next configuration. If it throws, nothing has changed.
   package mutating func restoreConfiguration(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let deadline: UInt32 = try reader.integer()

@@ -3,10 +3,9 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// A declaration's context: the protocols that its frame relies on. At a replay, they may be gone or differ,
-/// but the declaration must not change.
+/// The protocols on which a declaration's frame relies. At a replay, they may be gone or differ, but the
+/// declaration must not change.
 extension Bus {
-  /// Appends nothing if there is no such declaration.
   package mutating func appendContext(
     ofDeclaration serial: Serial, by slot: ConnectionSlot, to buffer: ByteBuffer
   ) {
@@ -30,7 +29,6 @@ extension Bus {
 }
 
 extension ProtocolLibrary {
-  /// Reads the protocols' texts from the remaining fields.
   static func link(from reader: inout FieldReader) throws(WireError) -> [DelegateProtocol] {
     var sources: [ProtocolSource] = []
     while !reader.isAtEnd { sources.append(ProtocolSource(file: "log", text: try reader.byteArray())) }

@@ -4,8 +4,7 @@ package import TribuneWire
 
 /// The values that an `attach` takes from configuration and policy, which can differ at its replay.
 extension Bus {
-  /// Appends the context of an `attach` before it is handled: the default time-out, and the delegates that it
-  /// replaces.
+  /// Must be called before the `attach` is handled.
   package mutating func appendContext(
     ofAttach frame: FrameView, from slot: ConnectionSlot, to buffer: ByteBuffer
   ) {

@@ -2,7 +2,6 @@
 
 package import TribuneWire
 
-/// Awaited posts, posts that wait for the bus to be idle, and retained and buffered notifications, as fields.
 extension Bus {
   // MARK: Awaited posts
 
@@ -30,11 +29,9 @@ extension Bus {
     post.shown?.append(to: buffer)
   }
 
-  /// Restores an awaited post of another bus. Its deadline is cut to the longest permitted one. Observers
-  /// that are not connected are settled as gone. If none is left, `finishRestoring` replies to the poster.
+  /// Cuts the deadline to the longest permitted one. Observers that are not connected are settled as gone.
   ///
-  /// - Throws: an error if the fields are invalid; then nothing has changed. `notFound` if its poster is not
-  ///   connected.
+  /// If it throws, nothing has changed; `notFound` if the poster is not connected.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())
@@ -82,15 +79,15 @@ extension Bus {
     countAnswers(post.reasonByteCount, to: slot)
   }
 
-  /// Replies to the posters whose observers have all settled.
   mutating func concludeAwaited() {
     for number in awaitedPosts.numbers where awaitedPosts[number].waiting.isEmpty { conclude(number) }
   }
 
   // MARK: Posts that wait for the bus to be idle
 
+  /// If it throws, nothing has changed.
+  ///
   /// - Parameter frame: as posted.
-  /// - Throws: an error if it is invalid; then nothing has changed.
   package mutating func restoreWaiting(
     _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
   ) throws(WireError) {
@@ -126,7 +123,6 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// True if the notification retained for that name and object has that sender and time.
   package mutating func isRetained(
     name: String, object: String, sender: ConnectionID, posted: Instant
   ) -> Bool {
@@ -134,13 +130,13 @@ extension Bus {
     return kept.sender == sender && kept.posted == posted
   }
 
-  /// The same check, for the fields of `restoreRetained`.
+  /// The fields are those of `restoreRetained`.
   package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
     let (name, object, sender, posted) = try Self.identity(ofRetained: fields)
     return isRetained(name: name, object: object, sender: sender, posted: posted)
   }
 
-  /// Forgets the retained notification of the name and object in the fields of `restoreRetained`.
+  /// The fields are those of `restoreRetained`.
   package mutating func forgetRetained(_ fields: RawSpan) throws(WireError) -> (name: String, object: String)
   {
     let (name, object, _, _) = try Self.identity(ofRetained: fields)
@@ -173,10 +169,8 @@ extension Bus {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Restores a notification after those that are retained already. Together they can exceed the limits.
-  ///
-  /// - Parameter attachment: the file with its userInfo, if any.
-  /// - Throws: an error if the fields are invalid; then nothing has changed.
+  /// Restores a notification after the retained ones. Together they can exceed the limits. If it throws,
+  /// nothing has changed.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -192,18 +186,16 @@ extension Bus {
 
   // MARK: Buffered notifications
 
-  /// Returns the files for `restoreBuffered`, in order. Appends nothing if the connection is not suspended.
+  /// Returns the files for `restoreBuffered`, in order.
   package mutating func appendBuffered(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
     return connections[slot].buffered?.append(to: buffer) ?? []
   }
 
-  /// Restores buffered notifications after those that are buffered already, except those that the rules in
-  /// force do not let the connection observe. Together they can exceed the limits; then the next notification
-  /// drops the oldest.
+  /// Restores notifications after the buffered ones, without those that the connection may not observe now.
+  /// Together they can exceed the limits; then the next notification drops the oldest.
   ///
-  /// - Throws: an error if the fields are invalid; then nothing has changed. `notFound` if the connection is
-  ///   not suspended.
+  /// If it throws, nothing has changed; `notFound` if the connection is not suspended.
   package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {
@@ -223,10 +215,9 @@ extension RetainedNotification {
   package var name: String { tail.nameText }
   package var object: String { tail.objectText }
 
-  /// The file with its userInfo, if any.
   package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }
 
-  /// For `Bus.restoreRetained`. Has only the length of a file.
+  /// Has only the length of a file.
   package func append(to buffer: ByteBuffer) {
     buffer.append(sender.rawValue)
     buffer.append(uid)

@@ -3,8 +3,6 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// Queries under way, as fields.
-///
 /// The serial of its `attach` identifies a participant's delegate. If the replay has attached the same
 /// delegate, the query continues with it. Otherwise, the query waits for its own record of the delegate until
 /// `finishRestoring`.
@@ -58,11 +56,9 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Restores a query of another bus. It can exceed the limits for new queries. Its deadline is cut to the
-  /// longest permitted one.
+  /// The query can exceed the limits for new queries. Cuts its deadline to the longest permitted one.
   ///
-  /// - Throws: an error if the fields are invalid; then nothing has changed. `notFound` if its asker is not
-  ///   connected.
+  /// If it throws, nothing has changed; `notFound` if the asker is not connected.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())
@@ -200,7 +196,6 @@ extension Bus {
     return gone
   }
 
-  /// nil unless the object's protocol still has the method.
   private mutating func method(of tail: QueryTail, for use: Use) -> ProtocolMethod? {
     let object = tail.objectText
     guard let linked = declarations.linked(for: object.utf8Bytes),
@@ -223,8 +218,7 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// True if all participants were asked. In a sequential mode: true if the query waits for exactly one, and
-  /// unasked ones come last.
+  /// In a sequential mode, the query waits for exactly one participant, and unasked ones come last.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return next == participants.count }
     return waitingCount == 1
@@ -233,17 +227,13 @@ extension Query {
 }
 
 extension QueryTail {
-  /// For `init(from:)`.
   func append(to buffer: ByteBuffer) {
     buffer.append(UInt8(nameLength))
     buffer.append(UInt8(objectLength))
     buffer.appendBytesField(slice.bytes)
   }
 
-  /// Reads name, object and the rest into a new buffer.
-  ///
   /// - Parameter attachment: the file with userInfo that is not in the bytes.
-  /// - Throws: `invalidName`, `invalidObject`, `reservedName`.
   init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
     nameLength = Int(try reader.integer(UInt8.self))
     objectLength = Int(try reader.integer(UInt8.self))

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The turns of questions (`QuestionTurns`), as fields: each user's unread questions, and the waiting ones.
+/// Each user's unread questions, and the waiting ones.
 extension Bus {
   // MARK: Writing
 
@@ -29,8 +29,7 @@ extension Bus {
 
   /// Must follow the restore of the connection's delegates and of all queries.
   ///
-  /// - Throws: an error if the fields are invalid; then no turn has changed. `notFound` if there is no such
-  ///   connection.
+  /// If it throws, no turn has changed; `notFound` without such a connection.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
@@ -81,7 +80,7 @@ extension Bus {
     queries[place].waitForTurn(index, isPrivileged: connections[asker].account.isPrivileged)
   }
 
-  /// Queues questions without a known turn last, and sends those that have their turn.
+  /// Queues questions without a known turn last.
   mutating func finishRestoringTurns(at now: Instant) {
     for place in queries.allPlaces {
       for index in queries[place].participants.indices

@@ -2,7 +2,6 @@
 
 package import TribuneWire
 
-/// Counts of queries and participants, and lists of queries under way.
 extension Bus {
   struct Tallies {
     var names = Busiest<String, NameCounts>()
@@ -11,14 +10,13 @@ extension Bus {
 
   // MARK: Counting
 
-  /// Resets all counters: a replay has counted events of the earlier bus.
+  /// A replay has counted events of the earlier bus.
   package mutating func beginCounting() {
     totals = Totals()
     tallies.names.beginCounting()
     tallies.participants.beginCounting()
   }
 
-  /// Cached with the chain.
   mutating func tally(ofChain chain: Int, _ name: RawSpan, for uid: UInt32) -> Tally<NameCounts> {
     if let tally = chains.tally(at: chain), uid != 0 || tally.uid.value == 0 { return tally }
     let tally = tallies.names.tally(of: String(repairing: name), for: uid)
@@ -33,14 +31,13 @@ extension Bus {
       if case .vetoed = verdict.verdict, !queries[place].isForValues { counts.vetoed &+= 1 }
       if verdict.isOverridden { counts.overridden &+= 1 }
       queries[place].count(in: &counts.outcomes)
-      // A query without askable delegates has no waiting time.
+      // A query that asked no delegate has no waiting time.
       if queries[place].hasAskedAnybody {
         counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
       }
     }
   }
 
-  /// Counts the result of an awaited observer.
   mutating func note(
     _ failure: ObserverFailure?, of slot: ConnectionSlot, since posted: Instant, at now: Instant
   ) {
@@ -83,7 +80,6 @@ extension Bus {
     return entries
   }
 
-  /// In no order.
   package func queryEntries(
     of connection: ConnectionID, for slot: ConnectionSlot?, at now: Instant
   ) -> [QueryEntry] {
@@ -153,7 +149,6 @@ extension Query {
 }
 
 extension QueryParticipant {
-  /// An outcome that stands without being asked.
   fileprivate init(_ standing: Outcome) {
     self.init(
       connection: .bus, delegate: standing.delegate, state: .settled, outcome: standing.outcome,

@@ -2,26 +2,20 @@
 
 import TribuneWire
 
-/// Counts of the busiest keys, and one tally for all others: bounded, whatever clients send.
-///
-/// The keys that come first by `inShares` stay.
+/// Counts of the busiest keys by `inShares`, and one tally for all others: bounded, whatever clients send.
 package struct Busiest<Key: Hashable, C: Counts> {
-  /// Keys that are listed.
   package static var countMax: Int { 1000 }
-  /// Keys beyond `countMax` before the least busy ones are evicted. Eviction ranks all keys, so it removes
-  /// many at once.
+  /// Eviction ranks all keys, so it removes many at once.
   private static var slack: Int { 256 }
 
   private var tallies: [Key: Tally<C>] = [:]
   private let others = Tally<C>(for: .max)
-  /// The count at which the least busy ones are evicted.
+  /// Evicts at this count.
   private var limit = Self.countMax + Self.slack
 
   package init() {}
 
-  /// Makes the tally if the key is new.
-  ///
-  /// - Parameter uid: the user that pays for it. A key that root uses becomes root's.
+  /// - Parameter uid: whose share the key takes. A key that root uses becomes root's.
   package mutating func tally(of key: Key, for uid: UInt32) -> Tally<C> {
     if let tally = tallies[key] {
       if uid == 0 { tally.uid.value = 0 }
@@ -42,12 +36,12 @@ package struct Busiest<Key: Hashable, C: Counts> {
     limit = max(Self.countMax, tallies.count) + Self.slack
   }
 
-  /// In the order of eviction, the last one first to go.
+  /// The first to evict comes last.
   private var ranked: [(key: Key, tally: Tally<C>)] {
     tallies.map { (key: $0, tally: $1) }.inShares { ($0.tally.uid.value, $0.tally.counts.activity) }
   }
 
-  /// The busiest keys with counts, the busiest first, and the counts of all others.
+  /// Without keys that have no counts.
   package var all: (busiest: [(key: Key, counts: C)], others: C) {
     let counted = ranked.map { (key: $0.key, counts: $0.tally.counts) }.filter { $0.counts.activity > 0 }
     var others = others.counts
@@ -62,8 +56,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
 }
 
 extension Array {
-  /// The busiest first, with a share for each user: each user's busiest comes before any user's second.
-  /// Root's come first.
+  /// Each user's busiest comes before any user's second. Root's come first.
   package func inShares(_ facts: (Element) -> (uid: UInt32, activity: UInt64)) -> [Element] {
     var ranks: [UInt32: Int] = [:]
     return map { (element: $0, facts: facts($0)) }

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// The answers of participants with equal keys are counted together.
 struct ParticipantKey: Hashable {
   let role: ParticipantRole
   let label: String

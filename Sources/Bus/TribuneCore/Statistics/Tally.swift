@@ -4,12 +4,11 @@ import TribuneWire
 
 package protocol Counts {
   init()
-  /// Keys with the most activity are the busiest.
   var activity: UInt64 { get }
   mutating func add(_ other: Self)
 }
 
-/// The counts of one key. References survive eviction; updates go to the overflow tally.
+/// References survive eviction; updates go to the overflow tally.
 package final class Tally<C: Counts> {
   private let own = Cell(C())
   private let hasEnded = Cell(false)
@@ -35,7 +34,7 @@ package final class Tally<C: Counts> {
     body(&successor.own.value)
   }
 
-  /// Moves the counts to `successor`, which gets all later updates.
+  /// `successor` gets the counts, and all later updates.
   func end(for successor: Tally) {
     successor.own.value.add(own.value)
     own.value = C()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message about a place in a policy file.
 package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
-  /// True if the line is valid but never matches.
+  /// The line is valid but never matches.
   package var isWarning: Bool
   package var file: String
   /// Counted from 1.
@@ -16,7 +15,6 @@ package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// `FILE:LINE:COLUMN: MESSAGE`.
   package var description: String {
     "\(file):\(line):\(column): \(isWarning ? "warning: " : "")\(message)"
   }

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Finds the ids of users and groups. Each returns nil for a name that the host does not have.
+/// Returns nil for a name that the host does not have.
 package struct NameLookup: Sendable {
   /// Accepts only ids.
   package static let none = NameLookup(user: { _ in nil }, group: { _ in nil })
@@ -17,7 +17,7 @@ package struct NameLookup: Sendable {
   }
 }
 
-/// Reads policy files, and files of expectations. Continues after a mistake, to report all.
+/// Continues after a mistake, to report all.
 package struct PolicyParser {
   private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
@@ -33,7 +33,6 @@ package struct PolicyParser {
 
   package init(_ lookup: NameLookup) { self.lookup = lookup }
 
-  /// - Parameter first: the number of the first line.
   package mutating func read(_ text: [UInt8], file: String, from first: Int = 1) {
     forEachLine(of: text, file, from: first) { (parser, words, reader) throws(Mistake) in
       guard parser.lines.count < Self.linesMax else {
@@ -93,7 +92,7 @@ package struct PolicyParser {
     }
   }
 
-  /// The words before a comment, which starts with `#` at the start of a word.
+  /// A comment starts with `#` at the start of a word.
   private static func words(in line: String) -> [Word] {
     var words: [Word] = []
     for word in line.utf8.split(whereSeparator: { [0x20, 0x09, 0x0D].contains($0) }) {
@@ -172,7 +171,6 @@ package struct PolicyParser {
     conditionPrefixes.contains { text.value(after: $0) != nil }
   }
 
-  /// The parts between commas, and their columns.
   private static func parts(of word: Word) -> [(text: String, column: Int)] {
     word.text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
       (
@@ -306,7 +304,6 @@ package struct PolicyParser {
 }
 
 extension String {
-  /// nil if the text does not have the prefix.
   fileprivate func value(after prefix: String) -> String? {
     utf8.starts(with: prefix.utf8) ? String(Substring(utf8.dropFirst(prefix.utf8.count))) : nil
   }

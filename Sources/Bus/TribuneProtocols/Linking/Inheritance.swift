@@ -78,7 +78,7 @@ struct Inheritance {
     for definition in declaration.types { findCycle(from: definition, &done) }
   }
 
-  /// Reports a type that always contains itself, and so has no finite value.
+  /// Such a type has no finite value.
   private mutating func findCycle(
     from definition: ProtocolDeclaration.TypeDefinition, _ done: inout Set<String>
   ) {
@@ -158,7 +158,7 @@ struct Inheritance {
     return nil
   }
 
-  /// True if a parent requires the method, even if a more distant ancestor has it as optional.
+  /// A more distant ancestor may have it as optional.
   private func isRequiredAlready(_ inherited: ProtocolMethod) -> Bool {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }

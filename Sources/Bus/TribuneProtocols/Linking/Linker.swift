@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Links declarations to their parents.
-///
 /// A protocol is linked once all its parents are; declarations that remain then contain a cycle. Omits a
 /// protocol with an error in it or in one of its parents.
 struct Linker {
@@ -16,15 +14,14 @@ struct Linker {
   private var declarations: [ProtocolDeclaration] = []
   private var indexes: [String: Int] = [:]
   private var states: [State] = []
-  /// For each declaration, its parents among the declarations that are not settled.
+  /// Parents among the declarations that are not settled.
   private var waitingFor: [Int] = []
-  /// For each declaration, the indexes of its heirs.
+  /// The indexes of heirs.
   private var children: [[Int]] = []
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
 
-  /// The valid protocols in the order of their declarations, and the errors of the others. Errors within a
-  /// declaration are not repeated after the parser.
+  /// Errors within a declaration are not repeated after the parser.
   static func link(
     _ declarations: [ProtocolDeclaration], known: [String: DelegateProtocol]
   ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {
@@ -123,7 +120,7 @@ struct Linker {
     release(childrenOf: first)
   }
 
-  /// nil if the protocol is omitted.
+  /// nil if omitted.
   private mutating func link(_ declaration: ProtocolDeclaration) -> DelegateProtocol? {
     guard let parents = parents(of: declaration), !declaration.isBroken else { return nil }
     var inheritance = Inheritance(declaration, parents)

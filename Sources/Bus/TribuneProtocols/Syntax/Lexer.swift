@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A word or punctuation mark, and its position.
 struct Token {
   enum Kind: Equatable {
     /// A keyword or a name; the parser decides by context.
@@ -20,7 +19,6 @@ struct Token {
   var comment: Range<Int>?
 }
 
-/// Splits a source into tokens, front to back, in constant memory.
 struct Lexer {
   let bytes: [UInt8]
   private var offset = 0

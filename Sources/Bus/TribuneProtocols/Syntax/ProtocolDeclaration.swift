@@ -24,10 +24,10 @@ struct ProtocolDeclaration: Sendable {
   var methods: [MethodDeclaration] = []
   /// The named types that its types and methods refer to.
   var references: [Reference] = []
-  /// True if it has a reported error.
+  /// It has a reported error.
   var isBroken = false
 
-  /// The canonical text, which parses to the same protocol.
+  /// Parses to the same protocol.
   func text(withDocumentation: Bool) -> String {
     func comment(_ documentation: String, indent: String) -> String {
       guard withDocumentation, !documentation.isEmpty else { return "" }
@@ -52,16 +52,15 @@ package struct MethodDeclaration: Sendable, CustomStringConvertible {
   package var parameters: [ValueType.Field]
   /// nil unless it is a value method.
   package var result: [ValueType.Field]?
-  /// Empty without a comment.
   package var documentation: String
   package var location: SourceLocation
 
-  /// True if both methods can receive the same messages.
+  /// Both methods can receive the same messages.
   package func hasSignature(of other: MethodDeclaration) -> Bool {
     kind == other.kind && parameters == other.parameters && result == other.result
   }
 
-  /// `optional value list.row (index: int) -> (title: string)`, which parses to the same method.
+  /// `optional value list.row (index: int) -> (title: string)`.
   package var description: String {
     let text = "\(isRequired ? "required" : "optional") \(kind) \(name) \(parameters.text)"
     return result.map { "\(text) -> \($0.text)" } ?? text

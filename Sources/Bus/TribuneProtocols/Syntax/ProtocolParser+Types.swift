@@ -77,11 +77,7 @@ extension ProtocolParser {
     }
   }
 
-  /// Parses items with unique names, separated by commas, up to the closing parenthesis.
-  ///
-  /// - Parameters:
-  ///   - thing: a singular noun for an item.
-  ///   - parseRest: parses an item after its name.
+  /// Names must be unique.
   private mutating func parseList<Item>(
     of thing: String, _ word: Word, _ parseRest: (inout ProtocolParser, String) throws(Misread) -> Item
   ) throws(Misread) -> [Item] {

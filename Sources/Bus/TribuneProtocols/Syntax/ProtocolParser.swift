@@ -16,13 +16,13 @@ import TribuneWire
 /// After an error, it continues with the next member or protocol, to report all errors of a source. Keywords
 /// depend on context: a field may be called `type`.
 struct ProtocolParser {
-  /// An error that has been reported. Its catcher looks for a place to continue.
+  /// A reported error. Its catcher looks for a place to continue.
   struct Misread: Error {}
 
   let file: String
   var lexer: Lexer
   var token: Token
-  /// The next token, which tells a keyword from a name.
+  /// Tells a keyword from a name.
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The kinds of names and their syntax. The rules for types and fields are Varlink's.
+/// The rules for types and fields are Varlink's.
 enum Word {
   case protocolName, typeName, fieldName, enumValue, methodName
 

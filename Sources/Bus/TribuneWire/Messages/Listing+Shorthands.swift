@@ -30,6 +30,6 @@ extension DepartedEntry {
 }
 
 extension MissingEntry {
-  /// Stands for any delegate, in a query that is vetoed by default.
+  /// In a query that is vetoed by default.
   package static let anyDelegate = "*"
 }

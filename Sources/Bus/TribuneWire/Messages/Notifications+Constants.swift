@@ -5,13 +5,13 @@ extension PostOptions {
 }
 
 extension Lost {
-  /// Bytes of a whole frame.
+  /// Bytes.
   package static let frameLength = FrameHeader.length + 8
 }
 
 /// A connection gets `poster` before the first notification of each poster, and remembers one poster a slot.
-/// So both sides need memory for at most the posters connected at a time.
+/// So the memory of both sides is bounded.
 extension PosterFacts {
-  /// The slot shared by all posters that have disconnected.
+  /// Shared by all posters that have disconnected.
   package static let departedSlot: UInt32 = 0
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The systemd units of a process. Only the system's unit is trustworthy: users choose the names of theirs.
+/// Only the system's unit is trustworthy: users choose the names of theirs.
 package struct PeerUnits: Equatable, Sendable {
-  /// Empty if none. For a process of a user's service manager, that manager's unit, `user@UID.service`.
+  /// Empty if none. For a process of a user's service manager, `user@UID.service`.
   package let system: String
-  /// The unit of a user's service manager; empty if none.
+  /// Empty if none.
   package let user: String
 
   package init(system: String = "", user: String = "") { (self.system, self.user) = (system, user) }
 
-  /// Parses `text`.
   package init(text: String) {
     let slash = text.utf8.firstIndex(of: UInt8(ascii: "/"))
     self.init(
@@ -17,7 +16,6 @@ package struct PeerUnits: Equatable, Sendable {
       user: slash.map { String(text[text.utf8.index(after: $0)...]) } ?? "")
   }
 
-  /// The system's unit, or else the user's; empty without either.
   package var primary: String { system.isEmpty ? user : system }
 
   /// `SYSTEM`, or `SYSTEM/USER`. Names of units have no slash.
@@ -81,7 +79,6 @@ extension PeerIdentity {
   /// The id that no user has.
   package static let unknownUser = UInt32.max
 
-  /// A process of which only the user is known, if anything.
   package static func gone(of user: UInt32 = unknownUser) -> PeerIdentity {
     PeerIdentity(pid: 0, uid: user, gid: unknownUser, process: "", units: PeerUnits())
   }

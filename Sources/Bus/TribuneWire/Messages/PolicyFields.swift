@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A policy as the payload of a `list`, with ids instead of names of users and groups.
+/// A policy as the payload of a `list`, with ids instead of names.
 package struct PolicyFields: Equatable, Sendable {
   /// nil without a policy.
   package var lines: [AccessLine]?
