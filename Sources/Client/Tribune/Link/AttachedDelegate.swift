@@ -5,9 +5,9 @@ import TribuneWire
 
 /// A delegate's attachment on this side: the delegate, and its pending deliveries.
 ///
-/// Notifications are delivered one at a time and in order, and each only once the questions before it have reached the
-/// delegate; questions wait for nothing. A task delivers them, and lives for as long as there is something to deliver;
-/// it starts on the link's thread, as questions do. The lock inside is held briefly, and nothing is resumed under it.
+/// Notifications are delivered one at a time, each after the questions before it have reached the delegate; questions
+/// never wait. The delivering task lives while deliveries are left; it starts on the link's thread. The lock is held
+/// briefly, and nothing is resumed under it.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -39,14 +39,13 @@ final class AttachedDelegate: Sendable {
     static let itemsMax = 4096
 
     var items = BoundedQueue<Item>(limit: State.itemsMax)
-    /// Deliveries behind the reserved position of a loss report; nil while none is reserved.
+    /// Deliveries behind the reserved position of a loss report; nil without one.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
     var isOver = false
-    /// The number of the last question; questions are numbered as they come.
     var lastQuestion: UInt64 = 0
     var unstarted: Set<UInt64> = []
-    /// The delivering task, while it waits for all questions up to that number to have started.
+    /// The delivering task, until all questions up to that number have started.
     var waiting: (number: UInt64, continuation: CheckedContinuation<Void, Never>)?
 
     func hasStarted(upTo number: UInt64) -> Bool { !unstarted.contains { $0 <= number } }
@@ -54,11 +53,10 @@ final class AttachedDelegate: Sendable {
 
   weak let delegate: (any Delegate)?
   let id = Atomic<UInt64>(0)
-  /// The frame that attaches it again: beside other delegates, even if it was set.
+  /// Attaches beside other delegates, even if it was set.
   let renewal: [UInt8]
   private let object: String
   private let patterns: [Pattern]
-  /// Whether one of its patterns matches the name of a `will` or a `did`.
   let receivesNotifications: Bool
   private let state = Mutex(State())
 
@@ -70,8 +68,9 @@ final class AttachedDelegate: Sendable {
     receivesNotifications = patterns.contains(where: \.matchesWillOrDid)
   }
 
-  /// Whether it receives a notification, whose name the caller knows to be a `will` or a `did`. One without an object is
-  /// about all objects.
+  /// - Parameters:
+  ///   - name: of a `will` or a `did`.
+  ///   - object: empty for all objects.
   func receives(name: String, object: String) -> Bool {
     guard receivesNotifications,
       object.isEmpty || self.object.isEmpty || ExactText(self.object) == ExactText(object)
@@ -81,34 +80,30 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// - Returns: whether the caller must start the delivering task.
+  /// Returns true if the caller must start the delivering task.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
-  /// Queues the report that another delegate replaces it, which is its last delivery.
-  ///
-  /// - Returns: whether the caller must start the delivering task.
+  /// Queues the last delivery. Returns true if the caller must start the delivering task.
   func replace(by info: DelegateInfo) -> Bool {
     // An attachment that is over gets no later loss report.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
 
-  /// Starts the delivering task at once, on the calling thread.
   func startDelivering() {
     Task.immediate { await deliverAll() }
   }
 
-  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries behind
-  /// an earlier reserved position are dropped.
+  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries
+  /// behind an earlier reserved position are dropped.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }
 
-  /// Delivers `reports` at the reserved position, or now if none is reserved, and then the deliveries behind it.
-  ///
-  /// - Returns: whether the caller must start the delivering task.
+  /// Delivers `reports` at the reserved position, or now without one, and then the deliveries behind it. Returns true
+  /// if the caller must start the delivering task.
   func fillPosition(with reports: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
@@ -182,9 +177,7 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Registers a question that later notifications must not overtake.
-  ///
-  /// - Returns: its number; nil if the delegate receives no notifications.
+  /// Numbers a question that later notifications must not overtake; nil if the delegate receives no notifications.
   func noteQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in

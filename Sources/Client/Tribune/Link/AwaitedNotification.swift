@@ -3,8 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// An awaited notification that streams of this connection have received. The bus gets one report, when all of them
-/// have reported.
+/// An awaited notification that several streams share. The bus gets one report, after all of them have reported.
 final class AwaitedNotification: Sendable {
   private struct State {
     var open: Int
@@ -15,7 +14,7 @@ final class AwaitedNotification: Sendable {
   /// With `post`, the bus's key for the notification.
   private let poster: ConnectionID
   private let post: Serial
-  /// The connection that it came over (`LinkState.epoch`).
+  /// `LinkState.epoch`.
   private let epoch: Int
   private let state: Mutex<State>
 

@@ -2,16 +2,15 @@
 
 import TribuneWire
 
-/// An element that can stand for dropped elements.
+/// An element that can report dropped elements.
 protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
   static var interrupted: Self { get }
   var lostCount: Int? { get }
   var isInterrupted: Bool { get }
   var byteCount: Int { get }
-  /// Whether a poster waits for the reader's acknowledgement.
   var isAwaited: Bool { get }
-  /// Reports to the waiting poster that it will not be read.
+  /// Reports the failure to the waiting poster.
   func noteUnread()
 }
 
@@ -20,11 +19,11 @@ extension LossReporting {
   func noteUnread() {}
 }
 
-/// Elements for a reader that may be slow.
+/// Elements for a reader that may be slow, bounded in elements and in bytes of payload. The newest element always
+/// stays.
 ///
-/// The queue is bounded in elements and in bytes of payload, but always keeps the newest element. Beyond either limit
-/// it drops the oldest. So all dropped elements precede all queued ones, and one number at the head reports them, with
-/// `interrupted` behind it if a report of an unknown loss was among them.
+/// Beyond a limit, the oldest are dropped. So all dropped elements precede the queued ones, and one number at the
+/// head reports them, followed by `interrupted` if an unknown loss was among them.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 
@@ -32,12 +31,11 @@ struct BoundedQueue<Element: LossReporting> {
   private var elements = Ring<Element>()
   private var byteCount = 0
   private var lost = 0
-  /// Whether an unknown number was lost besides.
   private var isLossUnknown = false
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  /// - Returns: dropped elements that are awaited; the caller reports them once it holds no lock.
+  /// Returns dropped awaited elements, which the caller reports without any lock held.
   mutating func append(_ element: Element) -> [Element] {
     var unread: [Element] = []
     byteCount += element.byteCount
@@ -69,7 +67,7 @@ struct BoundedQueue<Element: LossReporting> {
   }
 }
 
-/// A queue in a ring buffer.
+/// A FIFO in a ring buffer.
 struct Ring<Element> {
   private var slots: [Element?] = []
   private var start = 0

@@ -4,25 +4,24 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// Elements that are not read in time are dropped, oldest first, and reported at their position. The two sides share
-/// only the queue's own lock. Neither is ever resumed under it, and no element is released under it: an awaited one
-/// then reports a failure.
+/// The two sides share only the queue's lock. Readers are never resumed under it, and elements never released: an
+/// awaited one then reports a failure.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
   private struct State {
     var queue: BoundedQueue<Element>
-    /// Elements that arrive before the snapshot is complete, and belong after it; nil when no snapshot is pending.
+    /// Elements that belong behind an incomplete snapshot; nil without one.
     var changes: BoundedQueue<Element>?
-    /// Elements behind the reserved position of a loss report; nil while none is reserved.
+    /// Elements behind the reserved position of a loss report; nil without one.
     var behind: BoundedQueue<Element>?
-    /// Set once, when nothing more will come; an inner nil is an end without an error.
+    /// Set once; an inner nil is an end without an error.
     var ending: TribuneError??
-    /// Waiting readers, in order. There are some only while `queue` is empty.
+    /// In order; empty unless `queue` is.
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
-    /// - Returns: the reader that gets the element, or the awaited elements that were dropped for it.
+    /// Returns the reader that gets the element, or the awaited elements that were dropped for it.
     mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
       if changes != nil { return (nil, changes?.append(element) ?? []) }
       if !readers.isEmpty { return (readers.removeFirst().reader, []) }
@@ -49,10 +48,10 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Adds an element of the first snapshot, before all changes; or one of a later snapshot, like any other element.
+  /// Adds an element of the first snapshot, before all changes. Elements of later snapshots are like any others.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
-      // No reader waits before the first snapshot is complete.
+      // Readers never wait before the first snapshot is complete.
       guard state.changes != nil else { return nil }
       return state.ending == nil ? state.queue.append(element) : []
     }
@@ -77,7 +76,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     state.withLock { $0.changes = BoundedQueue(limit: limit) }
   }
 
-  /// The snapshot is complete: adds the deliveries that were buffered meanwhile.
+  /// Completes the snapshot, and adds the deliveries buffered behind it.
   func addChanges() {
     let unread = state.withLock { state -> [Element] in
       var unread: [Element] = []
@@ -99,9 +98,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Adds `reports` at the reserved position, and then the elements behind it.
-  ///
-  /// - Returns: whether a position was reserved.
+  /// Adds `reports` at the reserved position, and then the elements behind it. Returns false without a reserved
+  /// position.
   func fillPosition(with reports: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
     var unread: [Element] = []
@@ -121,7 +119,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     return wasReserved
   }
 
-  /// Discards all elements. Called when the last reader is gone.
+  /// Called when the last reader is gone.
   func discard() {
     let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       defer {
@@ -134,7 +132,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Ends the stream. Queued elements can still be read, up to a reserved position, whose report will never be known.
+  /// Queued elements can still be read, up to a reserved position, whose report will never be known.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in
@@ -147,7 +145,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for (_, reader) in readers { reader.resume(returning: error.map { .failure($0) } ?? .success(nil)) }
   }
 
-  /// The next element; nil after an end without an error, and when the task is cancelled.
+  /// Nil after an end without an error, and when the task is cancelled.
   func next() async throws(TribuneError) -> Element? {
     let (ready, id) = state.withLock { state -> (Result<Element?, TribuneError>?, UInt64) in
       if let ready = Self.takeReady(&state) { return (ready, 0) }

@@ -3,7 +3,6 @@
 import TribuneWire
 
 extension FrameKind {
-  /// The purpose of a client's frame.
   enum Purpose {
     case post
     /// A question to the bus, or a change: an ask, a list, a hold's new reason.

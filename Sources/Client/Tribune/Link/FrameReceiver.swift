@@ -4,20 +4,19 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The file that came with a frame.
 enum ReceivedFile {
   case file(MemoryFile)
-  /// This process was at its limit on descriptors when it came.
+  /// This process was at its limit of descriptors.
   case lost
 }
 
-/// Handles the frames that the bus sends, on the link's own thread.
+/// Handles the bus's frames, on the link's thread.
 ///
-/// Invalid bytes from the bus are thrown, and end the connection: the bytes after them cannot be trusted. A reply to a
-/// cancelled request is not an error, because a cancel and a reply can cross.
+/// Invalid bytes end the connection, because the bytes after them cannot be trusted. A reply to a cancelled request
+/// is not an error: a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
-  /// Notifications that came over this connection, including those reported as lost.
+  /// Over this connection, including those reported as lost.
   private(set) var received: UInt64 = 0
   private let epoch: Int
   private var route: NotificationRoute
@@ -29,9 +28,7 @@ struct FrameReceiver {
     route = NotificationRoute(link, epoch: epoch)
   }
 
-  /// Handles the first frame after the hello: a welcome or a refusal.
-  ///
-  /// - Returns: whether it was a welcome.
+  /// Handles the first frame after the hello. Returns true for a welcome, false for a refusal.
   func receiveFirst(_ frame: FrameView, acceptsFiles: Bool) throws(WireError) -> Bool {
     if frame.header.kind == .error {
       try refuse(frame)
@@ -46,7 +43,7 @@ struct FrameReceiver {
     return true
   }
 
-  /// - Parameter file: has the userInfo, if the frame announces a file.
+  /// - Parameter file: the userInfo, if the frame announces a file.
   mutating func receive(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     let serial = frame.header.serial
     switch frame.header.kind {
@@ -126,11 +123,11 @@ struct FrameReceiver {
     link.perform(actions)
   }
 
-  /// Reports notifications that the bus dropped. It counts them per connection: any receiver can have missed them.
+  /// The bus counts drops per connection: any receiver can have missed them.
   private mutating func reportLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // Between two connections, the report goes to the reserved positions, before all that came over this one.
+    // Between two connections, the report goes to the reserved positions, before everything that came over this one.
     if link.state.withLock({ $0.noteLost(count) }) { return }
     let loss = Int(clamping: count)
     link.report(.lost(loss), .lost(loss))
@@ -174,12 +171,11 @@ struct FrameReceiver {
   }
 }
 
-/// The streams and delegates that a notification goes to, looked up once for a run of notifications with one name.
+/// The receivers of a notification, looked up once for a run with one name.
 private struct NotificationRoute {
   private let link: Link
   private let epoch: Int
   private var version = -1
-  /// The name and object as they are in the frame.
   private var key: [UInt8] = []
   private var name = ""
   private var object = ""
@@ -219,7 +215,7 @@ private struct NotificationRoute {
       poster = posters[sender]
     }
     guard let userInfo = UserInfo(of: frame, file) else {
-      // Without its userInfo, it is not the notification that was posted.
+      // Without its userInfo, the notification would be another one.
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
@@ -238,7 +234,6 @@ private struct NotificationRoute {
     if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
   }
 
-  /// More may be known of the sender.
   mutating func forgetSender() { (sender, senderText, poster) = (.bus, nil, nil) }
 
   private func acknowledge(_ header: FrameHeader, _ failure: String) {
@@ -275,7 +270,7 @@ extension FrameView {
 }
 
 extension UserInfo {
-  /// The userInfo of a frame, from its payload or its file; nil when this process cannot receive or map the file.
+  /// From the frame's payload or its file; nil when this process cannot receive or map the file.
   init?(of frame: FrameView, _ file: ReceivedFile?) {
     switch file {
     case nil:
@@ -292,13 +287,13 @@ extension UserInfo {
   }
 }
 
-/// The posters of which the bus has told this connection: one for each slot, as the bus counts on it.
+/// The introduced posters. Like the bus, it keeps one for each slot.
 struct KnownPosters {
   /// More slots than a bus has.
   static let slotsMax: UInt32 = 1 << 20
 
   private var byID: [ConnectionID: (slot: UInt32, poster: Poster)] = [:]
-  /// The poster that each slot had last. Another slot may have it by now.
+  /// The last poster of each slot. Another slot may have it by now.
   private var idBySlot: [UInt32: ConnectionID] = [:]
 
   var count: Int { byID.count }

@@ -4,9 +4,7 @@ import TribuneWire
 
 /// Short descriptions of frames, for monitors.
 extension FrameView {
-  /// Describes the fields; empty if the kind, the name and the object say all.
-  ///
-  /// - Throws: what is wrong with the fields.
+  /// Describes the fields; empty if they add nothing to the kind, the name and the object.
   func summary() throws(WireError) -> String {
     switch header.kind {
     case .welcome:

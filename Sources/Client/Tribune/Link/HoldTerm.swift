@@ -5,15 +5,15 @@ import Synchronization
 /// The lifetime of a hold, which the link and the public `Hold` share.
 final class HoldTerm: Sendable {
   private struct State {
-    /// Set once, when the hold ends: whether it expired.
+    /// Nil until the hold ends.
     var hasExpired: Bool?
     var waiters: [UInt64: Reply<Bool>] = [:]
     var lastWaiter: UInt64 = 0
   }
 
-  /// When it expires, in nanoseconds of the host's monotonic clock; 0 for never.
+  /// Nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// If its frame was the last one of a connection: which connection that was (`LinkState.epoch`).
+  /// The connection (`LinkState.epoch`) whose last frame took the hold.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
@@ -30,7 +30,7 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(expired)) }
   }
 
-  /// Returns when the hold has ended: whether it expired. Also returns, false, when the task is cancelled.
+  /// Returns false if the hold ended otherwise, and when the task is cancelled.
   func expired() async -> Bool {
     let id = state.withLock { state -> UInt64 in
       state.lastWaiter += 1

@@ -17,9 +17,9 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Schedules what `enqueue` queues for these delegates, and takes back the attachments of those that are deallocated.
+  /// Takes back the attachments of deallocated delegates.
   ///
-  /// - Parameter enqueue: returns whether the delivering task must be started.
+  /// - Parameter enqueue: returns true if the delivering task must be started.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
     for attached in delegates {
       if attached.delegate != nil {
@@ -48,9 +48,7 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// The bus asks a delegate, which gets the question in a task of its own.
-  ///
-  /// - Returns: also the delegate. Its last reference must not end under the lock, because its end may use the link.
+  /// Returns also the delegate: its last reference must not end under the lock, because its end may use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
@@ -71,7 +69,7 @@ extension LinkState {
     return (.work(.question(open)), delegate)
   }
 
-  /// A delegate has answered. Sends nothing if the question was withdrawn, because the bus does not wait for it.
+  /// Sends nothing if the question was withdrawn.
   mutating func answer(_ open: OpenQuestion, _ answer: Tribune.Answer) -> Outbox.Duty {
     let key = QuestionKey(open.question)
     guard questions[key] === open else { return .none }

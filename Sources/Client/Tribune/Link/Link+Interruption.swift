@@ -4,11 +4,10 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The loss of a connection, and the start of the next one. Called by the link's own thread.
+/// The loss of a connection, and the start of the next one, on the link's thread.
 extension Link {
-  /// Fails the requests that the lost connection leaves unanswered, and reports the loss.
-  ///
-  /// - Returns: false while a caller still writes to the old connection; that caller will wake the thread.
+  /// Fails the requests that the lost connection leaves unanswered, and reports the loss. Returns false while a
+  /// caller still writes to the old connection; that caller will wake the thread.
   func settleInterruption() -> Bool {
     let (actions, cause) = state.withLock { ($0.settleInterruption(at: .now), $0.interruption?.cause) }
     guard let actions, let cause else { return false }
@@ -17,9 +16,7 @@ extension Link {
     return true
   }
 
-  /// Resumes normal operation, once the bus has everything that was registered before.
-  ///
-  /// - Returns: false if the connection has ended meanwhile.
+  /// Resumes normal operation after the renewal. Returns false if the connection has ended.
   func reopen() -> Bool {
     guard let reopening = state.withLock({ $0.reopen(at: .now) }) else { return false }
     perform(reopening.actions)
@@ -28,7 +25,8 @@ extension Link {
     return true
   }
 
-  /// Reserves a position for the loss report in every stream and attachment, before the next connection's deliveries.
+  /// Reserves a position for the loss report in every stream and attachment. Called before the next connection's
+  /// deliveries.
   func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)
@@ -38,7 +36,6 @@ extension Link {
     for attached in delegates { attached.reservePosition() }
   }
 
-  /// Reports the loss at the reserved positions, before the next connection's deliveries.
   private func fillPositions(lost: UInt64, isLossKnown: Bool) {
     func reports<Element: LossReporting>() -> [Element] {
       (lost > 0 ? [.lost(Int(clamping: lost))] : []) + (isLossKnown ? [] : [.interrupted])
@@ -48,7 +45,7 @@ extension Link {
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPosition(with: deliveries) {
-      // This stream was added meanwhile, without a reserved position.
+      // The stream was added later, without a reserved position.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
       for report in deliveries { stream.deliver(report) }
     }
@@ -58,7 +55,7 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.fillPosition(with: deliveries) }
   }
 
-  /// Delivers a report to all that receive notifications, because it can concern any of them.
+  /// Delivers a report to all receivers of notifications, because it can concern any of them.
   func report(_ delivery: Delivery, _ traffic: TrafficDelivery) {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.liveStreams, state.trafficStreams, state.allReceivers)

@@ -4,10 +4,10 @@ import Synchronization
 import TribuneWire
 
 extension Link {
-  /// Adds `stream` to the streams of an observation. Returns when the bus has confirmed it.
+  /// Adds `stream` to an observation. Returns when the bus has confirmed it.
   ///
-  /// Equal observations of one connection are one to the bus, and their streams share its copy. An observation that
-  /// wants retained notifications is not shared: it has one stream.
+  /// Equal observations of a connection are one to the bus, and their streams share its copy. An observation that
+  /// wants retained notifications has one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -31,7 +31,7 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
-  /// Suspends the connection or resumes it. Cancelling the task does not stop it, so that bus and connection agree.
+  /// Cancelling the task does not stop it, because bus and connection must agree.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
@@ -50,7 +50,7 @@ extension Link {
 }
 
 extension LinkState {
-  /// The terms of an observation. Observations with equal terms are one to the bus.
+  /// The terms of an observation. Equal terms are one observation to the bus.
   struct ObservationKey: Hashable {
     /// Empty for any.
     var pattern: String
@@ -58,8 +58,8 @@ extension LinkState {
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications. They come under the observation's serial, so the stream shares
-    /// the observation with no other.
+    /// The stream that wants retained notifications. They come under the observation's serial, so the observation
+    /// cannot be shared.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -71,9 +71,8 @@ extension LinkState {
     var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
   }
 
-  /// Matches the notifications of an observation.
   struct ObservationMatcher {
-    /// nil for any.
+    /// Nil for any.
     let pattern: Pattern?
     /// Empty for any.
     let object: ExactText
@@ -84,7 +83,7 @@ extension LinkState {
     }
   }
 
-  /// - Returns: whether the bus had confirmed it before; if so, the caller resumes `reply`.
+  /// Returns true if the bus had confirmed it before; the caller then resumes `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -147,9 +146,9 @@ extension LinkState {
   /// The streams that observe a notification, each once.
   struct Observers {
     var streams: [DeliveryStream<Delivery>] = []
-    /// Streams whose observations are awaited. All observations of a stream are, or none.
+    /// Of a stream, either all observations are awaited, or none.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// Whether the bus may wait for an observation that is being taken back.
+    /// The bus may wait for an observation that is being taken back.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -167,10 +166,11 @@ extension LinkState {
     return found
   }
 
-  /// The stream for a retained notification that came under the serial of an observation that the bus has not
-  /// confirmed yet; nil when there is none, or when the stream already has the notification.
+  /// The stream of a retained notification for an unconfirmed observation; nil if the stream already has the
+  /// notification.
   ///
-  /// If an earlier observation of the stream matches, the stream has it: it was retained then, or has come since.
+  /// It has it if an earlier observation of the stream matches: the notification was retained then, or has come
+  /// since.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
     guard let key = requests[serial]?.observation, let identity = key.snapshotStream else { return nil }
     for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
@@ -192,7 +192,7 @@ extension LinkState {
     return found
   }
 
-  /// The streams of traffic, each once, however many patterns it has.
+  /// Each stream once.
   var trafficStreams: [DeliveryStream<TrafficDelivery>] {
     var found: [DeliveryStream<TrafficDelivery>] = []
     for case .monitor(let stream) in registrations.values { found.appendOnce(stream) }

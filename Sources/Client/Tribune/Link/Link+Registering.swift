@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Registering and taking back delegates, holds and declarations.
 extension Link {
-  /// Takes a registration back. Cancelling the task does not stop it, so that the bus and the connection stay in
-  /// agreement. Does nothing when the registration is over.
+  /// Takes a registration back; does nothing after its end. Cancelling the task does not stop it, because bus and
+  /// connection must agree.
   func takeBack(_ registration: Serial) async throws(TribuneError) {
     let result = await Reply<Okay>.wait { reply in
       guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return Okay() }
@@ -15,18 +15,16 @@ extension Link {
       perform(actions)
       return nil
     }
-    // If the bus does not know the registration any more, the purpose is achieved.
+    // If the bus does not know the registration, it has ended.
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// A duplicate of the socket over which the bus has taken a hold as the last frame.
-  ///
-  /// - Returns: nil if there is another socket since.
+  /// A duplicate of the socket over which the hold was the last frame; nil if the link has another socket by now.
   func duplicateSocket(of term: HoldTerm) throws(Errno) -> FileDescriptor? {
     guard let epoch = term.lastEpoch else { return nil }
-    // An interruption has another epoch from its beginning, before the socket is replaced.
+    // The epoch changes at the start of an interruption, before the socket is replaced.
     return try state.withLock { state throws(Errno) -> FileDescriptor? in
       guard state.isServing, !state.isInterrupted, state.epoch == epoch else { return nil }
       return try socket.duplicate()
@@ -35,7 +33,7 @@ extension Link {
 }
 
 extension LinkState {
-  /// - Returns: nil if it is over already.
+  /// Returns nil if it is over already.
   mutating func takeBack(_ registration: Serial, _ reply: Reply<Okay>) -> [Action]? {
     var actions: [Action] = []
     switch removeRegistration(registration) {
@@ -45,7 +43,7 @@ extension LinkState {
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
     case .declaration?, .monitor?: break
     }
-    // A closing connection ends it, too. Calls that wait for its end are resumed even so.
+    // A closing connection ends it also. Calls that wait for its end are resumed even so.
     guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
     let serial = nextSerial()
     requests[serial] = .takingBack(reply)
@@ -57,8 +55,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// The bus has ended a registration. If its policy has changed, the connection ends, as if the registration had been
-  /// refused after an interruption: a hold or a delegate that is not in force any more must not go unnoticed.
+  /// The bus has ended a registration. After a change of policy, the connection ends, as after a refused renewal: the
+  /// loss of a hold or a delegate must not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why): return end(TribuneError(.notPermitted, why))
@@ -67,7 +65,7 @@ extension LinkState {
       return []
     case .replaced(let entry):
       let registration = removeRegistration(serial)
-      // The bus does not report to it any more how its queries end.
+      // The bus no longer reports how its queries end.
       let actions: [Action] = takeQuestions(of: serial).map { .cancel($0) }
       guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {
         return actions
@@ -83,6 +81,6 @@ extension LinkState {
 }
 
 extension String {
-  /// The bytes of a reason or a status, truncated to its limit.
+  /// Truncated to the limit of a reason or a status.
   var reasonBytes: [UInt8] { Array(prefix(utf8Length: WireLimits.reasonLength).utf8) }
 }

@@ -10,15 +10,14 @@ extension Link {
     var name = ""
     var object = ""
     var payload: [UInt8] = []
-    /// Has the payload instead of `payload`.
+    /// Replaces `payload`.
     var file: MemoryFile?
-    /// Whether the payload is better sent in a file.
     fileprivate var isLong: Bool { payload.count >= WireLimits.descriptorPayloadLength }
   }
 
   /// Moves long userInfo to a memory file, which receivers can map.
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
-    // Until it is in the outbox, the file's memory would not be counted.
+    // The outbox must have capacity first, because it counts the file's memory only later.
     post = try await waitForCapacity(for: post)
     let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
     guard takesFile else { return }
@@ -26,7 +25,7 @@ extension Link {
     do throws(Errno) {
       file = try MemoryFile(holding: message.payload.rawBytes)
     } catch {
-      // A descriptor or memory is lacking. The payload can still go within the frame.
+      // Without a descriptor or memory, the payload goes within the frame.
       return
     }
     post.length = UInt32(file.length)
@@ -34,7 +33,7 @@ extension Link {
     message.file = file
   }
 
-  /// Posts without a reply. Suspends only until the outbox has capacity, never for the bus.
+  /// Suspends only until the outbox has capacity, never for the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     var (post, message) = (fields, message)
     if message.isLong { try await attachFile(&post, &message) }
@@ -59,7 +58,7 @@ extension Link {
   /// Sends a frame and waits for the bus's reply.
   ///
   /// - Parameters:
-  ///   - isTakenBack: whether cancelling the task also cancels the request on the bus.
+  ///   - isTakenBack: cancelling the task also cancels the request on the bus.
   ///   - request: makes the entry that waits for the reply.
   func request<Value: Sendable>(
     _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
@@ -93,8 +92,6 @@ extension Link {
 }
 
 extension Link.Message {
-  /// A post or a query.
-  ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`.
   init(_ name: String, _ object: String, _ userInfo: UserInfo) throws(TribuneError) {
     let name = try Checked.name(name)
@@ -107,7 +104,7 @@ extension Link.Message {
   }
 }
 
-/// Checks arguments by the wire's own rules, so that the bus need not refuse them.
+/// Checks arguments by the wire's rules, before the bus would refuse them.
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
     do throws(WireError) { try name.utf8Bytes.requireName() } catch { throw TribuneError(wire: error) }
@@ -123,21 +120,19 @@ enum Checked {
     do throws(WireError) { return try Pattern(text) } catch { throw TribuneError(wire: error) }
   }
 
-  /// - Throws: `limitExceeded`.
   static func count(_ count: Int, _ things: String, max: Int) throws(TribuneError) {
     guard count <= max else {
       throw TribuneError(.limitExceeded, "\(count) \(things) exceed the limit of \(max)")
     }
   }
 
-  /// Checks the length only: whether the protocol exists, only the bus knows.
+  /// Only the bus knows whether the protocol exists.
   static func protocolName(_ name: String) throws(TribuneError) {
     try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
   }
 
-  /// When a hold ends, in nanoseconds of the host's monotonic clock; 0 for never. A moment beyond the range of the
-  /// clock becomes the last one in it.
+  /// Nanoseconds of the host's monotonic clock, up to the end of its range; 0 for never.
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
     guard span > .zero else { throw TribuneError(.refused, "the span of a hold must be positive") }
@@ -148,7 +143,7 @@ enum Checked {
     return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
-  /// A span for the wire, where 0 means none: a given span is at least 1, and at most the largest 32-bit number.
+  /// On the wire, 0 means none, so a given span is at least 1.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

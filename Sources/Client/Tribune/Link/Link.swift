@@ -6,23 +6,21 @@ import TribuneWire
 
 /// A client's connection to a bus over all its sockets: at most one at a time, to which `socket` refers.
 ///
-/// Two kinds of threads meet here. Callers append frames and, if no other thread writes, write them at once, so that
-/// a query is in the kernel before its caller suspends. The link's own thread blocks in the kernel until there is
-/// something to read. It decodes frames, resumes the calls that wait for them, puts questions to delegates, and
-/// writes what callers left. They share `state`, behind a lock: a client's callers are on any thread, so unlike the
-/// bus it has no isolation to live in. Nothing is resumed and nothing is written under the lock. `work` and each
-/// `OpenQuestion` have locks of their own, which are taken after it.
+/// Callers append frames and, if no other thread writes, write them at once: a query is in the kernel before its
+/// caller suspends. The link's thread waits in the kernel. It decodes frames, resumes waiting calls, puts questions
+/// to delegates, and writes the frames that callers left.
 ///
-/// The receiving thread retains the link; the link is over when that thread has ended. When the bus is lost, the
-/// thread looks for it and lets `socket` refer to the new connection (`LinkThread+Reconnecting`).
+/// They share `state` under a lock, because callers are on any thread. Nothing is resumed or written under the lock.
+/// The locks of `work` and of each `OpenQuestion` are taken after it.
+///
+/// The receiving thread retains the link, which is over when that thread has ended. When the bus is lost, the thread
+/// makes `socket` refer to the next connection (`LinkThread+Reconnecting`).
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state: Mutex<LinkState>
-  /// Work for delegates, and tasks of the executor. Its lock is taken after that of `state`, if both are.
   let work = Mutex(WorkQueue())
-  /// Changes with every change of an observation or an attachment, so that the thread can tell without the lock
-  /// whether its cached routes are still right.
+  /// Changes with every observation and attachment: the thread checks its cached routes against it without the lock.
   let routesVersion = Atomic(0)
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
@@ -73,7 +71,7 @@ final class Link: Sendable {
 
   // MARK: Actions
 
-  /// Performs the actions of an event. Called without the lock.
+  /// Called without the lock.
   func perform(_ actions: [LinkState.Action]) {
     for action in actions { perform(action) }
   }
@@ -118,8 +116,8 @@ final class Link: Sendable {
     }
   }
 
-  /// Ends reading after a failed write: its frames will never reach the bus over this connection. The thread reads the
-  /// frames that have arrived, and then handles the end of the connection.
+  /// Ends reading after a failed write: later frames will never reach the bus over this connection. The thread reads
+  /// the frames that have arrived, and then handles the end.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -128,10 +126,10 @@ final class Link: Sendable {
     UnixSocket.shutdown(socket)
   }
 
-  /// Returns when the outbox has capacity again: below its low mark, or at once if it is not over its high mark.
+  /// Returns when the outbox is below its low mark, or at once if it is not over its high mark.
   ///
-  /// - Parameter fields: of the frame to be sent. If it has a deadline of its own, that includes this wait.
-  /// - Returns: the fields, with what is left of the deadline.
+  /// - Parameter fields: of the frame to be sent. This wait is part of its deadline.
+  /// - Returns: the fields, with the rest of the deadline.
   /// - Throws: `notSentInTime` at the deadline.
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
@@ -154,9 +152,9 @@ final class Link: Sendable {
 
   // MARK: Ending
 
-  /// Ends the connection and resumes all that wait for it; does nothing when it has ended before.
+  /// Ends the connection and resumes all waiting calls; does nothing after its end.
   ///
-  /// - Parameter error: the reason; nil when this side closed it.
+  /// - Parameter error: nil when this side closed it.
   func end(_ error: TribuneError?) {
     perform(state.withLock { $0.end(error) })
   }
@@ -166,7 +164,7 @@ final class Link: Sendable {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Returns the reason when the connection has ended; nil if this side closed it, and when the task is cancelled.
+  /// Returns nil if this side closed it, and when the task is cancelled.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in
@@ -178,7 +176,7 @@ final class Link: Sendable {
     return nil
   }
 
-  /// Closes and waits for the end, even if the task has been cancelled: closing takes a bounded time.
+  /// Ignores cancellation, because closing takes a bounded time.
   func close() async {
     abandon()
     _ = await Reply<TribuneError?>.wait { reply in

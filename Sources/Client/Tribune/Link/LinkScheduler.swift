@@ -5,21 +5,18 @@ import TribuneSystem
 
 /// Alternates a link's thread between receiving and working.
 ///
-/// The thread that a question wakes also puts it to the delegate. So an answer that does not suspend is sent without
-/// waking another thread, which would cost more than all else that the library does for it. The same holds for the
-/// tasks of the connection's executor.
+/// The thread that a question wakes also puts it to the delegate: waking another thread for a quick answer would cost
+/// more than the rest of the library's work. The same holds for the tasks of the connection's executor.
 ///
-/// Such code may block its thread, though it should not. When a work turn has lasted for a while, another thread
-/// takes over receiving. Until the first thread is back, work goes to Swift's own threads: a link never has more than
-/// two. The first thread ends when it comes back and finds the other one receiving. A task that sleeps in between
-/// checks whether this is needed, and only while there is work.
+/// Such code may block its thread. When a work turn is too long, another thread takes over receiving. Until the first
+/// thread is back, work goes to Swift's threads: a link never has more than two. The first thread ends when it comes
+/// back and finds the other one receiving. While there may be work, a sleeping task checks for this.
 final class LinkScheduler: Sendable {
-  /// How long a work turn may last before another thread takes over; it can take twice as long to notice.
+  /// It can take twice as long to notice.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
-  /// The thread that holds the lock receives, for a whole turn, which it mostly spends waiting in the kernel. No thread
-  /// waits for the lock.
+  /// The lock's holder receives, for a whole turn. Other threads never wait for the lock.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {
@@ -43,9 +40,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Receives until there is work.
-  ///
-  /// - Returns: the next turn; one of receiving only if there will be nothing more to receive.
+  /// Receives until work comes, and returns the next turn; one of receiving only at the end of the stream.
   private func receive(_ own: Thread.ID, _ receiver: inout LinkThread) -> WorkQueue.Next {
     link.work.withLock { $0.beginReceiving(own) }
     var isWaiting = link.work.withLock { $0.isEmpty }
@@ -70,7 +65,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Makes sure that the link receives, for as long as there is work.
+  /// Starts another receiver if needed, while there may be work.
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {

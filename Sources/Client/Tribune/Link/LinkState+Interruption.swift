@@ -5,35 +5,33 @@ import TribuneWire
 
 // Between two connections: registrations are made again, requests wait, and losses are accounted for.
 //
-// Serials continue over all connections of a link, and a registration keeps its own. So a serial stays valid when its
-// registration is made again, and no frame of an old connection can be mistaken for a new one.
+// Serials continue over all connections of a link, and a registration keeps its serial. So a frame of an old
+// connection is never mistaken for a new one.
 
 extension LinkState {
   struct Interruption {
-    /// The last serial that was given out before the connection was lost. Registrations with later serials wait in
-    /// the outbox and are not renewed.
+    /// The last serial before the loss. Registrations with later serials wait in the outbox and are not renewed.
     let lastSerial: Serial
     let cause: TribuneError
-    /// Why the last attempt to reconnect failed; nil before the first failure.
+    /// Of the last attempt to reconnect.
     var failure: TribuneError?
-    /// When closing stops waiting, if the connection is to close.
     var closingDeadline: Instant?
     /// Connections that the next one succeeds, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
     var renewal: Renewal?
-    /// Whether `missed` is complete: no predecessor's loss is unknown.
+    /// False if a predecessor's loss is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
-    /// Requests that wait for a connection: since when, and until when at most.
+    /// Requests that wait for a connection.
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
   /// The remaining steps until the new connection is equivalent to the last one.
   struct Renewal {
     var frames: ArraySlice<RenewalFrame>
-    /// The serial that the bus must confirm before more is sent.
+    /// The bus must confirm this serial before more is sent.
     var awaited: Serial?
-    /// The number of predecessors about which the bus has not answered yet.
+    /// The number of predecessors for which the bus's answer is missing.
     var successions: Int
 
     var isComplete: Bool { frames.isEmpty && awaited == nil && successions == 0 }
@@ -46,10 +44,10 @@ extension LinkState {
     let bringsSnapshot: Bool
   }
 
-  /// The most predecessors to ask about. The losses of older ones remain unknown.
+  /// The losses of older predecessors remain unknown.
   private static let predecessorsMax = 4
 
-  /// From now on, no bus knows the observations.
+  /// The observations are unknown to every bus from now on.
   mutating func noteLostConnection() {
     epoch += 1
     for key in observations.keys { observations[key]?.isLive = false }
@@ -65,10 +63,9 @@ extension LinkState {
     }
   }
 
-  /// Fails requests that the bus may have received and has not answered. Those that it cannot have received wait for
-  /// the next connection; registrations are sent again.
-  ///
-  /// - Returns: nil while a caller is still writing to the old connection.
+  /// Fails unanswered requests that the bus may have received. Requests that it cannot have received wait for the
+  /// next connection; registrations are sent again. Returns nil while a caller is still writing to the old
+  /// connection.
   mutating func settleInterruption(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -85,7 +82,7 @@ extension LinkState {
         return .kept
       // A caller waits for the reply to a later one.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
-      // They refer to ids of the old bus, and the next one may be another.
+      // These refer to ids of the old bus, and the next one may be another.
       case .answer, .deferral, .other: return .dropped
       }
     }
@@ -101,7 +98,7 @@ extension LinkState {
     return actions + takeQuestions()
   }
 
-  /// Goes through unsent frames, and resumes the calls for which there is capacity again.
+  /// Filters unsent frames, and resumes the calls that regain capacity.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Action] {
     let waiters = outbox.sift(fate)
     return waiters.isEmpty ? [] : [.plain(waiters, .success(()))]
@@ -114,18 +111,16 @@ extension LinkState {
 
   // MARK: Waiting requests
 
-  /// Bounds the waiting of a request by its own deadline.
-  ///
-  /// - Parameter deadline: milliseconds from now.
+  /// - Parameter deadline: milliseconds from now, which bound the wait.
   mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   /// Due work while the thread looks for the bus.
   struct Due {
-    /// Fails requests that have waited until their deadlines.
+    /// Fails overdue requests.
     var actions: [Action] = []
-    /// Whether the connection is closing, and has nothing more to do or has waited long enough.
+    /// The connection is closing, and has nothing more to do or has waited long enough.
     var isOver = false
     var next: Instant?
   }
@@ -146,7 +141,7 @@ extension LinkState {
       }
     }
     if let deadline = interruption.closingDeadline {
-      // Posts still wait for a bus; all other frames are dropped.
+      // Only posts still wait for a bus.
       due.actions += sift { $0.header.kind == .post ? .kept : .dropped }
       due.isOver = deadline <= now || !outbox.hasUnsent
     }
@@ -157,23 +152,22 @@ extension LinkState {
 
   struct Reopening {
     var actions: [Action] = []
-    /// The number of notifications missed, and whether the bus could report all of them.
     var missed: UInt64
     var isLossKnown: Bool
   }
 
-  /// Makes the outbox send the waiting frames that are still wanted. Those that this bus does not accept, which would
-  /// end the connection, are refused.
+  /// Makes the outbox send the waiting frames that are still wanted. Frames that this bus does not accept would end
+  /// the connection, so they are refused.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
-      // The registration was not renewed, so there is nothing to take back.
+      // The registration was not renewed, so the bus does not have it.
       if case .takingBack(let reply) = request {
         self.requests[serial] = nil
         reopening.actions.append(.okay(reply, .success(Okay())))
       }
     }
-    // From now on, the frames have what is left of their deadlines.
+    // From now on, the frames have the rest of their deadlines.
     deadlineStarts = interruption.waiting.mapValues { _ in now }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
     let (payloadMax, acceptsFiles) = (payloadMax, session?.acceptsFiles == true)
@@ -200,7 +194,7 @@ extension LinkState {
         }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
-      // The bus never sees the frame that this cancels, and no caller waits for the reply.
+      // The bus never sees the frame that this cancels, and its caller no longer waits.
       case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept
@@ -220,7 +214,6 @@ extension FrameFields {
     return [UInt8](buffer.bytes)
   }
 
-  /// The same fields with the rest of their deadline, if they have one.
   func shortened(by span: Duration) -> Self {
     guard deadline > 0 else { return self }
     var fields = self
@@ -230,7 +223,7 @@ extension FrameFields {
 }
 
 extension UInt32 {
-  /// The rest of this number of milliseconds, at least 1; 0 stands for none, and stays.
+  /// At least 1, because 0 is no deadline, and stays.
   fileprivate func shortened(by span: Duration) -> UInt32 {
     guard self > 0 else { return 0 }
     let (seconds, attoseconds) = span.components

@@ -6,8 +6,8 @@ import TribuneWire
 extension LinkState {
   /// Prepares to send every registration over a new connection, in the original order.
   ///
-  /// - Returns: the streams whose snapshots come again, and the delegates that still exist. The last reference to one
-  ///   must not end under the lock.
+  /// Returns the streams whose snapshots come again, and the existing delegates: the last reference to one must not
+  /// end under the lock.
   mutating func beginRenewal() -> (streams: [DeliveryStream<Delivery>], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var streams: [DeliveryStream<Delivery>] = []
@@ -43,20 +43,18 @@ extension LinkState {
     }
     changeInterruption {
       $0.renewal = Renewal(frames: frames[...], successions: interruption.predecessors.count)
-      // Why the attempt before failed does not matter any more.
       $0.failure = nil
     }
     return (streams, delegates)
   }
 
-  /// Handles the end of the new connection before it was equivalent to the last one.
+  /// Handles the end of the new connection before the renewal was complete.
   ///
-  /// - Parameter isWelcomed: whether the bus had sent its welcome, and so knows the connection.
+  /// - Parameter isWelcomed: true if the bus knows the connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     noteLostConnection()
-    // Its deliveries are behind the reserved positions, and are dropped with them. So it has received nothing, and
-    // has missed everything.
+    // Deliveries behind the reserved positions are dropped. So it has received nothing, and has missed everything.
     if isWelcomed { notePredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {
@@ -77,7 +75,7 @@ extension LinkState {
     return actions + takeQuestions()
   }
 
-  /// The frames to send next, up to the first one that must be confirmed before the rest.
+  /// The frames up to the first one that must be confirmed before the rest.
   mutating func nextRenewals() -> [UInt8] {
     var bytes: [UInt8] = []
     changeInterruption {
@@ -104,19 +102,18 @@ extension LinkState {
     }
   }
 
-  /// - Returns: whether the notifications are reported later, at the reserved positions.
+  /// Returns true if the notifications are reported later, at the reserved positions.
   mutating func noteLost(_ count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
   }
 
-  /// Handles the refusal of a frame. A refused renewal is final, unless it is that of a hold that has expired
-  /// meanwhile: the connection cannot be restored, and ends.
+  /// Handles the refusal of a frame. A refused renewal ends the connection, unless it is of an expired hold.
   ///
   /// - Parameter nanoseconds: the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The refusal of a registration that was taken back meanwhile does no harm.
+    // The refusal of a registration that was taken back by then does no harm.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))

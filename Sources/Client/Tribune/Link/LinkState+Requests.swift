@@ -10,7 +10,7 @@ extension LinkState {
     case okay(Reply<Okay>)
     case attachment(Reply<Attached?>, AttachedDelegate)
     case registration(Reply<Serial>, Registration)
-    /// The reason of a hold is being changed.
+    /// A change of a hold's reason.
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
     /// An awaited observation is being taken back; its matcher is kept until the bus has confirmed.
@@ -19,11 +19,11 @@ extension LinkState {
     case awaited(Reply<AwaitedReply>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
     case entries(Reply<[Entry]>, [Entry])
-    /// A registration is being taken back, which the end of the connection does, too.
+    /// The end of the connection also takes the registration back.
     case takingBack(Reply<Okay>)
-    /// A registration of an earlier connection is being renewed; an observation has its key.
+    /// An observation has its key.
     case renewal(ObservationKey?)
-    /// The loss between two connections is being asked for.
+    /// Asks for the loss between two connections.
     case succession
 
     var observation: ObservationKey? {
@@ -51,8 +51,7 @@ extension LinkState {
     }
   }
 
-  /// The result of attaching. There is none if the same attachment existed, and was taken back before the bus answered:
-  /// the caller tries again.
+  /// Nil if the same attachment existed, and was taken back before the bus answered: the caller tries again.
   typealias Attached = (serial: Serial, delegate: AttachedDelegate)
 
   /// An action of the link, once its lock is released.
@@ -87,9 +86,9 @@ extension LinkState {
 
   // MARK: Sending
 
-  /// Sends a request, or has it wait for the next connection.
+  /// Sends a request, or lets it wait for the next connection.
   ///
-  /// - Parameter now: needed for a request with a deadline only.
+  /// - Parameter now: only needed for a request with a deadline.
   mutating func send(
     _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
     serial: Serial, at now: @autoclosure () -> Instant
@@ -114,9 +113,7 @@ extension LinkState {
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
   }
 
-  /// Posts without a reply.
-  ///
-  /// - Parameter tick: the tick of the coarse clock.
+  /// - Parameter tick: of the coarse clock.
   /// - Returns: nil if the outbox is full.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
@@ -127,8 +124,7 @@ extension LinkState {
     return outbox.append(fields, message, serial: nextSerial(), at: tick())
   }
 
-  /// Acknowledges an awaited notification. Sends nothing when the connection that it came over is ending, which the
-  /// bus notices, or has been followed by another.
+  /// Sends nothing when the notification's connection is ending or replaced, which the bus notices itself.
   mutating func acknowledge(_ done: Done, reason: [UInt8], in epoch: Int) -> Outbox.Duty {
     guard isServing, epoch == self.epoch else { return .none }
     return outbox.append(done, .init(payload: reason), serial: nextSerial())
@@ -140,9 +136,7 @@ extension LinkState {
     return session?.acceptsFiles == true
   }
 
-  /// Has a call wait until the outbox has capacity, or until a deadline.
-  ///
-  /// - Returns: nil if `waiter` is resumed later.
+  /// Returns nil if `waiter` is resumed later, with capacity or at the deadline.
   mutating func awaitCapacity(
     _ id: Serial, until deadline: Instant?, _ waiter: Reply<Void>
   ) throws(TribuneError) -> Void? {
@@ -299,15 +293,14 @@ extension LinkState {
     }
     attached.id.store(okay.delegate, ordering: .relaxed)
     registrations[known] = .attachment(attached)
-    // A renewal attaches instead of setting, so that it does not replace other delegates again. If the attachment
-    // existed before, the frame that made it stays.
+    // A renewal attaches instead of setting, because it must not replace other delegates again. The frame of an older
+    // attachment stays.
     if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
     return (.success((known, attached)), nil)
   }
 }
 
 extension [UInt8] {
-  /// This frame with another payload.
   fileprivate func withPayload(_ payload: [UInt8]) -> [UInt8] {
     guard let header = FrameHeader.peek(rawBytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a registration was kept that is no frame")

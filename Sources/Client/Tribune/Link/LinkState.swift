@@ -5,7 +5,7 @@ import TribuneWire
 
 /// The requests and registrations of a connection: a value without I/O or clock, which `Link` keeps under its lock.
 ///
-/// Each event is a method. It changes the state and returns actions, which the link carries out after unlocking.
+/// Each event is a method that returns actions, which the link carries out after unlocking.
 struct LinkState {
   typealias Instant = ContinuousClock.Instant
 
@@ -42,7 +42,7 @@ struct LinkState {
     let acceptsFiles: Bool
   }
 
-  /// How long to look for a bus that is gone; zero for not at all, nil for ever.
+  /// Zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
   /// The last welcome. It outlives the connection, because the public ids do.
@@ -53,12 +53,12 @@ struct LinkState {
   // Only methods of this type change the rest. It is not private, because they are in several files.
 
   var outbox: Outbox
-  /// Counts the connections that have been lost. The bus's ids are valid for one of them only.
+  /// Counts lost connections. The bus's ids are valid for one connection only.
   var epoch = 0
   var requests: [Serial: Request] = [:]
-  /// Since when the deadlines of requests run, of those that have one.
+  /// The starts of requests' deadlines.
   var deadlineStarts: [Serial: Instant] = [:]
-  /// The frame that made each registration, under way or confirmed. A link that does not reconnect keeps none.
+  /// The frame that made each registration, under way or confirmed. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
   /// Awaited observations that are being taken back, by the serial of the `cancel`.
@@ -82,7 +82,6 @@ struct LinkState {
     return lastSerial
   }
 
-  /// - Throws: why no more requests are accepted.
   func requireOpen() throws(TribuneError) {
     switch phase {
     case .connecting, .open: return
@@ -93,10 +92,10 @@ struct LinkState {
     }
   }
 
-  /// Whether requests are accepted, for this bus or for the next.
+  /// True while requests are accepted, for this bus or for the next.
   var isAsking: Bool { isServing && interruption?.closingDeadline == nil }
 
-  /// Whether the bus can send requests to this side, now or after reconnecting.
+  /// True while the bus can send requests to this side, now or after reconnecting.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
@@ -128,7 +127,7 @@ struct LinkState {
     phase = .connecting(greeting)
   }
 
-  /// The bus has sent its welcome. A connection that follows another opens later, when everything is registered again.
+  /// A connection that follows another opens later, after the renewal.
   mutating func receive(_ welcome: Welcome, acceptsFiles: Bool) -> Action {
     switch phase {
     case .connecting, .interrupted: session = Session(welcome, acceptsFiles: acceptsFiles)
@@ -139,7 +138,7 @@ struct LinkState {
     return greeting.map { .welcome($0, .success(welcome)) } ?? .none
   }
 
-  /// The task that connects was cancelled. A connection that is open by then goes on.
+  /// The task that connects was cancelled. An open connection goes on.
   mutating func stopConnecting() -> [Action] {
     if case .connecting = phase { end(.taskCancelled) } else { [] }
   }
@@ -171,20 +170,19 @@ struct LinkState {
     }
   }
 
-  /// A caller or the thread has written a batch, as far as possible.
+  /// A caller or the thread has written part of a batch.
   ///
-  /// - Returns: resumes the calls that waited for capacity; and whether a caller must wake the link's thread.
+  /// Returns an action that resumes calls waiting for capacity, and true if a caller must wake the link's thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (action: Action, wake: Bool) {
     var written = outbox.wrote(batch, bytes: bytes, progress)
-    // Closing continues when no caller writes any more.
+    // Closing continues once callers have stopped writing.
     if case .closing = phase { written.wake = true }
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// Writing to the bus has failed, and not because the bus is gone. The failure of a caller that still wrote to a
-  /// lost connection means nothing.
+  /// Writing has failed, though the bus is not gone. A caller's failed write to a lost connection means nothing.
   mutating func noteFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -196,9 +194,8 @@ struct LinkState {
     }
   }
 
-  /// Handles the error with which the bus closes the connection.
-  ///
-  /// - Returns: whether it is final. If not, reading ends now, and the thread looks for the bus.
+  /// Handles the error with which the bus closes the connection. Returns false if reading ends now, and the thread
+  /// looks for the bus.
   mutating func noteClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)
@@ -223,7 +220,7 @@ struct LinkState {
     case end(TribuneError?)
   }
 
-  /// - Parameter received: the number of notifications that had come.
+  /// - Parameter received: the number of notifications.
   mutating func endOfStream(received: UInt64) -> StreamEnd {
     let lost = TribuneError(.connectionLost, "the bus closed the connection")
     let cause: TribuneError
@@ -244,9 +241,7 @@ struct LinkState {
     return .reconnect
   }
 
-  /// Everything is registered again: waiting frames are sent now.
-  ///
-  /// - Returns: nil if the connection has ended meanwhile.
+  /// Sends waiting frames after the renewal. Returns nil if the connection has ended.
   mutating func reopen(at now: Instant) -> Reopening? {
     guard let interruption else { return nil }
     let reopening = finish(interruption, at: now)
@@ -256,10 +251,8 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// Writes the rest of the outbox, and ends at the deadline at the latest. While interrupted, posts may still reach a
-  /// bus.
-  ///
-  /// - Returns: whether that is new.
+  /// Writes the rest of the outbox, and ends by the deadline. While interrupted, posts may still reach a bus. Returns
+  /// false if it was closing already.
   mutating func close(by deadline: Instant) -> Bool {
     switch phase {
     case .open(let departure):
@@ -273,7 +266,7 @@ struct LinkState {
     return true
   }
 
-  /// - Returns: the reason if the connection has ended; else `closer` is resumed at the end.
+  /// Returns the reason if the connection has ended; else `closer` is resumed at the end.
   mutating func awaitEnd(_ id: Serial, _ closer: Reply<TribuneError?>) -> TribuneError?? {
     if case .ended(let error) = phase { return .some(error) }
     closers[id] = closer
@@ -290,7 +283,7 @@ struct LinkState {
     phase = .ended(error)
     actions += Array(requests.keys).map { refuse($0, failure) }
     actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
-    // Between two connections, no request stands for them.
+    // Between two connections, requests do not represent them.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
     actions.append(.plain(waiting, .failure(failure)))
     actions.append(.discard(outbox.end()))

@@ -8,7 +8,7 @@ import TribuneWire
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 
-  /// The pauses between attempts grow from the first to the second of these. The first attempt is made at once.
+  /// The pauses between attempts grow up to the second of these. The first attempt is made at once.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
   /// If a connection lasts for less than this, the pauses continue to grow.
@@ -21,7 +21,7 @@ struct Reconnection {
     case settling(nextAttempt: Instant)
     /// → renewing
     case pausing(nextAttempt: Instant)
-    /// There is a new connection. Has the frames that the kernel has not taken completely. → pausing
+    /// Has the frames that the kernel has not taken completely. → pausing
     case renewing(OutgoingBatch?)
   }
 
@@ -30,7 +30,7 @@ struct Reconnection {
   var stage: Stage
 
   /// - Parameters:
-  ///   - limit: how long to look for the bus; nil for ever.
+  ///   - limit: nil for ever.
   ///   - last: when the link last reconnected, and the pause before that attempt.
   init(within limit: Duration?, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
     deadline = now.advanced(by: limit ?? Self.forEver)
@@ -49,10 +49,9 @@ struct Reconnection {
 
 /// Looks for the bus when it is gone, and makes the new connection equivalent to the last one.
 extension LinkThread {
-  /// Performs the next step.
+  /// Performs the next step. Returns false if the link has ended.
   ///
-  /// - Parameter isWaiting: whether to wait for something to do.
-  /// - Returns: whether the link continues.
+  /// - Parameter isWaiting: wait for something to do.
   mutating func reconnect(isWaiting: Bool) throws(TribuneError) -> Bool {
     let now = ContinuousClock.now
     var reconnection =
@@ -135,7 +134,6 @@ extension LinkThread {
     _ = goOnRenewing(&reconnection)
   }
 
-  /// Makes the link's socket refer to a new connection.
   private func connectOnce() throws(TribuneError) {
     let socket = try connectedSocket()
     try address.requireServer(of: socket)
@@ -156,9 +154,7 @@ extension LinkThread {
     }
   }
 
-  /// Sends the remaining frames that make the connection equivalent to the last one.
-  ///
-  /// - Returns: whether the kernel has taken everything that can be sent by now.
+  /// Sends the rest of the renewal. Returns false if the kernel has not taken it all.
   private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
     while true {
       if case .renewing(let batch?) = reconnection.stage {
@@ -183,7 +179,6 @@ extension LinkThread {
     reconnection.waitForNext(at: .now)
   }
 
-  /// The error that ends the connection when no bus was found in time.
   private func notFound(_ reconnection: Reconnection) -> TribuneError {
     let (interruption, timeout) = link.state.withLock { ($0.interruption, $0.reconnectTimeout ?? .zero) }
     guard let interruption else { return .closed }

@@ -4,21 +4,21 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The work of a link's own thread: connects, reads until the connection ends, and writes the frames that callers left.
+/// The work of a link's thread: connects, reads until the connection ends, and writes the frames that callers left.
 ///
 /// Its buffer grows with the bytes that arrive, never with an announced length.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// With less free space than this, the unfinished bytes move to a buffer of their own.
+  /// With less free space than this, the unfinished bytes move to another buffer.
   private static let receiveMin = 4_096
-  /// The most attempts to connect if the bus closes the connection before its welcome: it may just have been killed,
-  /// and the next one already listens. And the first pause between attempts, which doubles each time.
+  /// A bus that closes the connection before its welcome may just have been killed, and the next one already listens.
+  /// The pause doubles with each attempt.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
-  /// The limits of frames before the bus has announced its own.
+  /// Before the bus has announced its limits.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   private static let descriptorsWaitingMax = 16
-  /// How soon to check again whether the bus has taken the files that were passed to it.
+  /// The bus takes the passed files without an event, so this is polled.
   private static let passRetryInterval = Duration.milliseconds(10)
 
   enum Greeting: Equatable {
@@ -32,7 +32,7 @@ struct LinkThread: ~Copyable {
   private var buffer = ByteBuffer(capacity: bufferCapacity)
   /// Bytes at the start of the buffer that have been handled.
   private var consumed = 0
-  /// Descriptors that no frame has taken yet.
+  /// Descriptors that are not assigned to a frame yet.
   private var descriptors = PassedDescriptors()
   /// The length of the partial frame; 0 while unknown.
   private var awaited = 0
@@ -72,7 +72,7 @@ struct LinkThread: ~Copyable {
         throw TribuneError(.unreachable, "no bus at \(address): \(error)\(address.remedy(for: error))")
       }
       try address.requireServer(of: link.socket)
-      // A new socket has space for it. If the write fails nevertheless, the next read reports it.
+      // A new socket has space for it. If the write fails, the next read reports it.
       let batch = OutgoingBatch(PassedCount())
       batch.appendHello(link.capabilities)
       _ = batch.write(to: link.socket)
@@ -92,10 +92,9 @@ struct LinkThread: ~Copyable {
     try connect()
   }
 
-  /// Reads once and writes once, if there is something to read or to write.
+  /// Reads once and writes once, if possible. Returns false at the end of the link.
   ///
-  /// - Parameter isWaiting: whether to wait for that.
-  /// - Returns: whether the link continues.
+  /// - Parameter isWaiting: wait for something to do.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)
@@ -158,7 +157,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Writes the frames that callers left, until none is left or the kernel takes no more.
+  /// Writes the frames that callers left, as far as the kernel takes them.
   func write() {
     while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
       let (bytes, progress) = batch.write(to: link.socket)
@@ -231,7 +230,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// The file that came with the frame; nil if it announces none.
+  /// Nil if the frame announces no file.
   private mutating func takeFile(of frame: FrameView) throws(WireError) -> ReceivedFile? {
     guard frame.header.flags.contains(.descriptor) else { return nil }
     guard frame.header.kind == .post || frame.header.kind == .retained else {
@@ -286,7 +285,6 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Discards everything that came over the last connection.
   mutating func startOver() {
     buffer = ByteBuffer(capacity: Self.bufferCapacity)
     consumed = 0
@@ -296,7 +294,7 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// - Returns: whether the link continues, with another connection or looking for the bus.
+  /// Returns true if the link continues, with another connection or looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
     switch link.state.withLock({ $0.endOfStream(received: receiver.received) }) {
     case .reconnect: UnixSocket.shutdown(link.socket)

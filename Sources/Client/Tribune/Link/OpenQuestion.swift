@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, and its delegate's task.
 ///
-/// The task, the bus's report of how the query ended, and the end of the connection come from different threads, and
-/// each must see what the others did. The lock is held briefly, and taken after the link's if both are.
+/// The task, the bus's report of the ending, and the end of the connection come from different threads. The lock is
+/// held briefly, and taken after the link's if both are.
 final class OpenQuestion: Sendable {
   private enum Stage {
     /// → answered, withdrawn
@@ -18,12 +18,12 @@ final class OpenQuestion: Sendable {
   }
 
   private struct State {
-    /// The task that answers, unless it returned before it was stored here.
+    /// Nil if the task returned before it was stored here.
     var task: Task<Void, Never>?
     var stage = Stage.open
-    /// Whether `answer` has returned, so that the delegate can learn how the query ended.
+    /// Once `answer` has returned, the delegate can learn how the query ended.
     var hasReturned = false
-    /// How the query ended, if that was known before.
+    /// Set if the ending was known before.
     var ending: Conclusion.Ending?
   }
 
@@ -31,7 +31,7 @@ final class OpenQuestion: Sendable {
   let question: Question
   private weak let delegate: (any Delegate)?
   private let attached: AttachedDelegate
-  /// The question's number, which orders it among notifications.
+  /// Orders the question among notifications.
   private let number: UInt64?
   private let state = Mutex(State())
 
@@ -63,7 +63,7 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // The question was withdrawn before there was a task to cancel.
+    // The question was withdrawn before its task could be cancelled.
     if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {
@@ -80,7 +80,7 @@ final class OpenQuestion: Sendable {
     if let ending { report(ending, here: true) }
   }
 
-  /// Withdraws the question, if it is not answered. Does not report to the delegate how the query ended.
+  /// Withdraws an unanswered question, without a report to the delegate.
   func withdraw() {
     let task = state.withLock { state -> Task<Void, Never>? in
       if state.stage == .answered { return nil }
@@ -90,10 +90,9 @@ final class OpenQuestion: Sendable {
     task?.cancel()
   }
 
-  /// Withdraws the question, if it is not answered, and reports to the delegate how the query ended once `answer` has
-  /// returned.
+  /// Withdraws an unanswered question, and reports the ending to the delegate once `answer` has returned.
   ///
-  /// - Parameter here: whether the calling thread may run the delegate, up to its first suspension.
+  /// - Parameter here: the calling thread may run the delegate, up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {
     withdraw()
     let hasReturned = state.withLock { state in

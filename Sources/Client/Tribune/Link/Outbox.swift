@@ -5,8 +5,8 @@ import TribuneWire
 
 /// Frames that wait to be written, and their writer.
 ///
-/// There is one writer at a time: the caller that appended while there was none, or the link's own thread. The thread
-/// takes over when the kernel has no space, when others appended meanwhile, and in a burst. Frames that are appended
+/// One thread writes at a time: the caller that appended without a writer, or the link's thread. The thread takes
+/// over when the kernel has no space, when others appended during the write, and in a burst. Frames that are appended
 /// during a write go with the next batch.
 struct Outbox {
   typealias Instant = ContinuousClock.Instant
@@ -15,7 +15,7 @@ struct Outbox {
   enum Duty {
     case none
     case write(OutgoingBatch)
-    /// Wake the link's thread, which writes.
+    /// The link's thread writes.
     case wake
   }
 
@@ -26,11 +26,11 @@ struct Outbox {
     case caller
     /// → idle, noConnection, broken
     case thread
-    /// A caller is still writing to a connection that is gone. → noConnection, broken
+    /// A caller is still writing to a lost connection. → noConnection, broken
     case lateCaller
-    /// There is no connection: appended frames wait. → thread, broken
+    /// Appended frames wait for a connection. → thread, broken
     case noConnection
-    /// The peer is gone for good, or the connection has ended: appended frames are discarded. Final.
+    /// The connection has ended: appended frames are discarded. Final.
     case broken
   }
 
@@ -50,11 +50,11 @@ struct Outbox {
     }
   }
 
-  /// With more unwritten bytes than the high mark, posting waits until there are fewer than the low mark.
+  /// With more unwritten bytes than the high mark, posting waits until they fall below the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
-  /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: they go out
-  /// in batches, at the cost of a thread switch per batch instead of a system call per post.
+  /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: batches cost
+  /// a thread switch each instead of a system call per post.
   private static let callerPostsMax = 16
 
   private let passed: PassedCount
@@ -69,7 +69,7 @@ struct Outbox {
   /// Appended bytes that the kernel has not taken.
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
-  /// No later than the earliest deadline of a call that waits for capacity; nil if none has one.
+  /// Lower bound of the deadlines of calls that wait for capacity.
   private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
@@ -77,14 +77,14 @@ struct Outbox {
   var isStuck: Bool { if case .stuck = unfinished { true } else { false } }
   var isFullOfFiles: Bool { if case .fullOfFiles = unfinished { true } else { false } }
 
-  /// - Parameter survives: whether unsent frames wait for another peer when this one is gone.
+  /// - Parameter survives: unsent frames wait for another peer.
   init(survives: Bool) {
     self.survives = survives
     passed = PassedCount()
     pending = OutgoingBatch(passed)
   }
 
-  /// - Parameter tick: the tick of the coarse clock, for a frame without a reply, which may go in a burst.
+  /// - Parameter tick: of the coarse clock, for a frame without a reply, which may go in a burst.
   mutating func append(
     _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
     serial: Serial, at tick: @autoclosure () -> Int64? = nil
@@ -102,9 +102,8 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// A batch that a caller or the thread was given has been written, as far as possible.
-  ///
-  /// - Returns: calls that waited for capacity, and whether the link's thread must continue.
+  /// A batch has been written as far as possible. Returns calls that waited for capacity, and true if the link's
+  /// thread must continue.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -119,7 +118,7 @@ struct Outbox {
       unfinished = .stuck(batch)
       writer = .noConnection
     case .failed:
-      // The writer ends reading, and the end of reading notifies everyone.
+      // The writer ends reading, and the end of reading notifies all.
       writer = .broken
       pending = OutgoingBatch(passed)
       pendingBytes = 0
@@ -166,17 +165,15 @@ struct Outbox {
 
   // MARK: Between two connections
 
-  /// The peer is gone. Frames that are appended from now on wait for the next.
+  /// The peer is gone. Later frames wait for the next one.
   mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
-  /// Whether no writer uses the socket any more.
+  /// True once writers have stopped using the socket.
   var isInterrupted: Bool { writer == .noConnection }
 
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Goes through unsent frames in order. No writer may use them any more.
-  ///
-  /// - Returns: calls that waited for capacity, if dropped frames have left some.
+  /// Filters unsent frames in order, once writers have stopped using them. Returns calls that regain capacity.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
@@ -187,9 +184,7 @@ struct Outbox {
     return takeWaiters()
   }
 
-  /// There is a connection again. Its thread writes the frames that wait.
-  ///
-  /// - Returns: calls that waited for capacity.
+  /// The thread of the new connection writes the waiting frames. Returns calls that waited for capacity.
   mutating func resume() -> [Reply<Void>] {
     passed.reset()
     writer = .thread

@@ -6,14 +6,14 @@ import TribuneWire
 
 /// Outgoing frames, back to back.
 ///
-/// A batch passes between the link's state and the writer. The lock inside is never contended, because only one of
-/// them has the batch at a time; it lets the bytes change hands.
+/// A batch passes between the link's state and the writer. Its lock is never contended, because only one of them has
+/// the batch at a time.
 final class OutgoingBatch: Sendable {
   enum Progress {
     case whole
     /// The kernel has no space for the rest now.
     case stuck
-    /// The bus must first take some of the files that were passed, which no event reports.
+    /// The bus must first take some of the passed files, which no event reports.
     case fullOfFiles
     case failed(Errno)
   }
@@ -30,18 +30,16 @@ final class OutgoingBatch: Sendable {
   /// The largest capacity that is kept for the next frames.
   private static let keptCapacity = 262_144
 
-  /// The most bytes of files that may be in flight to a bus that does not take them; they count nowhere else.
+  /// Bytes of files in flight to a bus that does not take them; other limits do not count them.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
-  /// Bytes of files passed since the bus last took everything; all batches of a link share it.
+  /// Shared by all batches of a link.
   private let passed: PassedCount
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// A file goes with the frame's first byte.
-  ///
-  /// - Returns: the bytes that were appended, including the file's.
+  /// A file goes with the frame's first byte. Returns the appended bytes, including the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
@@ -61,9 +59,8 @@ final class OutgoingBatch: Sendable {
     content.withLock { Hello(capabilities: capabilities).append(to: $0.buffer) }
   }
 
-  /// Writes as much as the kernel takes.
-  ///
-  /// - Returns: the bytes that it took, including those of files; a batch that was written completely is empty again.
+  /// Writes as much as the kernel takes, and returns these bytes, including those of files. A batch that was written
+  /// completely is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -103,13 +100,11 @@ final class OutgoingBatch: Sendable {
 extension OutgoingBatch {
   enum Fate {
     case dropped, kept
-    /// Kept, with this many milliseconds until its deadline.
+    /// With this many milliseconds until its deadline.
     case shortened(UInt32)
   }
 
-  /// Moves wholly unwritten frames to the end of another batch.
-  ///
-  /// - Returns: the bytes that were moved, including those of files.
+  /// Moves wholly unwritten frames to the end of another batch. Returns the moved bytes, including those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -135,7 +130,7 @@ extension OutgoingBatch {
 }
 
 extension FrameLimits {
-  /// No limits: the frames are our own.
+  /// The frames are this process's.
   fileprivate static let any = FrameLimits(fields: .max, payload: .max)
 }
 
@@ -154,7 +149,7 @@ final class PassedCount: Sendable {
 
   func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 
-  /// Starts again with a new connection, over which nothing has been passed.
+  /// A new connection has no passed files.
   func reset() { count.store(0, ordering: .relaxed) }
 
   func hasCapacity(for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor) throws(Errno) -> Bool {

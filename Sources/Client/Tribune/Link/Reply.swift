@@ -4,9 +4,8 @@ import Synchronization
 
 /// The reply to a waiting call. The process stops if it is given twice, or never.
 ///
-/// A `CheckedContinuation` checks less (it only warns if it is never resumed), and costs more: its layout is only
-/// known when the program runs, so everything that contains one is copied and moved by way of runtime metadata. That
-/// was an eighth of the cost of an `ask`.
+/// A `CheckedContinuation` only warns if it is never resumed, and costs more: its layout is only known at run time,
+/// so all its containers are copied by way of runtime metadata. That was an eighth of the cost of an `ask`.
 @safe final class Reply<Value: Sendable>: Sendable {
   typealias Outcome = Result<Value, TribuneError>
 
@@ -17,7 +16,7 @@ import Synchronization
 
   deinit { precondition(isResumed.load(ordering: .relaxed), "a waiting call was never resumed") }
 
-  /// Waits for the reply for which `begin` arranges, unless it gives one at once.
+  /// Waits for the reply that `begin` arranges or returns.
   static func wait(_ begin: (Reply) throws(TribuneError) -> Value?) async -> Outcome {
     await unsafe withUnsafeContinuation { continuation in
       let reply = unsafe Reply(continuation)
@@ -37,11 +36,11 @@ import Synchronization
     onCancel cancel: @Sendable () -> Void
   ) async -> Outcome {
     await withTaskCancellationHandler {
-      // Without this, the closure would run on Swift's own threads, and the caller's actor would have to be woken again.
+      // Without this, the closure would run on Swift's threads, and the caller's actor would have to be woken again.
       _ = isolation
       return await wait { reply throws(TribuneError) in
         let value = try begin(reply)
-        // The handler may have come before there was anything to cancel.
+        // The handler may have come before its request existed.
         if value == nil, Task.isCancelled { cancel() }
         return value
       }

@@ -18,7 +18,7 @@ final class Subscription<Element: LossReporting>: Sendable {
 
   deinit {
     cancel()
-    // The rest cannot be read any more, but a poster may wait for its acknowledgement.
+    // The rest is unreadable now, but a poster may wait for its acknowledgement.
     stream.discard()
   }
 

@@ -25,7 +25,7 @@ extension TrafficItem.Content {
     do throws(WireError) {
       try self.init(decoding: frame)
     } catch {
-      // A monitor sees what clients sent before the bus has checked it.
+      // A monitor sees clients' frames before the bus has checked them.
       self = .other("malformed: \(error.message)")
     }
   }

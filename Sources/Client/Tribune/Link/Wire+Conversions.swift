@@ -5,7 +5,6 @@ import TribuneWire
 // Conversions from the wire to the public API. Numbers from the bus are clamped, never trapped on.
 
 extension TribuneError {
-  /// A refusal from the bus.
   init(code rawCode: UInt16, message: String) {
     let code = ErrorCode(rawValue: rawCode)
     // The message has a line for each mistake in a definition.
@@ -13,7 +12,6 @@ extension TribuneError {
     self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus gave no reason" : words)
   }
 
-  /// An error that this side found.
   init(wire error: WireError) { self.init(Code(error.code), error.message) }
 }
 

@@ -3,7 +3,7 @@
 import TribuneWire
 
 extension PostOptions {
-  /// The options for the wire; plain options are encoded as no fields.
+  /// Plain options are encoded as no fields.
   var fields: Post {
     var options = TribuneWire.PostOptions.none
     if isImmediate { options.insert(.immediately) }

@@ -5,11 +5,9 @@ import TribuneSystem
 
 /// Work that runs client code, and the turns of the threads.
 ///
-/// A link's thread receives and works in turns (`LinkScheduler`). Work for a delegate waits here until the thread has
-/// handled all that it read, and so does a task of the connection's executor. The lock is held briefly, and nothing
-/// runs under it.
+/// Work for delegates and tasks of the connection's executor wait here until the thread has handled everything that
+/// it read (`LinkScheduler`). The lock is held briefly, and nothing runs under it.
 struct WorkQueue {
-  /// An item that runs client code.
   enum Work: Sendable {
     case question(OpenQuestion)
     case conclusion(OpenQuestion, Conclusion.Ending)
@@ -19,7 +17,7 @@ struct WorkQueue {
 
   enum Next {
     case receive
-    /// This many items, in the work turn of this number.
+    /// The items of a work turn.
     case work(turn: UInt64, count: Int, isWatched: Bool)
     case handOver([Work])
   }
@@ -27,12 +25,12 @@ struct WorkQueue {
   private enum Turn: Equatable {
     /// A thread receives, or is about to. → working, ended
     case receiving
-    /// The thread that received does the work of the turn of this number. → receiving, takenOver
+    /// The receiving thread does the work of this turn. → receiving, takenOver
     case working(UInt64)
-    /// That work continues while another thread receives, or is being started for it. → receiving, ended; working if no
-    /// thread could be started
+    /// That work continues while another thread receives, or is being started for it. → receiving, ended; working if
+    /// the thread could not be started
     case takenOver(UInt64)
-    /// No thread runs what is appended. Final.
+    /// Appended work is not run here. Final.
     case ended
   }
 
@@ -75,7 +73,7 @@ struct WorkQueue {
     if case .working(let number) = turn { turn = .takenOver(number) }
   }
 
-  /// The receiving thread has handled all that it read.
+  /// The receiving thread has handled everything that it read.
   mutating func next() -> Next {
     if isEmpty { return .receive }
     guard turn == .receiving else { return .handOver(takeAll()) }
@@ -85,7 +83,7 @@ struct WorkQueue {
     return .work(turn: lastTurn, count: work.count, isWatched: isWatched)
   }
 
-  /// The next item of a work turn; nil when there is none, or when another thread has taken over.
+  /// Nil at the end of the work, or when another thread has taken over.
   mutating func next(in number: UInt64) -> Work? { turn == .working(number) ? work.popFirst() : nil }
 
   /// The thread of that work turn is back from it.
@@ -93,9 +91,7 @@ struct WorkQueue {
     if turn == .working(number) || turn == .takenOver(number) { turn = .receiving }
   }
 
-  /// No thread receives any more.
-  ///
-  /// - Returns: the work that is left for Swift's own threads.
+  /// Receiving is over. Returns the work that is left for Swift's threads.
   mutating func end() -> [Work] {
     turn = .ended
     return takeAll()
@@ -109,9 +105,8 @@ struct WorkQueue {
 
   // MARK: Watching
 
-  /// The finding of a check of the work turns.
   enum CheckResult {
-    /// Checking ends: no work since the last check, another thread took over already, or the link has ended.
+    /// Checking ends: no work since the last check, a takeover, or the end of the link.
     case nothing
     /// Work turns end in time; has the number of the last one.
     case turns(UInt64)
