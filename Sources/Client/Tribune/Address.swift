@@ -9,7 +9,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The users whose processes may serve the bus; nil for all.
   var servers: [UInt32]?
 
-  /// Makes the address of the socket at `path`. The socket need not exist.
+  /// The socket need not exist.
   public init(path: String) { self.path = path }
 
   /// Parses `unix:PATH`.
@@ -25,14 +25,14 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     try validate()
   }
 
-  /// The address as text: `unix:PATH`.
+  /// `unix:PATH`.
   public var description: String { "unix:\(path)" }
 
   /// The address of the system's bus: `/run/tribune/bus`.
   public static let system = Address(path: "/run/tribune/bus")
 
-  /// The address of the bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil if the variable is not
-  /// set. The bus need not run.
+  /// The address of the bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil if the variable is
+  /// not set. The bus need not run.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -44,9 +44,9 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
-  /// Such a folder has to be this user's own: a program that runs as root with another user's environment must not let
-  /// that user's delegates decide. For the same reason, connecting to the bus in that folder fails unless a process of
-  /// this user or of root serves it.
+  /// Such a folder must belong to this user: a program that runs as root with another user's environment must not let
+  /// that user's delegates decide. For the same reason, connecting to a bus in the folder fails unless this user or
+  /// root serves it.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
   public static func resolve() throws(TribuneError) -> Address {
@@ -72,7 +72,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     return address
   }
 
-  /// Requires that the bus at the other end of a socket is served by a user that may.
+  /// Requires that a permitted user serves the bus at the other end.
   func requireServer(of socket: borrowing FileDescriptor) throws(TribuneError) {
     guard let servers else { return }
     let user: UInt32
@@ -87,8 +87,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Where to look if nobody listens at the system's address, to append to a message; empty for other errors and
-  /// addresses.
+  /// Advice to append to a message; empty for other errors and addresses.
   func remedy(for error: Errno) -> String {
     guard self == .system, [.noSuchFile, .connectionRefused].contains(error) else { return "" }
     return "; is tribuned.socket running?"

@@ -6,16 +6,15 @@ package import TribuneWire
 extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
-  /// The connection does not retain the delegate. Once the delegate is deallocated, the next question or notification
-  /// for it takes the attachment back; the question is answered with ``Answer/abstain``. Attaching the same delegate
+  /// The connection does not retain the delegate. After the delegate's deallocation, the next question or
+  /// notification for it detaches it; the question is answered with ``Answer/abstain``. Attaching the same delegate
   /// in the same way twice changes nothing.
   ///
   /// - Parameters:
-  ///   - delegate: the delegate to ask from now on.
-  ///   - object: the object; empty for any.
+  ///   - object: empty for any.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
   ///   - order: the position in the chain: lower is earlier; equal values are ordered by the time of attaching.
-  ///   - onFailure: what a timeout, a lost connection or an error counts as.
+  ///   - onFailure: the effect of a timeout, a lost connection or an error.
   ///   - timeout: the time for an answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
@@ -35,10 +34,10 @@ extension Connection {
     return try await attach(delegate, to: object, fields)
   }
 
-  /// Makes a delegate the only one of an object, replacing those that it has, as Cocoa's `setDelegate:` does.
+  /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. Delegates of any object stay, unless `object` is
-  /// empty: then they are the ones that are replaced. An error replaces no delegate.
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the delegates of any object
+  /// are replaced; else these stay. After an error, all delegates stay.
   ///
   /// The parameters and the errors are those of
   /// ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
@@ -54,7 +53,7 @@ extension Connection {
     return try await attach(delegate, to: object, fields)
   }
 
-  /// Attempts to attach. More than one is needed only if the same attachment is taken back at the same time.
+  /// More than one is needed only if the same attachment is taken back at the same time.
   private static var attachingTries: Int { 8 }
 
   private func attach(
@@ -89,14 +88,14 @@ extension Connection {
 
   /// Takes a hold: a standing veto on queries whose names match a pattern.
   ///
-  /// It lasts until ``Hold/release()``, until it expires, or until the connection ends, whichever comes first,
-  /// whether or not the returned object is kept. Value queries are not vetoed.
+  /// It lasts until ``Hold/release()``, until it expires, or until the connection ends, even if the returned object
+  /// is not kept. Value queries are not vetoed.
   ///
   /// - Parameters:
-  ///   - pattern: the names to veto.
-  ///   - object: the object; nil for any.
+  ///   - object: nil for any.
   ///   - why: the reason in verdicts; truncated at 4,096 bytes.
-  ///   - label: who holds, in verdicts and lists: a claim, beside the process's identity; at most 255 bytes.
+  ///   - label: the holder's name in verdicts and lists, at most 255 bytes. It is a claim, shown beside the process's
+  ///     identity.
   ///   - span: the time until the hold expires; nil for never.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when the
   ///   span is not positive or the reason is empty.
@@ -107,13 +106,11 @@ extension Connection {
     try await hold(pattern, object: object, why: why, label: label, expiresIn: span, isLast: false)
   }
 
-  /// Takes a hold.
-  ///
   /// - Parameters:
-  ///   - isLast: whether nothing is sent over this connection any more, so that `Hold.duplicateSocket()` has a
-  ///     descriptor for a child. The bus ends the connection if more is sent, also by ``Hold/release()``.
-  ///   - holder: the process that verdicts and lists show as the holder; nil for this one. Another one is refused with
-  ///     `notPermitted`, except from root and from the user that runs the bus.
+  ///   - isLast: the connection sends nothing more, so `Hold.duplicateSocket()` has a descriptor for a child. If more
+  ///     is sent, even by ``Hold/release()``, the bus ends the connection.
+  ///   - holder: the process in verdicts and lists; nil for this one. Only root and the user that runs the bus may
+  ///     name another; else `notPermitted`.
   package func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "",
     expiresIn span: Duration? = nil, isLast: Bool, for holder: PeerIdentity? = nil
@@ -136,13 +133,13 @@ extension Connection {
 
   /// Asks for more time on behalf of a delegate of this user, which may belong to another connection.
   ///
-  /// It is meant for programs that a delegate runs. Returns when the bus has accepted it. A delegate itself uses
+  /// This is for programs that a delegate runs. It returns when the bus has accepted it. A delegate uses
   /// ``Question/deferAnswer(by:status:)``.
   ///
   /// - Parameters:
   ///   - query: the query in which the delegate was asked.
   ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
-  ///   - extension: the time until the answer, from now; the asker's own deadline bounds it.
+  ///   - extension: the time until the answer, from now, within the asker's deadline.
   ///   - status: a message for the asker; truncated at 4,096 bytes.
   /// - Throws: `notFound` when the query does not wait for that delegate; `connectionLost`, `cancelled`, and any
   ///   other refusal of the bus, such as when 0 could mean several delegates.

@@ -5,23 +5,21 @@ import TribuneWire
 extension Connection {
   /// Asks the delegates of an object, and those of any object, before something is done.
   ///
-  /// If no delegate responds, the verdict is the default, immediately. A matching hold is a veto, and so is a delegate
-  /// that the bus's configuration requires and that is not attached. Cancelling the task cancels the query on the bus.
+  /// If no delegate responds, the default is the verdict, at once. A matching hold is a veto, and so is a
+  /// missing delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
-  ///   - name: the name of the query, such as `window.shouldClose`.
-  ///   - object: the object whose delegates are asked; if it is empty, those of all objects are.
-  ///   - userInfo: the payload.
+  ///   - name: such as `window.shouldClose`.
+  ///   - object: empty for all objects.
   ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
-  ///   - mode: how the query goes through the chain.
+  ///     rounded up to whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
-  ///     verdict is allowed, lists the vetoes and says that it is overridden; the bus logs and posts it.
-  ///   - isDryRun: whether to tell the delegates that no action will follow.
-  ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
+  ///     verdict is allowed and lists the vetoes; the bus logs and posts it.
+  ///   - isDryRun: tells the delegates that no action will follow.
+  ///   - parent: the query that the caller is answering (``Question/query``).
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
-  ///     own thread and must not block.
+  ///     thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
   ///   `notPermitted` when the bus does not let this user override, `refused` for an override without a reason,
   ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and any other refusal of the bus.
@@ -47,14 +45,13 @@ extension Connection {
   /// value queries. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
-  ///   - name: the name of the query, such as `browser.numberOfRows`.
-  ///   - object: the object whose delegates are asked; if it is empty, those of all objects are.
-  ///   - userInfo: the payload.
+  ///   - name: such as `browser.numberOfRows`.
+  ///   - object: empty for all objects.
   ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
-  ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
+  ///     rounded up to whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - parent: the query that the caller is answering (``Question/query``).
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
-  ///     own thread and must not block.
+  ///     thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
   ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and any other refusal of the bus.
   public func query(
@@ -64,7 +61,7 @@ extension Connection {
     try await ask(.first, name, object, userInfo, deadline, parent, progress)
   }
 
-  /// Asks the delegates of an object, and those of any object, for a value, all at once, and collects every value.
+  /// Asks all delegates of an object, and those of any object, at once, and collects every value.
   ///
   /// The parameters and the errors are those of ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(

@@ -3,14 +3,13 @@
 import TribuneWire
 
 extension Connection {
-  /// Declares the protocol of an object's delegates: the messages that they may be sent, and must respond to.
+  /// Declares the protocol of an object's delegates: their messages, and those that they must respond to.
   ///
-  /// From then on, delegates that attach to the object must conform to the protocol, and queries and notifications
-  /// about the object must be in it. Delegates that are attached already stay. The declaration lasts until
-  /// ``Declaration/withdraw()`` or the end of the connection, whether or not the returned object is kept.
+  /// Later delegates of the object must conform to the protocol, and queries and notifications about the object must
+  /// be in it. Delegates that are attached already stay. The declaration lasts until ``Declaration/withdraw()`` or
+  /// the end of the connection, even if the returned object is not kept.
   ///
   /// - Parameters:
-  ///   - object: the object.
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.
   ///   - definitions: protocols in the language of `.protocol` files; they last as long as the declaration.
   /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the
@@ -28,8 +27,8 @@ extension Connection {
 
   /// Defines protocols without declaring an object.
   ///
-  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection, and for as long as declared
-  /// objects use them.
+  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection, and while declared objects
+  /// use them.
   ///
   /// - Parameter source: protocols in the language of `.protocol` files.
   /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`, `connectionLost`,

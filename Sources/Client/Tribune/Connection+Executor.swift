@@ -6,8 +6,8 @@ import TribuneSystem
 extension Connection {
   /// Runs tasks on the thread that receives for this connection.
   ///
-  /// That thread resumes the tasks that wait for the bus. If such a task also runs there, no other thread has to be
-  /// woken, which is most of the cost of a quick `ask`:
+  /// That thread resumes the tasks that wait for the bus. A task that also runs there needs no wake-up of another
+  /// thread, which is most of the cost of a quick `ask`:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {
@@ -15,10 +15,10 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// Switching to the executor and back costs one hop each, so it pays for more than one `ask`. Until such a task
-  /// suspends, the connection does not receive. If that takes more than about 10 ms, another thread takes over
-  /// receiving, and the executor's tasks run on Swift's own threads until the first thread is back. They also do so
-  /// once the connection has ended.
+  /// Switching to the executor and back costs one hop each, so it pays from the second `ask` on. Until such a task
+  /// suspends, the connection does not receive. After about 10 ms, another thread takes over receiving, and the
+  /// executor's tasks run on Swift's threads until the first thread is back. They also run there once the connection
+  /// has ended.
   public var executor: any TaskExecutor { link }
 }
 

@@ -11,7 +11,7 @@ extension Connection {
     throw .violation("the bus reports no status")
   }
 
-  /// All connections of the bus, this one included.
+  /// All connections of the bus, including this one.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
@@ -31,9 +31,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that have gone in the last minute, at most the latest 1,024, in the order of their leaving.
-  ///
-  /// A bus that was restarted knows none that had gone before.
+  /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus begins
+  /// without any.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
@@ -51,7 +50,7 @@ extension Connection {
     }
   }
 
-  /// All notifications that the bus retains, by name and object.
+  /// All retained notifications, by name and object.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
@@ -78,7 +77,7 @@ extension Connection {
     }
   }
 
-  /// All objects that were declared, or that have delegates of their own.
+  /// All objects with a declaration or with delegates.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func objects() async throws(TribuneError) -> [ObjectInfo] {
@@ -87,8 +86,8 @@ extension Connection {
     }
   }
 
-  /// What users have, and may have, of what they share: of everybody if the policy lets this connection list everything,
-  /// else of its own user. Sorted by user.
+  /// Users' accounts, sorted by user: of all users if the policy lets this connection list everything, else of its
+  /// user.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
@@ -106,8 +105,8 @@ extension Connection {
     }
   }
 
-  /// What was asked, by name: the busiest 1,000 names, the busiest first, and then all others together, if there are any
-  /// and the policy lets this connection list everything.
+  /// Statistics of queries by name: the busiest 1,000 names first, then one entry for all others, if the policy lets
+  /// this connection list everything.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
@@ -116,8 +115,8 @@ extension Connection {
     }
   }
 
-  /// How delegates and awaited observers answered, and how long they took: of everybody if the policy lets this connection
-  /// list everything, else of its own user. The busiest 1,000 come first, and then all others together, if there are any.
+  /// Statistics of delegates and awaited observers: of all users if the policy lets this connection list everything,
+  /// else of its user. The busiest 1,000 come first, then one entry for all others.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
@@ -126,8 +125,8 @@ extension Connection {
     }
   }
 
-  /// What users posted and received, by unit: of everybody if the policy lets this connection list everything, else of its
-  /// own user. The busiest 1,000 come first, and then all others together, if there are any.
+  /// Users' posts and deliveries, by unit: of all users if the policy lets this connection list everything, else of
+  /// its user. The busiest 1,000 come first, then one entry for all others.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
@@ -159,7 +158,7 @@ extension Connection {
     }
   }
 
-  /// What a query would meet: matching holds, missing required delegates, and the delegates to ask. Does not ask them.
+  /// Matching holds, missing required delegates, and the delegates that a query would ask. Does not ask them.
   ///
   /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
@@ -186,12 +185,12 @@ extension Connection {
   /// - Parameters:
   ///   - action: such as `hold`; tribune-policy(5) lists them.
   ///   - pattern: the name of a message, or the pattern of a registration.
-  ///   - object: the object; empty for none, or any.
-  ///   - subject: whom it is about; nil for a connection.
-  ///   - connection: `:N`, if no subject is given; nil for this connection.
-  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` if there is no such action, or if it is never about that
-  ///   pattern or object; `reservedName` for a message of the bus's own; `notFound` if there is no such connection,
-  ///   or if this process may not see it; `connectionLost`, `cancelled`.
+  ///   - object: empty for none, or any.
+  ///   - subject: nil for a connection.
+  ///   - connection: `:N`, without a subject; nil for this connection.
+  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` for an unknown action, or if it is never about that
+  ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one that
+  ///   this process may not see; `connectionLost`, `cancelled`.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
     connection: String? = nil

@@ -4,25 +4,23 @@ import Synchronization
 import TribuneWire
 
 extension Connection {
-  /// Observes notifications whose name matches a pattern and that are about an object.
+  /// Observes notifications by name and object.
   ///
-  /// Returns once the bus has confirmed the observation. It covers everything that is posted from then on.
+  /// Returns once the bus has confirmed the observation. It covers all later posts.
   ///
   /// With `retained`, the sequence begins with the matching retained notifications (``Notification/isRetained``) and
-  /// continues with new ones: none is missing in between, and none comes twice. Those beyond the limit are reported
-  /// as lost, as always.
+  /// continues with new ones, without a gap or a repetition. Those beyond the limit are reported as lost.
   ///
   /// - Parameters:
   ///   - pattern: the names; nil for any.
-  ///   - object: the object; nil for any.
+  ///   - object: nil for any.
   ///   - limit: the number of deliveries, of 64 MiB together at most, that are buffered for the reader; one at least.
   ///     Beyond that, the oldest are dropped and reported as lost.
-  ///   - suspension: what happens to notifications while the connection is suspended.
-  ///   - retained: whether retained notifications come first.
-  ///   - awaited: whether awaited posts wait for this observer. If so, it acknowledges each of them
-  ///     (``Notification/acknowledgement``); one that it does not read in time has failed.
+  ///   - suspension: the treatment of notifications while the connection is suspended.
+  ///   - awaited: awaited posts wait for this observer, which must acknowledge each of them
+  ///     (``Notification/acknowledgement``). One that it does not read in time has failed.
   /// - Throws: `invalidPattern`, `invalidObject`, `connectionLost`, `cancelled`; `limitExceeded`, also when retained
-  ///   notifications cannot be sent because this connection has not read what was sent before.
+  ///   notifications cannot be sent because this connection has not read earlier data.
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -32,7 +30,7 @@ extension Connection {
 
   /// Observes notifications whose name matches any of several patterns, one copy of each.
   ///
-  /// - Throws: as the other `observe`; `invalidPattern` also when there are no patterns.
+  /// - Throws: as the other `observe`; `invalidPattern` also for an empty array.
   public func observe(
     anyOf patterns: [String], object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -66,28 +64,27 @@ extension Connection {
 
   /// Suspends this connection's notifications, as with Cocoa's NSDistributedNotificationCenter.
   ///
-  /// Returns when the bus has confirmed. From then on, until ``resume()``, each observation's ``SuspensionBehavior``
-  /// decides what happens to its notifications. Questions and notifications to delegates still arrive. So do awaited
-  /// notifications and those posted as immediate (``PostOptions/isImmediate``), after the buffered ones. Suspending
-  /// twice has no further effect.
+  /// Returns when the bus has confirmed. Until ``resume()``, each observation's ``SuspensionBehavior`` applies to its
+  /// notifications. Questions and notifications to delegates still arrive. Awaited notifications and immediate ones
+  /// (``PostOptions/isImmediate``) arrive also, after the buffered ones. Suspending twice has no further effect.
   ///
   /// - Throws: `connectionLost`. Cancelling the task does not stop it.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
   /// Resumes this connection's notifications.
   ///
-  /// When it returns, the buffered notifications are in the sequences, in the order in which they were posted.
+  /// When it returns, the buffered notifications are in the sequences, in the order of their posts.
   ///
   /// - Throws: `connectionLost`. Cancelling the task does not stop it.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
-  /// Whether the connection is suspended, as the bus last confirmed.
+  /// As the bus last confirmed.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
-  /// Monitors all traffic on the bus under names that match any of the patterns; without patterns, all traffic.
+  /// Monitors traffic under names that match any of the patterns; without patterns, all traffic.
   ///
-  /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has
-  /// the messages that any of them asked for.
+  /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has the
+  /// messages of all its monitors.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {

@@ -5,14 +5,10 @@ import TribuneWire
 extension Connection {
   /// Posts a notification without waiting for the bus.
   ///
-  /// It is queued behind what was sent before. Suspends only while more than 1 MiB waits to be written. Notifications
+  /// It is queued behind earlier frames. It suspends only while more than 1 MiB waits to be written. Notifications
   /// that one task posts stay in order.
   ///
-  /// - Parameters:
-  ///   - name: the name of the notification.
-  ///   - object: the object that it is about; empty for none.
-  ///   - userInfo: the payload.
-  ///   - options: options beyond plain delivery.
+  /// - Parameter object: empty for none.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `connectionLost`; `cancelled` when
   ///   the task is cancelled while it waits for capacity; nothing is posted then.
   public func post(
@@ -24,8 +20,8 @@ extension Connection {
   /// With the style ``PostOptions/Style/now``, it is then in the queues of all receivers; with another style, it may
   /// still wait.
   ///
-  /// - Throws: as ``post(_:object:userInfo:options:)``, and any refusal of the bus: `limitExceeded` when it is to be
-  ///   retained and this user has too much retained; it is not delivered either then.
+  /// - Throws: as ``post(_:object:userInfo:options:)``, and any refusal of the bus. `limitExceeded` when the retained
+  ///   notifications of this user exceed the quota: then it is not delivered either.
   public func postAcknowledged(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
@@ -37,19 +33,17 @@ extension Connection {
 
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
   ///
-  /// This is the barrier that a `will` needs. An observer that fails, disconnects or is too slow is no error: the reply
-  /// names it. Suspended connections are waited for, too, unless their observations drop notifications. If there are no
-  /// awaited observers, the reply comes at once. Cancelling the task ends the waiting; the notification stays posted.
+  /// A `will` needs this barrier. An observer that fails, disconnects or is too slow is not an error: the reply names
+  /// it. The post also waits for suspended connections, unless their observations drop notifications. Without awaited
+  /// observers, the reply comes at once. Cancelling the task ends the waiting; the notification stays posted.
   ///
   /// - Parameters:
-  ///   - name: the name of the notification, such as `archive.willPrune`.
-  ///   - object: the object that it is about; empty for none.
-  ///   - userInfo: the payload.
+  ///   - name: such as `archive.willPrune`.
+  ///   - object: empty for none.
   ///   - deadline: the longest time to wait; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
-  ///   - isRetained: whether the bus retains it, as with ``PostOptions/isRetained``.
-  ///   - isImmediate: whether suspended connections that are not awaited receive it, too, as with
-  ///     ``PostOptions/isImmediate``.
+  ///     rounded up to whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - isRetained: as ``PostOptions/isRetained``.
+  ///   - isImmediate: as ``PostOptions/isImmediate``, for suspended connections that are not awaited.
   /// - Throws: as ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when the posts of this
   ///   connection already wait for too many observers, `cancelled` when the task is cancelled.
   public func postAwaited(

@@ -2,8 +2,7 @@
 
 /// The reason why a request to the bus failed.
 public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What went wrong, for programs. Later versions may add codes: compare with those you know, and treat the rest
-  /// alike.
+  /// For programs. Later versions may add codes: compare with those you know, and treat the rest alike.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private let name: String
 
@@ -11,10 +10,10 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// No bus answers at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. A
-    /// request that was sent and not answered may have been carried out.
+    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. An
+    /// unanswered request may have been carried out.
     public static let connectionLost = Code("connectionLost")
-    /// The task was cancelled. A request that can be taken back was taken back.
+    /// The task was cancelled, and its request withdrawn if possible.
     public static let cancelled = Code("cancelled")
     /// A name is not dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
     public static let invalidName = Code("invalidName")
@@ -28,11 +27,11 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let reservedName = Code("reservedName")
     /// A limit of the bus or of this library has been reached.
     public static let limitExceeded = Code("limitExceeded")
-    /// What the request refers to does not exist.
+    /// The request refers to something that does not exist.
     public static let notFound = Code("notFound")
     /// This library and the bus share no version of the protocol.
     public static let unsupportedVersion = Code("unsupportedVersion")
-    /// One side sent what the protocol does not allow. The connection has ended.
+    /// One side broke the protocol. The connection has ended.
     public static let protocolViolation = Code("protocolViolation")
     /// The bus has ended the connection because this side did not read or write in time.
     public static let tooSlow = Code("tooSlow")
@@ -45,7 +44,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let recursion = Code("recursion")
     /// This user may not do that.
     public static let notPermitted = Code("notPermitted")
-    /// There is no protocol of that name.
+    /// The bus does not know the protocol.
     public static let unknownProtocol = Code("unknownProtocol")
     /// The definitions have mistakes; the message lists them with their lines and columns.
     public static let invalidProtocol = Code("invalidProtocol")
@@ -64,10 +63,10 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   public var code: Code
-  /// What went wrong, for people: one line without a full stop; mistakes in definitions have a line each.
+  /// For people: one line without a full stop; mistakes in definitions have a line each.
   public var message: String
 
-  /// Makes an error, for use in delegates and tests.
+  /// Makes an error, for delegates and tests.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

@@ -2,24 +2,23 @@
 
 import TribuneWire
 
-/// What a user has, and may have, of something that all users of the bus share.
+/// A user's use and quota of a resource that all users of the bus share.
 public struct AccountInfo: Hashable, Sendable {
-  /// The user's id.
   public var uid: UInt32
-  /// As how many users this one counts (`Share=`), from 1 to 1000.
+  /// The user's weight (`Share=`), from 1 to 1000.
   public var weight: Int
-  /// Whether this is root, or the user that runs the bus: such a user may have all that others leave, and a sixteenth is
-  /// kept for them.
+  /// True for root and the user that runs the bus: such a user may have all that others leave, and at least a
+  /// reserved sixteenth.
   public var isPrivileged: Bool
   /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues` or
   /// `unread-files`. Later versions can have more.
   public var resource: String
-  /// What the user has: bytes of `partial-frames`, `log`, `retained` and `queues`, and a number of the others. It can be
-  /// more than the share, which shrinks when others take some.
+  /// Bytes of `partial-frames`, `log`, `retained` and `queues`; a number of the others. It can exceed the share,
+  /// which shrinks when others take some.
   public var used: Int
-  /// What the user may have at the moment.
+  /// The user's limit at the moment.
   public var share: Int
-  /// What all users may have together.
+  /// The limit of all users together.
   public var total: Int
 }
 

@@ -2,12 +2,12 @@
 
 import Synchronization
 
-/// Reports how an observer's work on an awaited notification went.
+/// Reports the result of an observer's work on an awaited notification.
 ///
 /// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call counts;
-/// releasing the last reference without a call counts as a failure. When several sequences of one connection have
-/// received the notification, the bus gets one report, after the last of them has reported; it is a failure if any of
-/// them failed. This object does not keep the connection open; one that ends first is reported as
+/// releasing the last reference without a call reports a failure. If several sequences of a connection have received
+/// the notification, the bus gets one report, after the last of them; it is a failure if any of them failed. This
+/// object does not keep the connection open; the end of the connection is reported as
 /// ``AwaitedReply/Missing/Kind/gone``.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
@@ -20,9 +20,7 @@ public final class Acknowledgement: Sendable {
   /// Reports success. Never waits.
   public func done() { settle(nil) }
 
-  /// Reports a failure.
-  ///
-  /// - Parameter reason: the reason, for the poster; truncated at 4,096 bytes.
+  /// - Parameter reason: for the poster; truncated at 4,096 bytes.
   public func failed(_ reason: String) { settle(reason) }
 
   private func settle(_ failure: String?) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply to an awaited post: which observers are done, and which are not.
+/// The reply to an awaited post.
 public struct AwaitedReply: Hashable, Sendable {
   /// A connection that is not done.
   public struct Missing: Hashable, Sendable {
-    /// Why it is not done.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
       /// It had not reported by the deadline.
       case timedOut
@@ -22,12 +21,12 @@ public struct AwaitedReply: Hashable, Sendable {
     public var units: Units
     public var unit: String { units.primary }
     public var kind: Kind
-    /// The reason that it gave; empty if none.
+    /// The observer's reason; empty if none.
     public var reason: String
-    /// The time from the post to this result.
+    /// From the post to this result.
     public var elapsed: Duration
 
-    /// Makes a value for tests of posters.
+    /// Makes a value for tests.
     public init(
       connection: String, pid: Int32, uid: UInt32, process: String, units: Units, kind: Kind, reason: String,
       elapsed: Duration
@@ -45,10 +44,10 @@ public struct AwaitedReply: Hashable, Sendable {
 
   /// The number of connections that are done.
   public var acknowledged: Int
-  /// The connections that are not done, by their ids. Empty if all are.
+  /// The other connections, by their ids.
   public var missing: [Missing]
 
-  /// Makes a reply for tests of posters.
+  /// Makes a reply for tests.
   public init(acknowledged: Int, missing: [Missing] = []) {
     self.acknowledged = acknowledged
     self.missing = missing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a bus has said at a moment: its figures, and the lists that it was asked for.
+/// A bus's counters and requested lists at a moment.
 package struct BusSnapshot: Sendable {
   package enum List: Sendable {
     case connections, delegates, holds, queries, names, participants, users
@@ -40,7 +40,7 @@ package struct BusSnapshot: Sendable {
   }
 }
 
-/// What a bus has counted between two statuses of it.
+/// The growth of a bus's counters between two statuses.
 package struct BusGrowth: Equatable, Sendable {
   package private(set) var posted = 0
   package private(set) var delivered = 0
@@ -49,10 +49,9 @@ package struct BusGrowth: Equatable, Sendable {
   package private(set) var vetoed = 0
   package private(set) var busy = Duration.zero
 
-  /// Nothing.
   package init() {}
 
-  /// Nil if another daemon has begun to count in between. In a container, it can have the same number.
+  /// Nil if another daemon's counters began in between. In a container, it can have the same pid.
   package init?(from earlier: BusStatus, to later: BusStatus) {
     guard later.pid == earlier.pid, later.uptime >= earlier.uptime else { return nil }
     (posted, delivered) = (later.posted - earlier.posted, later.delivered - earlier.delivered)

@@ -12,20 +12,20 @@ public final class Declaration: Sendable {
 
   /// Takes it back. Withdrawing twice changes nothing. Protocols that other objects use stay for them.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
-  ///   it.
+  /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the declaration. Cancelling the task does not
+  ///   stop it.
   public func withdraw() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 }
 
 /// One object, as the bus sees it.
 public struct ObjectInfo: Hashable, Sendable {
-  /// The object, or a pattern of objects if the bus's configuration declares it.
+  /// A pattern of objects if the bus's configuration declares it.
   public var object: String
   /// The protocol of its delegates; nil if it was not declared.
   public var protocolName: String?
   /// The number of its delegates, without those of any object.
   public var delegates: Int
-  /// The connection that declared it, `:N`; nil if none did.
+  /// The connection that declared it, `:N`.
   public var connection: String?
 }
 
@@ -34,38 +34,37 @@ public struct ProtocolInfo: Hashable, Sendable {
   public var name: String
   /// The protocols that it inherits from directly.
   public var parents: [String]
-  /// The number of its messages, inherited ones included.
+  /// The number of its messages, including inherited ones.
   public var members: Int
-  /// The connection that defined it, `:N`; nil if a file did.
+  /// The connection that defined it, `:N`; nil for a file.
   public var connection: String?
-  /// The documentation in its definition; empty if none.
+  /// The documentation in its definition; may be empty.
   public var documentation: String
 }
 
 /// One message of a protocol.
 public struct MemberInfo: Hashable, Sendable {
-  /// How the message is used.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// It is asked, and can be vetoed.
     case should
-    /// It is posted, before something happens.
+    /// Posted before something happens.
     case will
-    /// It is posted, after something happened.
+    /// Posted after something happened.
     case did
-    /// It is asked for a value.
+    /// Asked for a value.
     case value
   }
 
-  /// The protocol that defines it: another one if it is inherited.
+  /// The protocol that defines it, which may be a parent.
   public var origin: String
   public var kind: Kind
-  /// Whether a delegate has to respond to it.
+  /// True if delegates must respond to it.
   public var isRequired: Bool
   public var name: String
   /// The parameters in userInfo, in Varlink's type syntax, with the parentheses.
   public var parameters: String
   /// The type of the value, in the same syntax; nil unless the kind is ``Kind/value``.
   public var result: String?
-  /// The documentation in its definition; empty if none.
+  /// The documentation in its definition; may be empty.
   public var documentation: String
 }

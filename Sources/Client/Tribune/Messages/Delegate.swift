@@ -2,44 +2,43 @@
 
 /// An object that is asked before something happens, and can veto it.
 ///
-/// A connection does not retain its delegates, as in Cocoa: retain yours for as long as it is to be asked. A delegate
-/// can be a class, an actor or a class on the main actor.
+/// As in Cocoa, a connection does not retain its delegates: retain them while they are needed. A delegate can be a
+/// class, an actor or a class on the main actor.
 ///
-/// Its methods start on the connection's own thread, so that a quick answer wakes no other thread. After the first
+/// Its methods start on the connection's thread, because a quick answer then wakes no other thread. After the first
 /// suspension, and on an actor from the start, they run where Swift runs tasks. Until a method suspends, the
-/// connection does not receive. If that takes more than about 10 ms, or the method blocks, another thread takes over
-/// receiving, and delegates are called on Swift's own threads until the first thread is back.
+/// connection does not receive. After about 10 ms, another thread takes over receiving, and delegates are called on
+/// Swift's threads until the first thread is back.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///
-  /// If the question is withdrawn before it is answered, or the connection is interrupted, the task is cancelled, at
-  /// its first suspension at the latest, and the answer is discarded. A thrown error counts as ``Answer/failed(_:)``
-  /// with the error's text.
+  /// If the question is withdrawn first, or the connection is interrupted, the task is cancelled, at its first
+  /// suspension at the latest, and the answer is discarded. A thrown error is an ``Answer/failed(_:)`` with the
+  /// error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports how a query ended in which this delegate was asked, so that it can undo what it prepared.
+  /// Reports the end of a query in which this delegate was asked: it can undo its preparations.
   ///
   /// Called after `answer` has returned, once for each question, except those that ``Attachment/detach()`` dropped.
-  /// If the connection ends or is interrupted, or another delegate is set in this one's place, before the bus reports
-  /// the end of the query, the ending is ``Conclusion/Ending/cancelled``. Does nothing by default.
+  /// If the connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end
+  /// of the query, the ending is ``Conclusion/Ending/cancelled``. Does nothing by default.
   func concluded(_ conclusion: Conclusion) async
 
-  /// Receives a notification that something is about to happen, or has happened, as AppKit tells a window's delegate.
+  /// Receives a notification that something is about to happen, or has happened, as a window's delegate does in
+  /// AppKit.
   ///
-  /// The delegate receives notifications about the object that it is attached to, or about any, whose names it
-  /// responds to and whose last token is `will` or `did` and a verb, as in `window.didClose`. It also receives
-  /// reports of lost notifications. Each attachment receives in the posters' order, one delivery at a time: the next
-  /// follows when this method has returned. Before a notification is delivered, `answer` starts for every question that
-  /// the bus sent before it (a class on an actor has both in its actor's queue in that order). A question does not wait
-  /// for notifications before it.
+  /// The delegate receives notifications about its object, or about any, whose names it responds to and whose last
+  /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications.
+  /// Each attachment receives in the posters' order, one delivery at a time: the next follows when this method has
+  /// returned. Before a notification is delivered, `answer` starts for all earlier questions (an actor has both in
+  /// its queue in that order). A question does not wait for earlier notifications.
   ///
   /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
   /// oldest are dropped and reported as lost. Does nothing by default.
   func received(_ delivery: Delivery) async
 
-  /// Reports that another delegate was set in this one's place, and this attachment is over: its last delivery.
-  ///
-  /// Called after everything that was received before has been delivered. Does nothing by default.
+  /// Reports that another delegate was set in this one's place: its last delivery, after all earlier ones. Does
+  /// nothing by default.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -52,16 +51,16 @@ extension Delegate {
 /// A delegate's answer to a question.
 public enum Answer: Hashable, Sendable {
   case approve
-  /// Do not; has the reason.
+  /// Has the reason.
   case veto(String)
   case abstain
-  /// The delegate failed, with this error; its failure policy decides.
+  /// Has the error; the failure policy decides.
   case failed(String)
-  /// The value, where one is wanted (``Question/wantsValue``). For any other question, this is a failure.
+  /// For a question that does not want a value (``Question/wantsValue``), this is a failure.
   case value(UserInfo)
 }
 
-/// What a delegate's failure counts as: a timeout, a lost connection or an error.
+/// The effect of a timeout, a lost connection or an error.
 public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
   case veto
   case abstain
@@ -71,7 +70,7 @@ public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
 public struct Asker: Hashable, Sendable {
   /// The process's id, as the kernel recorded it when it connected.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
+  /// The user of the process when it connected.
   public var uid: UInt32
   /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
@@ -82,7 +81,7 @@ public struct Asker: Hashable, Sendable {
   /// The connection, `:N`.
   public var connection: String
 
-  /// Makes an asker for tests of delegates.
+  /// Makes an asker for tests.
   public init(
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), connection: String = ":0"
   ) {
@@ -96,29 +95,29 @@ public struct Asker: Hashable, Sendable {
 
 /// A query, as it is put to one delegate.
 public struct Question: Sendable {
-  /// The query's id, never used again. A query that the delegate asks while it answers names it as its `parent`.
+  /// The query's id, never used again. A nested query names it as its `parent`.
   public let query: UInt64
   /// The name of the query, such as `window.shouldClose`.
   public let name: String
   /// The object that it is about; empty for none.
   public let object: String
   public let userInfo: UserInfo
-  /// The time that the delegate has for its answer, unless it defers.
+  /// The time for the answer, unless the delegate defers.
   public let timeout: Duration
   public let asker: Asker
-  /// Whether this is a dry run: no action follows, whatever the verdict.
+  /// No action follows, whatever the verdict.
   public let isDryRun: Bool
-  /// Whether a value is wanted (``Answer/value(_:)``), rather than permission.
+  /// The asker wants a value (``Answer/value(_:)``) instead of permission.
   public let wantsValue: Bool
-  /// The id of the attachment that is asked (``Attachment/id``).
+  /// The id of the asked attachment (``Attachment/id``).
   public let delegate: UInt64
 
-  /// The link that it came from; nil for a question that was made locally.
+  /// Nil for a question that was made locally.
   var link: Link?
-  /// The connection that it came over (`LinkState.epoch`).
+  /// `LinkState.epoch`.
   var epoch = 0
 
-  /// Makes a question for tests of delegates. Deferring its answer does nothing.
+  /// Makes a question for tests. Deferring its answer does nothing.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
     timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,
@@ -135,7 +134,7 @@ public struct Question: Sendable {
     self.delegate = delegate
   }
 
-  /// Asks for more time, which the asker's own deadline bounds, and informs the asker.
+  /// Asks for more time, within the asker's deadline, and informs the asker.
   ///
   /// - Parameters:
   ///   - extension: the time until the answer, from now.
@@ -147,14 +146,13 @@ public struct Question: Sendable {
   }
 }
 
-/// How a query ended, for a delegate that was asked in it.
+/// The end of a query, for a delegate that was asked in it.
 public struct Conclusion: Hashable, Sendable {
-  /// The ways in which a query can end.
   public enum Ending: String, Hashable, Sendable, CaseIterable {
-    /// It was allowed: what was asked about may happen now.
+    /// The action may happen now.
     case allowed
     case vetoed
-    /// The asker took it back or has disconnected, or this delegate can no longer learn how the query ended.
+    /// The asker took the query back or has disconnected, or this delegate can no longer learn the ending.
     case cancelled
   }
 
@@ -162,7 +160,7 @@ public struct Conclusion: Hashable, Sendable {
   public var query: UInt64
   public var ending: Ending
 
-  /// Makes a conclusion for tests of delegates.
+  /// Makes a conclusion for tests.
   public init(query: UInt64, ending: Ending) {
     self.query = query
     self.ending = ending

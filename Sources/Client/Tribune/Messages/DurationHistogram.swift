@@ -2,27 +2,27 @@
 
 package import TribuneWire
 
-/// How long something took, each time: what the bus has counted since it started.
+/// A histogram of durations since the start of the bus.
 ///
-/// Times are counted in buckets, so what is computed from them is at most 3.2 % from the truth.
+/// Durations are counted in buckets, so quantiles are exact to 3.2 %.
 public struct DurationHistogram: Hashable, Sendable {
-  /// Times from `lowerBound` on, up to that of the next bucket.
+  /// Durations from `lowerBound` up to the next bucket.
   public struct Bucket: Hashable, Sendable {
-    /// The least time that is counted here.
+    /// The inclusive bound.
     public var lowerBound: Duration
-    /// The least time that is longer.
+    /// The exclusive bound.
     public var upperBound: Duration
-    /// How many times there were, at most 4,294,967,295.
+    /// At most 4,294,967,295.
     public var count: Int
   }
 
-  /// No times.
+  /// An empty histogram.
   public init() { (count, sum, longest, buckets) = (0, .zero, .zero, []) }
 
   public var count: Int
   public var sum: Duration
   public var longest: Duration
-  /// Those buckets that are not empty, the shortest first.
+  /// The buckets that are not empty, the shortest first.
   public var buckets: [Bucket]
 
   public mutating func add(_ other: DurationHistogram) {
@@ -30,7 +30,7 @@ public struct DurationHistogram: Hashable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// Adds the counts of another one, so many times.
+  /// Adds the counts `factor` times.
   package mutating func add(_ other: DurationHistogram, times factor: Int) {
     count += factor * other.count
     sum += other.sum * factor
@@ -49,9 +49,9 @@ public struct DurationHistogram: Hashable, Sendable {
     buckets = counts
   }
 
-  /// The time below which a part of all times is, such as 0.99 for the 99th percentile; nil if there were none.
+  /// The duration below which a part of all durations is, such as 0.99 for the 99th percentile; nil if empty.
   ///
-  /// - Parameter part: from 0 to 1; what is outside counts as the nearer of the two.
+  /// - Parameter part: clamped to 0...1.
   public func quantile(_ part: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))

@@ -3,8 +3,7 @@
 /// The holds and delegates that a query would meet.
 public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
-  /// The delegates that the bus's configuration requires and that are not attached, by label or unit: each
-  /// would veto it.
+  /// The labels or units of required delegates that are not attached: each would veto.
   public var missing: [String]
   /// The delegates that would be asked, in the chain's order.
   public var delegates: [DelegateInfo]

@@ -6,13 +6,13 @@ public struct BusInfo: Hashable, Sendable {
   public var pid: Int32
   /// The daemon's version, for people.
   public var software: String
-  /// The longest userInfo that it accepts in one message, in bytes.
+  /// Bytes of userInfo in one message.
   public var payloadMax: Int
-  /// Observations that one connection may have at a time.
+  /// Open observations of one connection.
   public var observationsMax: Int
-  /// Attachments that one connection may have at a time.
+  /// Attachments of one connection.
   public var delegatesMax: Int
-  /// Queries that one connection may have under way at a time.
+  /// Open queries of one connection.
   public var queriesMax: Int
   /// The longest deadline of a query.
   public var deadlineMax: Duration
@@ -26,17 +26,16 @@ public struct BusStatus: Hashable, Sendable {
   public var pid: Int32
   /// The daemon's version, for people.
   public var software: String
-  /// The address that it listens at.
   public var address: String
-  /// The time since it started.
+  /// Since its start.
   public var uptime: Duration
   public var connections: Int
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Notifications that it accepted.
+  /// Accepted notifications.
   public var posted: Int
-  /// Copies of notifications that it delivered.
+  /// Delivered copies of notifications.
   public var delivered: Int
   /// Copies of notifications that it dropped because an observer did not read.
   public var lost: Int
@@ -45,20 +44,20 @@ public struct BusStatus: Hashable, Sendable {
   public var holds: Int
   /// Frames that the policy refused.
   public var denied: Int
-  /// Frames that were refused for another reason.
+  /// Frames refused for other reasons.
   public var refused: Int
-  /// The bytes of the notifications that it accepted, as frames.
+  /// Bytes of the accepted notifications, as frames.
   public var postedBytes: Int
   public var iterations: Int
-  /// The time of a processor that its thread has used since then.
+  /// Processor time of its thread since its start.
   public var busy: Duration
   /// The longest iteration in the last minute.
   public var longestIteration: Duration
-  /// Bytes of its log in use.
+  /// Bytes.
   public var logUsed: Int
-  /// Bytes that its log may use.
+  /// Bytes.
   public var logMax: Int
-  /// Descriptors that the keeper has, or is to get; 0 without a keeper.
+  /// Descriptors that the keeper has or will get; 0 without a keeper.
   public var kept: Int
 }
 
@@ -73,42 +72,40 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// The time since it connected.
+  /// Since it connected.
   public var age: Duration
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Bytes queued for it, which it has not read.
+  /// Queued bytes that it has not read.
   public var queuedBytes: Int
   /// Notifications that it lost because it did not read. Continues over a restart.
   public var lost: Int
   public var posted: Int
-  /// Whether the bus does not read from it at present, to let its observers catch up.
+  /// The bus does not read from it for now, to let its observers catch up.
   public var isPaused: Bool
-  /// Whether it does not read, and loses notifications.
+  /// It does not read, and loses notifications.
   public var isLossy: Bool
   public var isSuspended: Bool
   /// Bytes that the bus buffers for it until it resumes.
   public var heldBytes: Int
-  /// Notifications that later ones have replaced since it has suspended them.
+  /// Suspended notifications that later ones have replaced.
   public var coalesced: Int
-  /// Whether it survives a restart of the bus, as far as any connection does. If not, it ends with the bus: the bus had
-  /// no space to log it, or the keeper has no copy of it yet.
+  /// It survives a restart of the bus. If false, it ends with the bus: the bus had no space to log it, or the keeper
+  /// has no copy of it yet.
   public var isSurviving: Bool
-  /// The bytes of the notifications that it posted, as frames.
+  /// Bytes of its posted notifications, as frames.
   public var postedBytes: Int
   /// Notifications that were queued for it. Continues over a restart.
   public var delivered: Int
   /// Its frames that the policy refused.
   public var denied: Int
-  /// Its frames that were refused for another reason.
+  /// Its frames refused for other reasons.
   public var refused: Int
   public var asked: Int
   /// How often it was paused.
   public var pauses: Int
-  /// The time for which it was paused.
   public var pausedTime: Duration
-  /// The time for which it was lossy.
   public var lossyTime: Duration
 }
 
@@ -116,19 +113,18 @@ public struct ConnectionInfo: Hashable, Sendable {
 public struct DepartedConnectionInfo: Hashable, Sendable {
   /// The connection's id, `:N`, never used again.
   public var id: String
-  /// The process, as in ``Asker``. Its id can be another's by now.
+  /// The process, as in ``Asker``. Another process may have its id by now.
   public var pid: Int32
   public var uid: UInt32
   public var gid: UInt32
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// For how long it was connected.
+  /// How long it was connected.
   public var age: Duration
   /// The time since it has gone.
   public var elapsed: Duration
-  /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client has closed it,
-  /// or its process has ended.
+  /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client closed it.
   public var closedBecause: String?
   /// Notifications that it lost because it did not read.
   public var lost: Int
@@ -137,30 +133,30 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
 
 /// One observation, as the bus sees it.
 public struct ObservationInfo: Hashable, Sendable {
-  /// The connection that it belongs to, `:N`.
+  /// `:N`.
   public var connection: String
   /// The names that it matches; `**` or empty for any.
   public var pattern: String
   /// The object that it matches; empty for any.
   public var object: String
-  /// What happens to its notifications while the connection is suspended.
+  /// Applies while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// Whether awaited posts wait for it.
+  /// Awaited posts wait for it.
   public var isAwaited: Bool
 }
 
-/// A retained notification: the last of its name and object that was posted to be retained.
+/// A retained notification: the last one of its name and object that was posted as retained.
 public struct RetainedInfo: Hashable, Sendable {
   public var name: String
-  /// The object that it is about; empty for none.
+  /// Empty for none.
   public var object: String
   /// The connection that posted it, `:N`; it may have ended.
   public var connection: String
   /// The user who posted it, and whose quota it counts against.
   public var uid: UInt32
-  /// The length of userInfo in bytes.
+  /// Bytes of userInfo.
   public var byteCount: Int
-  /// The time since it was posted.
+  /// Since it was posted.
   public var age: Duration
 }
 
@@ -168,9 +164,9 @@ public struct RetainedInfo: Hashable, Sendable {
 public struct DelegateInfo: Hashable, Sendable {
   /// The delegate's id, never used again.
   public var id: UInt64
-  /// The connection that it belongs to, `:N`.
+  /// `:N`.
   public var connection: String
-  /// Its label; empty if none.
+  /// May be empty.
   public var label: String
   /// The process, as in ``Asker``.
   public var pid: Int32
@@ -178,13 +174,13 @@ public struct DelegateInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// The object that it is attached to; empty for any.
+  /// Empty for any.
   public var object: String
   /// Its position in the chain: lower is earlier.
   public var order: Int32
-  /// What its failure counts as.
+  /// The effect of its failure.
   public var failurePolicy: FailurePolicy
-  /// The time that it has for an answer.
+  /// The time for an answer.
   public var timeout: Duration
   /// The names that it responds to.
   public var patterns: [String]

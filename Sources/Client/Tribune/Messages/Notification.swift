@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message that only informs: its poster does not know its observers, and waits only for those that are awaited.
+/// A message that informs. Its poster does not know its observers, and waits only for awaited ones.
 ///
-/// Two notifications are equal if their contents are; acknowledgements are not compared.
+/// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
   /// The name, such as `window.willClose`.
   public var name: String
@@ -13,15 +13,14 @@ public struct Notification: Hashable, Sendable {
   /// The process that posted it, if the connection asked for that; nil for the bus itself.
   public var poster: Poster?
   public var userInfo: UserInfo
-  /// Whether it was retained: posted before the observation, which asked for retained notifications.
+  /// True if it was posted before the observation, which asked for retained notifications.
   public var isRetained: Bool
   /// Reports that the observer is done; nil unless the poster waits for this observation.
   ///
-  /// Copies of the notification share it. A poster waits for observations with `awaited`; a notification to a
-  /// delegate is never awaited.
+  /// Copies of the notification share it. A poster waits for observations with `awaited`, and never for a delegate.
   public internal(set) var acknowledgement: Acknowledgement?
 
-  /// Makes a notification for tests of observers.
+  /// Makes a notification for tests.
   public init(
     _ name: String, object: String = "", sender: String? = nil, poster: Poster? = nil,
     userInfo: UserInfo = .none, isRetained: Bool = false
@@ -52,14 +51,14 @@ public struct Notification: Hashable, Sendable {
 
 /// An element of an observer's sequence: a notification, or a report of missed ones.
 public enum Delivery: Hashable, Sendable {
-  /// A notification, in its poster's order.
+  /// In its poster's order.
   case notification(Notification)
-  /// This many notifications were dropped at this place in the stream, because they were not read in time or too much
-  /// was buffered while the connection was suspended.
+  /// This many notifications were dropped here, because they were not read in time or too much was buffered while the
+  /// connection was suspended.
   ///
-  /// The bus counts what it drops for the connection as a whole, so not all of them need have matched this observation.
+  /// The bus counts drops per connection, so not all of them need have matched this observation.
   case lost(Int)
-  /// The connection was interrupted at this place in the stream, and an unknown number of notifications was missed,
-  /// perhaps none. If the bus knows the number, ``lost(_:)`` comes instead, or nothing if none was missed.
+  /// The connection was interrupted here, and an unknown number of notifications was missed, perhaps none. If the bus
+  /// knows the number, ``lost(_:)`` comes instead, unless it is 0.
   case interrupted
 }

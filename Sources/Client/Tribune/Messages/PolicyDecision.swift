@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whom the policy of the bus decides about.
+/// The subject of a decision of the bus's policy.
 public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
   /// The primary group and the supplementary groups.
   public var groups: [UInt32]
-  /// The unit of the system's service manager; nil if there is none, or if the kernel cannot vouch for it.
+  /// The unit of the system's service manager; nil without one, or if the kernel cannot vouch for it.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {
@@ -19,7 +19,6 @@ public struct PolicySubject: Hashable, Sendable {
 public struct PolicyDecision: Hashable, Sendable {
   /// A line of a policy file.
   public struct Line: Hashable, Sendable {
-    /// The path of the file.
     public var file: String
     /// Counted from 1; 0 if `text` is about a setting of the configuration.
     public var number: Int
@@ -35,9 +34,9 @@ public struct PolicyDecision: Hashable, Sendable {
   }
 
   public var isAllowed: Bool
-  /// Whether the subject may do everything: it runs the bus, or is root on a bus without a policy.
+  /// The subject may do everything: it runs the bus, or is root on a bus without a policy.
   public var isExempt: Bool
-  /// The line that allows or denies it, or the setting that does; nil if there is none.
+  /// The deciding line or setting; nil without one.
   public var line: Line?
   public var subject: PolicySubject
   /// At most ten, if no line allows the action.

@@ -4,24 +4,25 @@ import TribuneWire
 
 /// The process that posted a notification, as the kernel and systemd identify it.
 ///
-/// Only the connections that ask for it learn this (``Connection/connect(to:within:reconnectingFor:identifyingPosters:events:)``).
-/// What the bus does not know any more of a poster that has gone is nil or empty.
+/// Only connections that ask for it have this
+/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:events:)``). Facts that the bus has forgotten
+/// are nil or empty.
 public struct Poster: Hashable, Sendable {
   /// Shared by all notifications of the poster.
   private let identity: PeerIdentity
 
-  /// The process's id; nil if it is not known, or has no meaning where the bus runs.
+  /// The process's id; nil if it is unknown, or has no meaning where the bus runs.
   public var pid: Int32? { identity.pid == 0 ? nil : Int32(clamping: identity.pid) }
-  /// The user that the process ran as when it connected; nil if it is not known.
+  /// The user of the process when it connected; nil if unknown.
   public var uid: UInt32? { identity.uid == PeerIdentity.unknownUser ? nil : identity.uid }
-  /// The process's name (comm), at most 15 bytes; empty if it is not known.
+  /// The process's name (comm), at most 15 bytes; empty if unknown.
   public var process: String { identity.process }
   /// Its systemd units.
   public var units: Units { Units(identity.units) }
   /// `units.primary`.
   public var unit: String { units.primary }
 
-  /// Makes a poster for tests of observers.
+  /// Makes a poster for tests.
   public init(pid: Int32? = nil, uid: UInt32? = nil, process: String = "", units: Units = Units()) {
     identity = PeerIdentity(
       pid: UInt32(clamping: pid ?? 0), uid: uid ?? PeerIdentity.unknownUser, gid: PeerIdentity.unknownUser,

@@ -6,7 +6,6 @@ import TribuneWire
 public struct QueryInfo: Hashable, Sendable {
   /// A hold against the query, or a delegate that takes part in it.
   public struct Participant: Hashable, Sendable {
-    /// Where the query is with a participant.
     public enum State: Hashable, Sendable {
       /// Others are asked first.
       case unasked
@@ -18,9 +17,9 @@ public struct QueryInfo: Hashable, Sendable {
 
     /// The id of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
     public var delegate: UInt64
-    /// Its connection's id, `:N`; nil for a required delegate that is not attached.
+    /// `:N`; nil for a required delegate that is not attached.
     public var connection: String?
-    /// Its label; empty if none.
+    /// May be empty.
     public var label: String
     /// Its process, as in ``Asker``.
     public var pid: Int32
@@ -28,13 +27,13 @@ public struct QueryInfo: Hashable, Sendable {
     public var process: String
     public var units: Units
     public var state: State
-    /// The reason of the outcome; empty if there is none.
+    /// The reason of the outcome; may be empty.
     public var reason: String
     /// The time for which the query has waited for it, or until the outcome.
     public var elapsed: Duration
     /// The time until it times out; nil unless the query waits for it.
     public var remaining: Duration?
-    /// Whether the query waits for it now.
+    /// The query waits for it now.
     public var isAwaited: Bool { state == .queued || state == .asked }
   }
 
@@ -47,20 +46,20 @@ public struct QueryInfo: Hashable, Sendable {
   public var uid: UInt32
   public var process: String
   public var units: Units
-  /// The name that is asked.
   public var name: String
-  /// The object that is asked about; empty if none.
+  /// Empty for none.
   public var object: String
-  /// How it goes through the chain; nil for a query for values.
+  /// Nil for a value query.
   public var mode: Mode?
   public var isDryRun: Bool
-  /// The time since it was asked.
+  /// Since it was asked.
   public var age: Duration
-  /// The time until the asker's deadline.
+  /// Until the asker's deadline.
   public var remaining: Duration
-  /// The holds against it, and then the delegates in the chain's order: those that it waits for, and others, 256 at most.
+  /// The holds against it, and then the delegates in the chain's order, those that it waits for included; 256 at
+  /// most.
   public var participants: [Participant]
-  /// Further participants, which the bus has not listed.
+  /// The number of participants that the bus has not listed.
   public var omittedCount: Int
 }
 

@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// How many outcomes of each kind there were.
+/// The number of outcomes of each kind.
 public struct OutcomeCounts: Hashable, Sendable {
   public var approved: Int
   public var vetoed: Int
   public var abstained: Int
   public var timedOut: Int
-  /// Participants that went before they answered.
+  /// Participants that left before they answered.
   public var gone: Int
   public var failed: Int
   public var held: Int
@@ -16,9 +16,9 @@ public struct OutcomeCounts: Hashable, Sendable {
   public var answered: Int
 }
 
-/// What was asked under a name, since the bus started. Dry runs do not count.
+/// Queries of a name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
-  /// The name; nil for all names together that are not among the busiest 1,000.
+  /// Nil for all names together that are not among the busiest 1,000.
   public var name: String?
   public var asked: Int
   /// Verdicts that were vetoes.
@@ -32,9 +32,8 @@ public struct NameStatistics: Hashable, Sendable {
   public var durations: DurationHistogram
 }
 
-/// How some delegates or awaited observers answered, since the bus started: those of one user, unit and label.
+/// The outcomes of delegates or awaited observers of one user, unit and label since the bus started.
 public struct ParticipantStatistics: Hashable, Sendable {
-  /// What a participant takes part in.
   public enum Role: String, Hashable, Sendable {
     /// It answers queries.
     case delegate
@@ -43,26 +42,26 @@ public struct ParticipantStatistics: Hashable, Sendable {
   }
 
   public var role: Role
-  /// The label of the delegates; empty for observers.
+  /// Empty for observers.
   public var label: String
-  /// Their unit of the system's service manager or, without one, of the user's; empty if they have none.
+  /// Their unit of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
-  /// Their user; nil for all together that are not among the busiest 1,000.
+  /// Nil for all together that are not among the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
   /// From the question, or the notification, to the outcome.
   public var durations: DurationHistogram
 }
 
-/// What the processes of a user in a unit did, since the bus started.
+/// The activity of a user's processes in a unit since the bus started.
 public struct UserStatistics: Hashable, Sendable {
-  /// The user; nil for all together that are not among the busiest 1,000.
+  /// Nil for all together that are not among the busiest 1,000.
   public var uid: UInt32?
-  /// The unit of the system's service manager or, without one, of the user's; empty if they have none.
+  /// The unit of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
   public var connections: Int
   public var posted: Int
-  /// The bytes of these, as frames.
+  /// As frames.
   public var postedBytes: Int
   /// Notifications that were queued for them.
   public var delivered: Int
@@ -70,7 +69,7 @@ public struct UserStatistics: Hashable, Sendable {
   public var asked: Int
   /// Frames that the policy refused.
   public var denied: Int
-  /// Frames that were refused for another reason.
+  /// Frames refused for other reasons.
   public var refused: Int
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One frame that passed over the bus, as a monitor sees it.
+/// A frame on the bus, as a monitor sees it.
 public struct TrafficItem: Sendable, CustomStringConvertible {
   /// The content of the frame besides its name, object and userInfo.
   public enum Content: Sendable, CustomStringConvertible {
@@ -21,30 +21,30 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     /// A report to the asker of the query's progress with one delegate.
     case progress(Progress)
     case verdict(Verdict)
-    /// A report to a delegate of how a query has ended.
+    /// A report to a delegate of the end of a query.
     case concluded(Conclusion, delegate: UInt64)
-    /// The bus refuses a frame; the code is the protocol's, by its name or, if it has none, its number.
+    /// The bus refuses a frame. The code is the name of the protocol's error, or an unknown number.
     case refusal(code: String, message: String)
     /// This many notifications to the receiver were dropped.
     case loss(Int)
-    /// Any other frame, as text; empty if the kind says all.
+    /// Any other frame, as text; empty if the kind is enough.
     case other(String)
   }
 
   /// Microseconds since 1970, UTC.
   public var time: UInt64
-  /// The sender, `:N`; nil for the bus itself.
+  /// `:N`; nil for the bus itself.
   public var from: String?
-  /// The receiver, `:N`; nil when it went to no single connection.
+  /// `:N`; nil unless it went to a single connection.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
   public var kind: String
-  /// The sender's serial of the frame, or of what it refers to.
+  /// The sender's serial of the frame, or of the frame that it refers to.
   public var serial: UInt64
-  /// The name that it carries; empty if none.
+  /// May be empty.
   public var name: String
-  /// The object that it carries; empty if none.
+  /// May be empty.
   public var object: String
   public var content: Content
   /// The `traffic` frame in which the bus showed it, as it was on the wire: the header, the time, sender and
@@ -54,28 +54,28 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   let frameStart: Int
   let payloadStart: Int
 
-  /// The frame as it was on the wire, header included.
+  /// The frame as it was on the wire, including its header.
   public var bytes: ArraySlice<UInt8> { capture[frameStart...] }
 
-  /// The payload that it carries.
+  /// The payload.
   public var userInfo: UserInfo { UserInfo(capture[payloadStart...]) }
 }
 
 /// An element of a monitor's traffic: a frame, or a report of missed ones.
 public enum TrafficDelivery: Sendable {
-  /// A frame that passed.
   case item(TrafficItem)
-  /// This many frames were dropped at this place in the stream because they were not read in time.
+  /// This many frames were dropped here because they were not read in time.
   case lost(Int)
-  /// The connection was interrupted at this place in the stream, and an unknown number of frames was missed.
+  /// The connection was interrupted here, and an unknown number of frames was missed.
   case interrupted
 }
 
 /// The traffic on the bus.
 ///
 /// Buffers at most 4,096 unread items, of 64 MiB together; beyond that, the oldest are dropped, which the next
-/// element reports as ``TrafficDelivery/lost(_:)``. Throws when the connection is lost for good, and ends without an
-/// error after ``Connection/close()`` or `cancel()`. Monitoring ends when nothing refers to the sequence any more.
+/// element reports as ``TrafficDelivery/lost(_:)``. Throws when the connection has ended with an error, and ends
+/// without one after ``Connection/close()`` or `cancel()`. Releasing the last reference to the sequence ends
+/// monitoring.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError
@@ -98,6 +98,6 @@ public struct Traffic: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Ends monitoring; the sequence ends after what it has buffered.
+  /// Ends monitoring; the sequence ends after its buffer.
   public func cancel() async { subscription.cancel() }
 }

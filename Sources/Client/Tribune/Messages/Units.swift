@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The systemd units that a process runs in: two facts, as in systemd's journal.
+/// The systemd units of a process: two facts, as in systemd's journal.
 public struct Units: Hashable, Sendable {
   /// The unit of the system's service manager, which the system vouches for; empty if none. For a process of a user's
   /// service manager, it is that manager's, `user@UID.service`.
@@ -17,7 +17,7 @@ public struct Units: Hashable, Sendable {
 
   init(_ units: PeerUnits) { self.init(system: units.system, user: units.user) }
 
-  /// The system's unit, or the user's if there is none; empty if there is neither.
+  /// The system's unit, or else the user's; empty without both.
   public var primary: String { PeerUnits(system: system, user: user).primary }
 }
 

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The payload of a message: opaque bytes to the bus, JSON text by convention.
 ///
-/// A bus accepts 64 KiB in any case and 16 MiB by default (``BusInfo/payloadMax``). From 64 KiB on, a payload from
-/// another process is not copied: it is in memory that the processes share and that nobody can change.
+/// Every bus accepts 64 KiB, and 16 MiB by default (``BusInfo/payloadMax``). From 64 KiB on, a payload from another
+/// process is not copied: it is in shared memory that cannot be changed.
 public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   private enum Storage: Sendable {
     case own([UInt8])
@@ -20,7 +20,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// Makes a payload of the text's UTF-8.
   public init(_ text: String) { storage = .own(Array(text.utf8)) }
 
-  /// Makes a payload of the bytes, without copying them.
+  /// Does not copy the bytes.
   public init(_ bytes: [UInt8]) { storage = .own(bytes) }
 
   public init(_ bytes: some Sequence<UInt8>) { storage = .own(Array(bytes)) }

@@ -4,7 +4,7 @@
 public enum Mode: String, Hashable, Sendable, CaseIterable {
   /// All are asked at once; the first veto decides, and the other questions are cancelled.
   case parallel
-  /// All are asked at once, and all are waited for, so that the verdict has every veto.
+  /// All are asked at once, and all are awaited: the verdict has every veto.
   case all
   /// One is asked at a time, in the chain's order; none after a veto.
   case order
@@ -13,31 +13,30 @@ public enum Mode: String, Hashable, Sendable, CaseIterable {
 /// The verdict on a query.
 public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
-    /// Go ahead: there is no veto, or the asker overrides the vetoes.
+    /// Without a veto, or the asker overrides the vetoes.
     case allowed
-    /// Do not: there is a veto, or no delegate decided and this is the asker's default.
+    /// A veto, or this is the default and no delegate decided.
     case vetoed
   }
 
   public var decision: Decision
   /// The query's id, never used again.
   public var query: UInt64
-  /// Whether no delegate approved or vetoed: the decision is the asker's own default.
+  /// No delegate approved or vetoed: the decision is the default.
   public var isUnanswered: Bool
-  /// The outcome of each delegate that has one, in the chain's order: the holds and the delegates that fit.
+  /// The outcomes, in the chain's order: the holds and the delegates that fit.
   public var outcomes: [Outcome]
-  /// The number of further outcomes, which the bus has not listed because there are too many. At least one veto is
-  /// always listed if there is any.
+  /// The number of outcomes that do not fit. At least one veto is always listed if one exists.
   public var omittedCount: Int
-  /// Whether there are vetoes among the outcomes, which the asker overrode.
+  /// The asker overrode vetoes, which are among the outcomes.
   public var isOverridden: Bool
-  /// Whether it was a dry run: the delegates knew that no action would follow.
+  /// The delegates knew that no action would follow.
   public var isDryRun: Bool
-  /// If there is no outcome: a name like the asked one, to which a delegate responds, or which is held, configured or
-  /// well known, so that it may be what was meant. Empty if the asker may know none.
+  /// Without an outcome: a name like the asked one, which a delegate responds to, or which is held, configured or
+  /// well known. Empty if the asker may know none.
   public var similarName: String
 
-  /// Makes a verdict for tests of askers.
+  /// Makes a verdict for tests.
   public init(
     _ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = [],
     omittedCount: Int = 0, isOverridden: Bool = false, isDryRun: Bool = false,
@@ -76,10 +75,10 @@ public struct Outcome: Hashable, Sendable {
 
   /// The id of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
   public var delegate: UInt64
-  /// The delegate's label; empty if none.
+  /// The delegate's label; may be empty.
   public var label: String
   public var kind: Kind
-  /// The reason or the error; empty if none was given.
+  /// The reason or the error; may be empty.
   public var reason: String
   /// The delegate's process, as in ``Asker``.
   public var pid: Int32
@@ -87,12 +86,12 @@ public struct Outcome: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// The time from the question to the outcome.
+  /// From the question to the outcome.
   public var elapsed: Duration
-  /// The value, if the kind is ``Kind/answered``; else nil.
+  /// Nil unless the kind is ``Kind/answered``.
   public var value: UserInfo?
 
-  /// Makes an outcome for tests of askers.
+  /// Makes an outcome for tests.
   public init(
     delegate: UInt64, label: String = "", kind: Kind, reason: String = "", pid: Int32 = 0, uid: UInt32 = 0,
     process: String = "", units: Units = Units(), elapsed: Duration = .zero, value: UserInfo? = nil
@@ -110,24 +109,21 @@ public struct Outcome: Hashable, Sendable {
   }
 }
 
-/// The progress of a query with one delegate: whether it is waited for, for how long, and what it reports.
+/// The progress of a query with one delegate.
 public struct Progress: Hashable, Sendable {
-  /// Where the query is with the delegate.
   public enum Stage: Hashable, Sendable {
     case asked
     /// It asks for more time.
     case deferred
-    /// It is not waited for any more, and has this outcome.
+    /// The query no longer waits for it.
     case settled(Outcome.Kind)
   }
 
-  /// The query's id.
   public var query: UInt64
-  /// The delegate's id.
   public var delegate: UInt64
-  /// The delegate's label; empty if none.
+  /// The delegate's label; may be empty.
   public var label: String
-  /// Its status if it has ``Stage/deferred``, or the reason for its outcome; empty if none.
+  /// Its status if it has ``Stage/deferred``, or the reason for its outcome; may be empty.
   public var status: String
   /// The time that it now has; zero once it has settled.
   public var timeout: Duration
@@ -137,7 +133,6 @@ public struct Progress: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// Where the query is with the delegate.
   public var stage: Stage
 
   /// Makes a progress report for tests.
