@@ -7,15 +7,15 @@
 #include <microhttpd.h>
 
 struct tribune_http_settings {
-	/* Listening; the daemon closes it. */
+	/* Owned by the daemon. */
 	int socket;
 	unsigned int connections_max;
 	unsigned int connections_max_per_address;
-	/* Per connection, for its request and its response. */
+	/* Per connection. */
 	size_t memory_max;
 	unsigned int idle_seconds_max;
 	MHD_AccessHandlerCallback answer;
-	/* Called at the begin and after the end of a connection. */
+	/* At the begin and after the end of a connection. */
 	MHD_NotifyConnectionCallback notify;
 	void *context;
 };
@@ -32,7 +32,6 @@ static inline struct MHD_Daemon *tribune_http_start(const struct tribune_http_se
 	                        MHD_OPTION_NOTIFY_CONNECTION, settings->notify, settings->context, MHD_OPTION_END);
 }
 
-/* Readable when MHD_run() has work. */
 static inline int tribune_http_events(struct MHD_Daemon *daemon)
 {
 	return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;

@@ -3,19 +3,19 @@
 import CJansson
 import TribuneWire
 
-/// Parsed JSON as a tree. Limits on length, depth and values bound the time for a peer's message. Duplicate
-/// member names are errors, because readers differ in which one they take.
+/// Parsed JSON. Limits bound the time for a peer's message. Duplicate member names are errors, because
+/// readers differ in which one they take.
 @safe package final class JSONDocument {
   /// Bytes.
   package static let lengthMax = 1 << 20
 
-  /// Commas and opening brackets outside of strings, which bound the number of values. Making and freeing a
-  /// value takes up to 150 ns, a member three times as long; `lengthMax` alone would allow 500,000 values.
+  /// Commas and opening brackets outside of strings, which bound the number of values. A value costs up to
+  /// 150 ns, a member three times as much; `lengthMax` would allow 500,000.
   package static let separatorsMax = 16_384
 
   fileprivate let value: UnsafeMutablePointer<json_t>
 
-  /// Throws for invalid JSON, and for JSON above `lengthMax`, `separatorsMax` or jansson's depth of 2048.
+  /// Throws also above `lengthMax`, `separatorsMax` or jansson's depth of 2048.
   package init(_ bytes: RawSpan) throws(JSONText.SyntaxError) {
     guard bytes.byteCount <= Self.lengthMax else {
       throw JSONText.SyntaxError(
@@ -31,8 +31,7 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // Some number exceeds 64 bits, so all numbers are read as floating point. Those above 53 bits lose
-      // digits.
+      // Some number exceeds 64 bits. Those above 53 bits lose digits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {
@@ -62,7 +61,7 @@ import TribuneWire
   package var root: JSONNode { unsafe JSONNode(value, of: self) }
 }
 
-/// A value of a document, which it keeps alive.
+/// Keeps its document alive.
 @safe package struct JSONNode {
   package enum Kind: Sendable {
     case null, bool, number, string, array, object
@@ -71,7 +70,6 @@ import TribuneWire
   private let document: JSONDocument
   private let value: UnsafeMutablePointer<json_t>
 
-  /// - Parameter value: owned by the document.
   fileprivate init(_ value: UnsafeMutablePointer<json_t>, of document: JSONDocument) {
     unsafe self.value = value
     self.document = document
@@ -88,7 +86,7 @@ import TribuneWire
     }
   }
 
-  /// True for a number without a fraction that fits into `Int64`, even if written as `1.0` or `1e3`.
+  /// True also for `1.0` and `1e3`, if they fit into `Int64`.
   package var isInteger: Bool {
     switch unsafe value.pointee.type {
     case JSON_INTEGER: return true
@@ -128,7 +126,6 @@ import TribuneWire
   /// Rounded to 53 bits.
   package var number: Double? { kind == .number ? unsafe json_number_value(value) : nil }
 
-  /// Independent of the document.
   package var copy: JSONValue {
     switch kind {
     case .null: .null
@@ -151,7 +148,6 @@ import TribuneWire
     return bytes.isEqual(to: text.utf8Bytes)
   }
 
-  /// 0 for other kinds.
   package var count: Int {
     switch kind {
     case .array: unsafe json_array_size(value)
@@ -174,7 +170,6 @@ import TribuneWire
     return unsafe JSONNode(member, of: document)
   }
 
-  /// In the order of the text.
   package var members: Members { unsafe Members(document: document, object: value) }
 
   @safe package struct Members: Sequence, IteratorProtocol {

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// Changes the white space of valid JSON.
 struct JSONFormatter {
   private let bytes: [UInt8]
   private let isPretty: Bool
@@ -47,7 +46,7 @@ struct JSONFormatter {
 
   private mutating func open(_ bracket: UInt8) {
     output.append(bracket)
-    // An empty object or array stays on one line. In ASCII, `}` and `]` are two above `{` and `[`.
+    // In ASCII, `}` and `]` are two above `{` and `[`.
     let rest = bytes[position...]
     let next = rest.firstIndex { $0 > UInt8(ascii: " ") } ?? rest.endIndex
     if next < rest.endIndex, bytes[next] == bracket + 2 {

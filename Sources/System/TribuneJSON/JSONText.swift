@@ -19,12 +19,11 @@ package struct JSONText: Equatable, Sendable {
     package var description: String { "line \(line), column \(column): \(reason)" }
   }
 
-  /// UTF-8.
   package let bytes: [UInt8]
 
-  /// Accepts any JSON value, not only objects.
+  /// Any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
-    // Numbers beyond 64 bits and zero characters in strings are valid.
+    // Accepts numbers beyond 64 bits and zero characters in strings.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>
     do throws(Failure) {
@@ -36,13 +35,13 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// Applies the limits of `JSONDocument`, which bound the time to check.
+  /// With the limits of `JSONDocument`.
   package init(bounded bytes: [UInt8]) throws(SyntaxError) {
     _ = try JSONDocument(bytes.rawBytes)
     self.bytes = bytes
   }
 
-  /// Without white space. Escapes characters that could act on a terminal.
+  /// Escapes characters that could act on a terminal.
   package var compact: String {
     String(decoding: JSONFormatter.format(bytes, isPretty: false), as: UTF8.self)
   }

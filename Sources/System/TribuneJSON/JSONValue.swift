@@ -2,13 +2,12 @@
 
 package import TribuneWire
 
-/// A JSON value to write. Members keep their order.
 package indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case integer(Int)
   case unsigned(UInt64)
-  /// Finite; written with the fewest digits that read back equal.
+  /// Finite.
   case number(Double)
   /// To the microsecond.
   case seconds(Duration)
@@ -93,7 +92,7 @@ extension Duration {
   }
 }
 
-/// With padding (RFC 4648).
+/// With padding.
 package func base64(_ bytes: [UInt8]) -> String {
   let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var output: [UInt8] = []
@@ -111,7 +110,7 @@ package func base64(_ bytes: [UInt8]) -> String {
 }
 
 extension PeerUnits {
-  /// `unit` is the system's unit, or else the user's.
+  /// `unit`: the system's, or else the user's.
   package var members: [(name: String, value: JSONValue)] {
     [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
   }

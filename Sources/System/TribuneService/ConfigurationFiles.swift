@@ -22,7 +22,7 @@ package enum ConfigurationFiles {
     try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
   }
 
-  /// Nil if the file does not exist. A dangling link is an error: its rules would be lost.
+  /// Nil if missing. A dangling link is an error: its rules would be lost.
   package static func read(_ path: String) throws(SettingError) -> [UInt8]? {
     guard Folder.kind(of: Array(path.utf8)) != .pipe else {
       throw SettingError(message: "cannot be read: it is a pipe")
@@ -38,7 +38,7 @@ package enum ConfigurationFiles {
     return bytes
   }
 
-  /// Sorted names of the visible files with this suffix; empty if the directory does not exist.
+  /// Sorted, without hidden files; empty if the directory does not exist.
   package static func paths(in directory: String, endingIn suffix: String) throws(SettingError) -> [String] {
     let names: [[UInt8]]
     do throws(Errno) {

@@ -29,13 +29,12 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Prints the diagnostics. Returns an exit status: 1 after a mistake or error.
+  /// Returns an exit status: 1 after a mistake or error.
   package static func reportAll(_ diagnostics: [Diagnostic]) -> Int32 {
     for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
     return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
-  /// Formatted like a compiler's message.
   package var description: String {
     let place = [line, column].reduce(file.escaped) { place, number in
       number.map { "\(place):\($0)" } ?? place

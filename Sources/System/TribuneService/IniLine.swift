@@ -2,11 +2,10 @@
 
 import CInih
 
-/// A line of an ini file, of any length. libinih parses each `Key=Value` in its own stream, because it
-/// reports no line numbers, remembers only the first error, and takes an indented `Key=Value` for a
-/// continuation. It would cut section names at 49 bytes, so these are parsed here.
+/// A line of an ini file. libinih parses each `Key=Value` separately, because it reports no line numbers,
+/// remembers only the first error, and takes an indented line for a continuation. Section headers are parsed
+/// here, because it would cut their names at 49 bytes.
 package enum IniLine: Equatable {
-  /// Blank, or a comment.
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.
   case section(String, subject: String? = nil)
@@ -14,7 +13,7 @@ package enum IniLine: Equatable {
   /// Continues a message that begins with "the line".
   case unreadable(String, isHeader: Bool = false)
 
-  /// Bytes of a file, and so of a line.
+  /// The limit of a file.
   private static let lengthMax = 1 << 20
 
   private static let isPrepared: Bool = {
@@ -23,7 +22,7 @@ package enum IniLine: Equatable {
     return true
   }()
 
-  /// Skips a byte order mark, which some editors write.
+  /// Skips a byte order mark.
   package static func all(in contents: [UInt8]) -> some Sequence<(number: Int, line: IniLine)> {
     contents.dropFirst(contents.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
       .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().lazy.map {
@@ -64,7 +63,7 @@ package enum IniLine: Equatable {
     }
   }
 
-  /// Returns nonzero for success.
+  /// libinih wants nonzero for success.
   private static let handler: ini_handler = { pair, _, key, value in
     guard let pair = unsafe pair?.assumingMemoryBound(to: (key: String, value: String)?.self),
       let key = unsafe key, let value = unsafe value

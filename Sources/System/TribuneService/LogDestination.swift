@@ -11,8 +11,8 @@ package enum LogDestination: Sendable {
     return of(StandardError.rawDescriptor, journalStream: stream)
   }
 
-  /// Compares the descriptor with `$JOURNAL_STREAM`, `DEVICE:INODE` (systemd.exec(5)), because a child
-  /// inherits the variable even if its standard error was redirected.
+  /// Compares the descriptor with `$JOURNAL_STREAM` (systemd.exec(5)), because a child inherits the variable
+  /// even after a redirection.
   package static func of(_ descriptor: CInt, journalStream: String) -> Self {
     guard let file = SocketFile(of: descriptor) else { return .standardError }
     return journalStream == "\(file.device):\(file.inode)" ? .journal : .standardError

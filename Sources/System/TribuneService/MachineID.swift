@@ -4,7 +4,7 @@ import CSystemd
 
 /// Distinguishes machines of the same name.
 package enum MachineID {
-  /// Tribune's application id for sd_id128_get_machine_app_specific(3), which keeps the machine id private.
+  /// For sd_id128_get_machine_app_specific(3), which keeps the machine id private.
   private static let application = sd_id128_t(
     bytes: (
       0x3C, 0x5E, 0x0B, 0x7A, 0x91, 0xD4, 0x4F, 0x26, 0xA8, 0x17, 0x62, 0xCF, 0xE0, 0x4B, 0x93, 0x5D

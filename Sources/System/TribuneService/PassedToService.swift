@@ -3,12 +3,9 @@
 import CSystemd
 package import TribuneSystem
 
-/// See sd_listen_fds(3).
 package enum PassedToService {
-  /// Clears the environment variables, so call it once, while the process has one thread. The caller owns the
-  /// descriptors.
+  /// See sd_listen_fds(3). Call once, while the process has one thread. The caller owns the descriptors.
   package static func take() throws(Errno) -> [(descriptor: CInt, name: String)] {
-    // One name per descriptor.
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)
     guard count >= 0 else { throw Errno(rawValue: -count) }

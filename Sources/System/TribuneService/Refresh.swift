@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Repeats work on demand. A run serves all earlier requests, and runs never overlap. A pause after each run
-/// bounds the cost of many requests. Failed work is retried.
+/// Repeats work on demand. Runs never overlap, and one serves all earlier requests. A pause bounds the cost.
+/// Failed work is retried.
 @MainActor package final class Refresh {
   private static let pause = Duration.milliseconds(50)
   private static let retryPauses = [Duration.seconds(1), .seconds(2), .seconds(5)]
@@ -12,7 +12,6 @@
   private var task: Task<Void, Never>?
   private var retry: Task<Void, Never>?
 
-  /// - Parameter work: returns true after success.
   package init(_ work: @escaping @MainActor () async -> Bool) { self.work = work }
 
   package func request() {
@@ -31,7 +30,6 @@
     }
   }
 
-  /// Returns after all requests so far were tried.
   package func finish() async { await task?.value }
 
   private func scheduleRetry() {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Increasing pauses between attempts.
 package struct Retries: Sendable {
   private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
 
@@ -9,7 +8,7 @@ package struct Retries: Sendable {
 
   package init(longest: Duration = .seconds(5)) { self.longest = longest }
 
-  /// True for the first failure since a success, which is worth a message.
+  /// Only the first failure is worth a message.
   package var isFirst: Bool { failures == 0 }
 
   package mutating func reset() { failures = 0 }

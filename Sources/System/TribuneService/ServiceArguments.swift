@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A service's command line: common options and its own. A value follows an equals sign or a space.
 package struct ServiceArguments: Equatable, Sendable {
   package enum Action: Equatable, Sendable {
     case serve
@@ -10,14 +9,12 @@ package struct ServiceArguments: Equatable, Sendable {
   }
 
   package private(set) var action = Action.serve
-  /// The given options, with dashes.
   package private(set) var names: Set<String> = []
   private var values: [String: String] = [:]
 
   package var configurationDirectory: String { self["--config"] ?? ConfigurationFiles.systemDirectory }
 
   /// - Parameters:
-  ///   - arguments: without the program's name.
   ///   - flags: options without a value.
   ///   - options: options with a value.
   package init(

@@ -5,12 +5,9 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// Sends status to the service manager (sd_notify(3)), if `NOTIFY_SOCKET` is set.
-///
-/// Unlike sd_notify(3), it never blocks on a full socket: the notification is resent from the main queue, or
-/// with the next one, unless a later one supersedes it. So only a running loop notifies the watchdog. A
-/// handover has no event loop: it tries once to report the stop. A failure is logged once until the next
-/// success.
+/// Notifies the service manager. Unlike sd_notify(3), it never blocks on a full socket: it resends from the
+/// main queue, unless a later notification supersedes the text. So only a running loop notifies the watchdog.
+/// A failure is logged once until the next success.
 @MainActor package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
@@ -24,7 +21,7 @@ import TribuneWire
   private let warn: (String) -> Void
   private var socket: ServiceSocket?
   private var isFailing = false
-  /// In order, at most one of each kind.
+  /// At most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
   private var watchdogTimer: (any DispatchSourceTimer)?
@@ -34,12 +31,11 @@ import TribuneWire
   /// Also ends a reload.
   package func ready(status: String? = nil) { send(.ready, "READY=1", status) }
 
-  /// Shown by `systemctl status`.
   package func status(_ status: String) { send(.status, nil, status) }
 
   package func watchdog() { send(.watchdog, "WATCHDOG=1") }
 
-  /// Notifies regularly if the manager expects it. The timer fires only in a running loop.
+  /// The timer fires only in a running loop.
   package func startWatchdog() {
     guard let longest = Self.watchdogIntervalNanoseconds else { return }
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: longest / 2))
@@ -97,7 +93,7 @@ import TribuneWire
     }
   }
 
-  /// - Returns: true if the message was sent, or can never be sent.
+  /// - Returns: true if sent, or impossible to send.
   private func isDone(_ text: String) -> Bool {
     do throws(Errno) {
       if socket == nil { socket = try ServiceSocket() }

@@ -4,23 +4,23 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// A program beside the bus. `main()` provides arguments, configuration, signals, readiness and watchdog.
+/// A program beside the bus.
 @MainActor package protocol ServiceProgram: AnyObject, Sendable {
   associatedtype Settings: Sendable
 
   static var name: String { get }
   static var help: String { get }
-  /// The program's own options, without and with a value.
+  /// Without and with a value.
   static var flags: Set<String> { get }
   static var options: Set<String> { get }
-  /// Refuses to serve after an error in the settings, which could expose private data. Must be false if
-  /// vetoes would lose their effect.
+  /// Refuses to serve after an error, which could expose private data. Must be false if vetoes would lose
+  /// their effect.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String) -> (Settings, [Diagnostic])
 
-  /// Runs while the process has one thread.
+  /// The process has one thread.
   init(_ settings: Settings, _ arguments: ServiceArguments) throws
-  /// Returns when the service is ready.
+  /// Returns when ready.
   func start() async
   func stop() async
   /// Nil if changes need a restart.
@@ -40,7 +40,6 @@ extension ServiceProgram {
       run(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
   }
 
-  /// Returns only after an error.
   private static func run(_ arguments: [String]) -> Int32 {
     do throws(UsageError) {
       let arguments = try ServiceArguments(parsing: arguments, flags: flags, options: options)
@@ -107,7 +106,6 @@ extension ServiceProgram {
     }
   }
 
-  /// - Returns: true after an error.
   private static func report(_ diagnostics: [Diagnostic]) -> Bool {
     for diagnostic in diagnostics {
       if diagnostic.severity == .warning {

@@ -17,9 +17,8 @@ package struct SettingError: Error, Equatable, Sendable {
   }
 }
 
-/// The syntax of systemd's files, without fractions of sizes.
+/// As in systemd's files, without fractions of sizes.
 package enum SettingSyntax {
-  /// Each is 1,024 times the one before.
   private static let sizeUnits: [Character] = ["K", "M", "G", "T"]
 
   private static let spanUnits: [(name: String, nanoseconds: UInt64)] = [
@@ -74,7 +73,6 @@ package enum SettingSyntax {
     return value
   }
 
-  /// Octal permission bits.
   package static func mode(_ text: String) throws(SettingError) -> UInt32 {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }),
       let mode = UInt32(text, radix: 8), mode <= 0o777

@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Reads files of settings by a table. Continues after a mistake to report all.
+/// Continues after a mistake to report all.
 package struct SettingsReader<Settings: Sendable> {
   package struct Line: Sendable {
     package let key: String
@@ -15,7 +15,6 @@ package struct SettingsReader<Settings: Sendable> {
   /// An unreadable line means its section's strictest setting, whatever later lines say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
-  /// The lines that set something, or should have.
   package private(set) var lines: [Line] = []
   private var doubts: [(mark: SettingsSection<Settings>.Doubt, place: SettingPlace)] = []
   private let defaults: Settings
@@ -27,8 +26,7 @@ package struct SettingsReader<Settings: Sendable> {
     self.sections = sections
   }
 
-  /// Reads NAME, then NAME.d/*.conf, for each name. Files may be missing, but of the directories only the
-  /// system's.
+  /// Reads NAME, then NAME.d/*.conf. Files may be missing, but of the directories only the system's.
   package mutating func read(_ names: String..., in directory: String) {
     if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
       doubt(SettingPlace(file: directory), "does not exist")
@@ -74,7 +72,7 @@ package struct SettingsReader<Settings: Sendable> {
         }
       case .unreadable(let reason, let isHeader):
         doubt(place, "the line \(reason)")
-        // The following lines belong to an unknown section.
+        // The lines of an unknown section.
         if isHeader { (section, hasHeader) = (nil, true) }
       }
     }
@@ -90,7 +88,7 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  /// The unreadable part may belong to any section.
+  /// It may belong to any section.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
     report(.error, place, message)
     for section in sections { doubt(section, place) }
@@ -123,7 +121,6 @@ package struct SettingsReader<Settings: Sendable> {
     }
   }
 
-  /// Corrects the spelling of a section's name.
   private mutating func understood(
     _ name: String, _ subject: String?, _ place: SettingPlace
   ) -> (name: String, subject: String?) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct SettingPlace: Sendable, CustomStringConvertible {
-  /// Of the section; empty for none.
   package var subject = ""
   package let file: String
   /// Nil for the whole file.
@@ -20,7 +19,7 @@ package struct Setting<Settings: Sendable>: Sendable {
   let change: Change
   /// For an empty value; nil if `change` handles that.
   let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
-  /// The value in the file's syntax, for comparison.
+  /// In the file's syntax.
   package let text: (@Sendable (Settings) -> String)?
 
   package init(_ name: String, _ change: @escaping Change) {
@@ -30,7 +29,7 @@ package struct Setting<Settings: Sendable>: Sendable {
     text = nil
   }
 
-  /// An empty value means the default. An unreadable value becomes `strict`, or is ignored if that is nil.
+  /// An unreadable value becomes `strict`, or is ignored if that is nil.
   package init<Value: Sendable>(
     _ name: String, _ path: Path<Value>, strictly strict: Value? = nil,
     text: (@Sendable (Value) -> String)? = nil,
@@ -61,7 +60,6 @@ package struct Setting<Settings: Sendable>: Sendable {
     }
   }
 
-  /// - Parameter path: in nanoseconds.
   package static func span(_ name: String, _ path: Path<UInt64>, _ range: ClosedRange<UInt64>) -> Setting {
     Setting(name, path, text: SettingSyntax.text(span:)) { value throws(SettingError) in
       try SettingSyntax.span(value, in: range)
@@ -84,9 +82,9 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let settings: [Setting<Settings>]
   /// After a warning, the section is still read.
   let begin: Begin
-  /// Runs after an unknown key or unreadable line, which may forbid something.
+  /// The unknown key or unreadable line may forbid something.
   let doubt: Doubt?
-  /// Named in the error about an unknown key; nil ignores the key.
+  /// Nil ignores an unknown key.
   let consequence: String?
 
   package init(

@@ -8,7 +8,6 @@ import TribuneSystem
 
   package init() {}
 
-  /// Blocks the signal's default effect.
   package func on(_ number: CInt, _ action: @escaping @MainActor () -> Void) {
     SignalMask([number]).block()
     let source = DispatchSource.makeSignalSource(signal: number, queue: .main)

@@ -2,9 +2,8 @@
 
 import Glibc
 
-/// Conversions of malloc(3)'s memory that a C function returned.
 extension String {
-  /// Frees the original.
+  /// From malloc(3).
   @unsafe package init(freeing text: UnsafeMutablePointer<CChar>) {
     unsafe self.init(cString: text)
     unsafe free(text)
@@ -12,7 +11,7 @@ extension String {
 }
 
 extension [String] {
-  /// Frees a nil-terminated list and its texts.
+  /// A nil-terminated list from malloc(3), and its texts.
   @unsafe package init(freeing list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
     self = []
     var next = unsafe list

@@ -3,13 +3,12 @@
 import CTribuneLinux
 import Glibc
 
-/// The address of a stream socket that another process opened.
+/// Of a stream socket that another process opened.
 package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
   case unix(path: String)
   case loopback(port: UInt16)
   case network(port: UInt16)
 
-  /// Nil unless it is a listening stream socket of a known family.
   package init?(of descriptor: CInt) {
     guard Self.option(SO_ACCEPTCONN, of: descriptor) == 1,
       Self.option(SO_TYPE, of: descriptor) == CInt(SOCK_STREAM.rawValue)
@@ -40,7 +39,7 @@ package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
     self = isLoopback ? .loopback(port: port) : .network(port: port)
   }
 
-  /// A name in the abstract namespace begins with a zero byte, shown as `@`.
+  /// An abstract name begins with a zero byte, shown as `@`.
   private static func path(_ bytes: ArraySlice<UInt8>) -> String {
     guard bytes.first == 0 else { return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
     return "@" + String(decoding: bytes.dropFirst(), as: UTF8.self)

@@ -11,13 +11,12 @@ package struct SocketFile: Equatable, Sendable {
     self.inode = inode
   }
 
-  /// Of any kind; nil if it is missing or inaccessible.
+  /// Nil if missing or inaccessible.
   package init?(at path: String) {
     guard let status = Self.status(at: path) else { return nil }
     self.init(status)
   }
 
-  /// Of any kind; nil if it is not open.
   package init?(of descriptor: CInt) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -26,18 +25,17 @@ package struct SocketFile: Equatable, Sendable {
 
   private init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
-  /// Nil if it is missing or inaccessible.
+  /// Nil if missing or inaccessible.
   package static func isSocket(at path: String) -> Bool? {
     status(at: path).map { $0.st_mode & S_IFMT == S_IFSOCK }
   }
 
-  /// Does not follow symbolic links.
   private static func status(at path: String) -> stat? {
     var status = stat()
     return unsafe lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Leaves symbolic links alone, which any user with write access to the folder could place.
+  /// Not of a symbolic link, which any user with write access to the folder could place.
   package static func setMode(_ mode: UInt32, at path: String) throws(Errno) {
     _ = try retrying { unsafe fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
   }

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 
 extension UnixSocket {
-  /// Sends part of `bytes`, which must not be empty, without blocking. Copies of `descriptors` go with the
-  /// first byte. Returns the byte count; 0, without descriptors, if the peer's buffer is full.
+  /// Never blocks. The descriptors go with the first byte of `bytes`, which must not be empty. Returns the
+  /// byte count; 0 if the peer's buffer is full.
   package static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], to descriptor: borrowing FileDescriptor
   ) throws(Errno) -> Int {

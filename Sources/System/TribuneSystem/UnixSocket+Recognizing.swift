@@ -3,7 +3,6 @@
 import CTribuneLinux
 import Glibc
 
-/// Facts about another process's socket.
 extension UnixSocket {
   package enum Role: Equatable, Sendable {
     case listening
@@ -15,7 +14,7 @@ extension UnixSocket {
   package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
     let socket = descriptor.rawValue
     do throws(Errno) {
-      // Checks the common case first: a few sockets listen, thousands are connections.
+      // The common case first.
       let hasPeer = hasUnixPeer(socket)
       if !hasPeer, try option(SO_DOMAIN, of: socket, as: CInt.self) != AF_UNIX { return nil }
       guard try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue) else { return nil }
@@ -26,7 +25,7 @@ extension UnixSocket {
     }
   }
 
-  /// Identifies a socket across processes, until the host stops.
+  /// Identifies a socket across processes.
   package static func cookie(of descriptor: borrowing FileDescriptor) throws(Errno) -> UInt64 {
     try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
   }

@@ -19,11 +19,11 @@ package enum Received: Equatable, Sendable {
   /// Would block.
   case nothing
   case end
-  /// Descriptors where they are not allowed, or too many for one read.
+  /// Forbidden, or too many for one read.
   case descriptors
 }
 
-/// System calls on Unix stream sockets. All are close-on-exec and do not raise SIGPIPE.
+/// Unix stream sockets, close-on-exec, without SIGPIPE.
 package enum UnixSocket {
   /// Bytes.
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
@@ -32,7 +32,7 @@ package enum UnixSocket {
     try make(CInt(SOCK_STREAM.rawValue), nonblocking: nonblocking)
   }
 
-  /// Non-blocking. Each send arrives as one packet.
+  /// Each send arrives as one packet.
   package static func makeForPackets() throws(Errno) -> FileDescriptor {
     try make(CInt(SOCK_SEQPACKET.rawValue), nonblocking: true)
   }
@@ -65,8 +65,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Creates a file with these permission bits. It never has others: bind(2) applies the socket's bits and
-  /// the process's mask, and chmod(2) adds the masked ones.
+  /// The file never has other permission bits: bind(2) takes them from the socket and the process's mask, and
+  /// chmod(2) adds the masked ones.
   package static func bind(
     _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
   ) throws(Errno) {
@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// A longer backlog would only wait longer under a flood of connections; more clients block in connect(2).
-  /// The units have the same number.
+  /// A longer backlog would only wait longer; more clients block in connect(2). The units have the same
+  /// number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -101,7 +101,7 @@ package enum UnixSocket {
     }
   }
 
-  /// Non-blocking; nil if the queue is empty, or the connection is gone already.
+  /// Nil if the queue is empty, or the connection is gone already.
   package static func accept(_ descriptor: borrowing FileDescriptor) throws(Errno) -> FileDescriptor? {
     let socket = descriptor.rawValue
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -120,7 +120,7 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// Recorded by the kernel at connect(2). Nil above `countMax`.
+  /// As of connect(2). Nil above `countMax`.
   package static func groups(
     ofPeer descriptor: borrowing FileDescriptor, countMax: Int
   ) throws(Errno) -> [UInt32]? {
@@ -133,7 +133,6 @@ package enum UnixSocket {
         _ = try retrying { unsafe getsockopt(socket, SOL_SOCKET, TRIBUNE_SO_PEERGROUPS, &groups, &length) }
         return Array(groups.prefix(Int(length) / size))
       } catch  where error == .outOfRange {
-        // The kernel returns the required length.
         let count = max(groups.count + 1, Int(length) / size)
         guard count <= countMax else { return nil }
         groups = [UInt32](repeating: 0, count: count)
@@ -141,19 +140,19 @@ package enum UnixSocket {
     }
   }
 
-  /// Also ends copies of the descriptor in other processes.
+  /// Affects copies of the descriptor in other processes.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
     // ENOTCONN: the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
-  /// The peer reads the end; this side can still read.
+  /// This side can still read.
   package static func endWriting(_ descriptor: borrowing FileDescriptor) {
     // ENOTCONN: the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
-  /// Needs free space in the buffer. Descriptors are an error.
+  /// The buffer needs free space.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer
   ) throws(Errno) -> Received {
@@ -162,8 +161,8 @@ package enum UnixSocket {
     return passed.isEmpty ? received : .descriptors
   }
 
-  /// Reads once; needs free space in the buffer. `passed` receives descriptors, from one send at most; those
-  /// above this process's limit are lost. More than `descriptorsMax` yield `.descriptors`.
+  /// The buffer needs free space. `passed` receives the descriptors of one send at most; those above this
+  /// process's limit are lost.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
     descriptorsMax: Int = PassedDescriptors.countPerReadMax
@@ -198,13 +197,13 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer has space for all, so this process is at its limit of descriptors.
+    // The control buffer fits all, so this process is at its limit of descriptors.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
 
-  /// If false, peers get EPERM when they send descriptors here, or to accepted connections. No effect before
-  /// Linux 6.16.
+  /// Without it, peers get EPERM when they send descriptors here, or to accepted connections. No effect
+  /// before Linux 6.16.
   package static func setCanReceiveDescriptors(
     _ value: Bool, _ descriptor: borrowing FileDescriptor
   ) throws(Errno) {
@@ -215,8 +214,7 @@ package enum UnixSocket {
     }
   }
 
-  /// Reads urgent data (MSG_OOB) in place. Otherwise a read skips it and closes its descriptors, which can
-  /// take long.
+  /// Otherwise a read skips urgent data (MSG_OOB) and closes its descriptors, which can take long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
     try set(SO_OOBINLINE, to: true, on: descriptor)
   }
@@ -235,8 +233,7 @@ package enum UnixSocket {
     try unreceivedMemory(of: descriptor) == 0
   }
 
-  /// The kernel's memory for unread data: 0 when the peer has read everything, otherwise more than the bytes
-  /// sent.
+  /// The kernel's memory for unread data; more than the bytes sent.
   package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
@@ -244,7 +241,7 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// Unread data can have descriptors.
+  /// May include descriptors.
   package static func hasUnread(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     try unreadLength(of: descriptor) > 0
   }
@@ -256,9 +253,8 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// True if unread data may have descriptors. Peeks without receiving any, so none must be closed. Call
-  /// shutdown first, or more may arrive. Peeking stops at the first descriptors, and at urgent data, which
-  /// can have some.
+  /// Peeks without receiving descriptors, so none must be closed. Needs an earlier shutdown, or more may
+  /// arrive. Peeking stops at the first descriptors, and at urgent data, which can have some.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
     // More than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)
@@ -268,7 +264,7 @@ package enum UnixSocket {
       guard unread > 0 else { return false }
       let partCount = (unread + partLength - 1) / partLength
       guard partCount <= partCountMax else { return true }
-      // All parts share one buffer, as the bytes do not matter.
+      // The bytes do not matter.
       let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: partLength, alignment: 1)
       defer { unsafe bytes.deallocate() }
       let part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: partLength)
@@ -279,7 +275,7 @@ package enum UnixSocket {
         unsafe message.msg_iovlen = parts.count
         return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
       }
-      // Without space for control data, the kernel reports it as truncated.
+      // Without space, the kernel reports truncated control data.
       return unsafe length < unread || message.msg_flags & CInt(MSG_CTRUNC) != 0
     } catch {
       return true
@@ -297,7 +293,7 @@ package enum UnixSocket {
     return result == 0 ? address : nil
   }
 
-  /// - Parameter isAbstract: the path is an abstract name, whose first byte is a placeholder for a zero.
+  /// - Parameter isAbstract: the first byte of `path` is a placeholder for a zero.
   static func withAddress(
     _ path: String, isAbstract: Bool = false,
     _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void

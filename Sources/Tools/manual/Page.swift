@@ -9,12 +9,11 @@ struct PageError: Error {
   init(_ message: String) { self.message = message }
 }
 
-/// A man page: docs/man, completed from the option table and the configuration file.
+/// A man page from docs/man, the option table and the configuration file.
 struct Page {
   let text: String
 
-  /// - Parameter template: man(7) source. The version replaces `@version@`; texts replace the lines
-  /// `@verbs@`, `@options@`, `@about-configuration@` and `@settings@`.
+  /// - Parameter template: man(7) source with the placeholders below.
   init(template: String, settings: SettingsText) throws(PageError) {
     var lines: [String] = []
     for line in template.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The functions that read and write fields. A failed reader or writer does nothing from then on, so the
-/// caller checks once.
+/// A failed reader or writer ignores further calls, so the caller checks once.
 extension CCodec {
   var source: String {
     let head =
@@ -92,7 +91,6 @@ extension CCodec {
     """
   }
 
-  /// Nil for always.
   private func condition(of field: Field) -> String? {
     field.condition.map {
       "value->\($0.field.snakeCase) == \(constant(conditionType(field).cName, $0.word))"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the C client's frames: types, and functions to read and write them.
+/// Generates the C client's frames.
 struct CCodec {
   let description: Description
 

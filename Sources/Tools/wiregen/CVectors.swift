@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the code for the C client's tests that compares its codec with the golden vectors.
+/// Generates the C client's test of the golden vectors.
 struct CVectors {
   private let codec: CCodec
 

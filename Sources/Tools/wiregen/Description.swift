@@ -96,7 +96,7 @@ struct Frame {
   var direction: Direction
   /// A frame of defaults has no fields.
   var canBeEmpty: Bool
-  /// One word per `Classification.all`; empty if clients do not send the kind.
+  /// Empty if clients do not send the kind.
   var classes: [String]
   var content: Content
   var documentation: String

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the tables of the Wireshark dissector, tools/tribune-frames.lua. A field's filter is
-/// `tribune.query`, or with its frame or record, `tribune.post.options`, if the name alone is ambiguous.
+/// Generates tools/tribune-frames.lua. A filter is `tribune.query`, or `tribune.post.options` if the name
+/// alone is ambiguous.
 struct DissectorTables {
   private static let headerNames: Set = [
     "kind", "flags", "length", "sender", "serial", "name", "object", "payload", "newer",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the Python client's frames, in one module.
+/// Generates the Python client's frames.
 struct PythonCodec {
   private let description: Description
 
@@ -122,7 +122,7 @@ struct PythonCodec {
     for one in alternatives {
       lines += ["            case \"\(one.name)\":", "                writer.u8(\(one.value))"]
     }
-    // Only branches that a type checker does not consider unreachable.
+    // A type checker reports unreachable branches.
     let (hasText, hasNothing) = (types.contains("str"), types.contains("None"))
     if hasText {
       lines += ["        if isinstance(self.content, str):", "            writer.text(self.content)"]

@@ -2,7 +2,6 @@
 
 /// Generates TribuneWire's frames, one file per section.
 struct SwiftCodec {
-  /// Written by hand in TribuneWire.
   static let handwritten: Set = ["ConnectionID", "DelegateID", "PeerIdentity", "QueryID"]
 
   private let description: Description
@@ -193,7 +192,6 @@ struct SwiftCodec {
 
   // MARK: Fields
 
-  /// The fields at fixed offsets.
   private func offsets(of fields: [Field]) -> [(Field, Int)] {
     var offset = 0
     var found: [(Field, Int)] = []

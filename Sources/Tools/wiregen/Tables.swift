@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fills the tables of a Markdown document: below a heading `### word (12)`, the fields of that kind; below
-/// `<!-- NAME -->`, those of a record. `kinds` and `errors` mean all frames and all codes.
+/// Fills the tables of a Markdown document: below `### word (12)`, the fields of that kind; below `<!-- NAME
+/// -->`, those of a record.
 struct Tables {
   private let description: Description
-  /// Enumerations listed so far, and their places.
   private var listed: [String: String] = [:]
 
   init(_ description: Description) { self.description = description }
 
-  /// - Throws: for a table of an undeclared item.
   mutating func filled(_ document: String) throws(DescriptionError) -> String {
     var lines: [Substring] = []
     var rest = document.split(separator: "\n", omittingEmptySubsequences: false)[...]
@@ -112,7 +110,6 @@ struct Tables {
     }
   }
 
-  /// A record's name within others.
   private func recordName(_ name: String) -> String {
     ["PeerIdentity": "peer", "DelegateIdentity": "delegate"][name] ?? name
   }
@@ -149,7 +146,6 @@ struct Tables {
 }
 
 extension String {
-  /// Without the full stop, in lower case.
   fileprivate var clause: String {
     let text = last == "." ? dropLast() : self[...]
     return text.prefix(1).lowercased() + text.dropFirst()

@@ -2,14 +2,12 @@
 
 import Foundation
 
-/// Generates the index of the golden vectors, for tests in all languages: one JSON object per frame, by file
-/// name, with header, fields, name, object, and payload in hexadecimal.
+/// Generates the index of the golden vectors, for tests in all languages: one JSON object per frame.
 struct VectorIndex {
   private let description: Description
 
   init(_ description: Description) { self.description = description }
 
-  /// - Parameter vectors: names without extension, and texts.
   func text(of vectors: [(name: String, text: String)]) throws -> String {
     var lines: [String] = []
     for (name, text) in vectors.sorted(by: { $0.name < $1.name }) where !name.hasPrefix("hello") {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Declarations and constants of the kernel and of libdispatch that Swift's Glibc module lacks. All logic is
- * in Swift.
+ * Declarations of the kernel and of libdispatch that Swift's Glibc module lacks.
  */
 #pragma once
 
@@ -27,17 +26,15 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
-/* <sys/signalfd.h> would make this module the owner of the C library's signals. The flags are those of
- * open(2). */
+/* <sys/signalfd.h> would make this module the owner of the C library's signals. */
 int signalfd(int fd, const sigset_t *mask, int flags);
 
-/* <sys/timerfd.h> would make this module the owner of the C library's times. The flags are those of
- * open(2). */
+/* <sys/timerfd.h> would make this module the owner of the C library's times. */
 struct itimerspec;
 int timerfd_create(int clock, int flags);
 int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);
 
-/* An eventfd that is readable when the Dispatch main queue has work, and the function that does the work.
- * libdispatch exports both for run loops. */
+/* libdispatch exports these for run loops. The handle is an eventfd, readable when the main queue has
+ * work. */
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *unused);

@@ -17,7 +17,6 @@
 /* <malloc.h> would make this module the owner of the C library's allocator. */
 int malloc_trim(size_t pad);
 
-/* Declared only under _GNU_SOURCE. */
 int memfd_create(const char *_Nonnull name, unsigned int flags);
 int fallocate(int fd, int mode, off_t offset, off_t length);
 
@@ -33,8 +32,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
-/* A store ordered after all earlier accesses and before all later ones. A killed process has made its
- * stores in program order, so only the compiler must keep that order. */
+/* Ordered after all earlier accesses and before all later ones. A killed process has made its stores in
+ * program order, so only the compiler must keep that order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

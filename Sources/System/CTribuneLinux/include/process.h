@@ -22,7 +22,6 @@ typedef int tribune_object_visitor(const struct tribune_program_object *_Nonnull
                                    void *_Nullable data);
 int dl_iterate_phdr(tribune_object_visitor *_Nonnull visitor, void *_Nullable data);
 
-/* Declared only under _GNU_SOURCE. */
 int pipe2(int *_Nonnull ends, int flags);
 int gettid(void);
 long syscall(long number, ...);
@@ -40,10 +39,10 @@ static inline char *_Nullable *_Nonnull tribune_environment(void)
 	return environ;
 }
 
-/* The arguments of main, NULL-terminated. Swift reads its own from /proc, which may be missing. */
+/* NULL-terminated. Swift reads its own from /proc, which may be missing. */
 char *_Nullable *_Nonnull tribune_arguments(void);
 
-/* Forbids ptrace(2) and access to /proc/PID/fd by other processes of the same user. */
+/* Also protects /proc/PID/fd from other processes of the user. */
 static inline int tribune_forbid_tracing(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

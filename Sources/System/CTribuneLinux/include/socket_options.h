@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options for getsockopt(2) that older kernel headers lack. Code under _GNU_SOURCE includes this file, so it
- * has only these.
+ * Options that older kernel headers lack. Code under _GNU_SOURCE includes this file, so it has only these.
  */
 #pragma once
 

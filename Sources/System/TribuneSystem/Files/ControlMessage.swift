@@ -3,14 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// Space for one message's descriptors in the kernel's layout: a `cmsghdr`, then descriptors.
+/// One message's descriptors in the kernel's layout: a `cmsghdr`, then descriptors.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// Fits 253 descriptors (SCM_MAX_FD). The kernel would close any excess at once, which can take as long as
-  /// their owner likes.
+  /// For SCM_MAX_FD descriptors. The kernel would close any excess at once, which can take as long as their
+  /// owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
-  /// Bytes for one descriptor, padded to whole words.
   static let lengthForOne = headLength + 8
 
   init() {}
@@ -49,7 +48,6 @@ struct ControlMessage {
   }
 }
 
-/// For sending up to SCM_MAX_FD descriptors.
 struct LongControlMessage {
   /// SCM_MAX_FD.
   private static let descriptorsMax = 253

@@ -21,7 +21,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     Self.close(rawValue)
   }
 
-  /// Gives up ownership without closing.
+  /// Without closing.
   package consuming func release() -> CInt {
     let rawValue = self.rawValue
     discard self
@@ -38,15 +38,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return result
   }
 
-  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF means that other code closed
-  /// our descriptor.
+  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF: other code closed our
+  /// descriptor.
   private static func close(_ descriptor: CInt) {
     if Glibc.close(descriptor) == -1 {
       precondition(errno != EBADF, "descriptor \(descriptor) was closed twice")
     }
   }
 
-  /// Atomically refers to the file of `other`, and closes the former file.
+  /// Atomic; closes the former file.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -64,8 +64,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// Identifies an open memory file with a sealed length; nil for anything else. Such files are in one file
-  /// system; elsewhere a foreign file could have the same number.
+  /// Identifies an open memory file with a sealed length, which only one file system has; nil for anything
+  /// else.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     do throws(MemoryFile.Flaw) {

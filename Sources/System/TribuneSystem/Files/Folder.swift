@@ -6,13 +6,12 @@ import Glibc
 package enum Folder {
   package enum Kind: Equatable, Sendable {
     case folder
-    /// A file that this process may execute.
+    /// Executable by this process.
     case program
     case pipe
     case other
   }
 
-  /// In no order, without `.` and `..`.
   package static func names(in path: [UInt8]) throws(Errno) -> [[UInt8]] {
     guard let folder = unsafe opendir(cString(path)) else { throw .current }
     defer { unsafe closedir(folder) }
@@ -63,7 +62,6 @@ package enum Folder {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Does nothing if the path exists. The process's mask applies to `mode`.
   package static func make(_ path: String, mode: UInt32) throws(Errno) {
     do throws(Errno) {
       _ = try retrying { unsafe mkdir(path, mode) }
@@ -72,8 +70,8 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` under the folder's lock, which other daemons hold briefly. Any process that may read the
-  /// folder could hold it for ever, so after `limit`, `body` runs without it.
+  /// Other daemons hold the folder's lock briefly. Any process that may read the folder could hold it for
+  /// ever, so after `limit`, `body` runs without it.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {

@@ -2,11 +2,10 @@
 
 import Glibc
 
-/// Reports changes in folders by inotify(7). A thread reads the events.
+/// Reports changes in folders by inotify(7).
 package final class FolderWatch: Sendable {
-  /// A creation, move, removal or change of attributes in a watched folder, or of the folder itself.
+  /// In a watched folder, or of the folder itself.
   package struct Change: Equatable, Sendable {
-    /// From `watch`.
     package var watch: CInt
     /// Empty for the folder itself.
     package var name: [UInt8]
@@ -14,7 +13,7 @@ package final class FolderWatch: Sendable {
 
   package enum News: Equatable, Sendable {
     case changes([Change])
-    /// Changes were lost: examine everything.
+    /// Changes were lost.
     case overflow
   }
 
@@ -44,7 +43,7 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Follows symbolic links; idempotent. Returns the same number for every path of the folder.
+  /// Follows symbolic links. Returns the same number for every path of the folder.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -56,12 +55,11 @@ package final class FolderWatch: Sendable {
   }
 
   package func unwatch(_ watch: CInt) {
-    // Fails for a removed folder, which is no longer watched.
+    // Fails for a removed folder.
     _ = inotify_rm_watch(source.descriptor.rawValue, watch)
   }
 
   private static func read(_ source: Source, _ continuation: AsyncStream<News>.Continuation) {
-    // Fits many names of the greatest length.
     var bytes = [UInt8](repeating: 0, count: 16_384)
     while true {
       do throws(Errno) {
@@ -78,8 +76,7 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// The kernel's records: watch, mask, cookie and length of the name, 4 bytes each; then the name, padded
-  /// with zeros.
+  /// The kernel's records: watch, mask, cookie and length of the name, 4 bytes each; then the padded name.
   static func news(in bytes: ArraySlice<UInt8>) -> News {
     var changes: [Change] = []
     var rest = bytes

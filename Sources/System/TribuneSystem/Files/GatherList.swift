@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// The slices of one gathering send, reused to avoid allocations. It has the addresses of the slices, so
-/// their buffers must not grow between the first `append` and `send`.
+/// The slices of one send, reused to avoid allocations. Their buffers must not grow between the first
+/// `append` and `send`.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
@@ -22,7 +22,6 @@ package import TribuneWire
 
   package var isFull: Bool { unsafe vectors.count == vectorCount }
 
-  /// A file attached to the buffer goes with its first byte, which must be the first of the send.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer) {
     append(range, of: buffer, with: range.lowerBound == 0 ? buffer.attachment : nil)
   }
@@ -41,7 +40,7 @@ package import TribuneWire
     vectorCount += 1
   }
 
-  /// Clears the list. Returns the bytes sent, perhaps fewer than all; 0 if the peer's buffer is full.
+  /// Clears the list. Returns the byte count; 0 if the peer's buffer is full.
   package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     defer {
       vectorCount = 0

@@ -3,7 +3,7 @@
 import Glibc
 
 package enum InputFile {
-  /// The first line of a kernel file; empty if unreadable.
+  /// Empty if unreadable.
   static func line(of path: String) -> String {
     do throws(Errno) {
       let line = try contents(of: path, lengthMax: 64, waits: false) ?? []
@@ -13,12 +13,11 @@ package enum InputFile {
     }
   }
 
-  /// The file exists, but this process may not read it.
   package static func isForbidden(_ path: String) -> Bool {
     unsafe access(path, R_OK) == -1 && errno == EACCES
   }
 
-  /// Nil above `lengthMax`. `waits`: for the writer of a pipe; otherwise an empty pipe is an error, or empty.
+  /// Nil above `lengthMax`. `waits`: for the writer of a pipe.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })

@@ -2,7 +2,6 @@
 
 import Glibc
 
-/// A memory file's bytes, mapped without a copy.
 @safe package final class MappedBytes: Sendable {
   private let address: UInt
   package let count: Int

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// An immutable file in memory. Its seals guarantee that its bytes neither change nor vanish, so it is safe
-/// to pass on and to map. A file from another process must be checked first.
+/// An immutable file in memory. Its seals make it safe to pass on and to map, so a file from another process
+/// must be checked first.
 package final class MemoryFile: AttachedFile {
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
@@ -31,7 +31,7 @@ package final class MemoryFile: AttachedFile {
     descriptor = try Self.make(holding: bytes)
   }
 
-  /// Accepts another process's file with its announced length. Closes the descriptor after an error.
+  /// Closes the descriptor after an error.
   package init(checking descriptor: consuming FileDescriptor, length: Int) throws(Flaw) {
     try Self.check(descriptor.rawValue, length: length)
     self.length = length
@@ -53,8 +53,8 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// An empty file without seals. Throws `Errno.fileTooBig` above this process's limit, because the kernel
-  /// would kill it with a signal for exceeding that.
+  /// Without seals. Throws `Errno.fileTooBig` above this process's limit, which the kernel enforces by a
+  /// signal.
   static func makeEmpty(_ name: String, for length: Int) throws(Errno) -> FileDescriptor {
     var limit = rlimit()
     _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
@@ -63,11 +63,11 @@ package final class MemoryFile: AttachedFile {
     return FileDescriptor(owning: try retrying { unsafe memfd_create(name, flags) })
   }
 
-  /// Calls on a memory file never block. On any other descriptor, the process behind it may delay them for
+  /// Calls on a memory file never block. On others, the process behind the descriptor may delay them for
   /// ever.
   package static func isInMemory(_ descriptor: CInt) -> Bool { fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 }
 
-  /// Never blocks. `length`: as announced.
+  /// Never blocks.
   package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
     let facts = try MemoryFileFacts(of: descriptor)
     guard facts.access != O_WRONLY else { throw .notReadable }
@@ -75,7 +75,7 @@ package final class MemoryFile: AttachedFile {
     guard facts.length == length else { throw .hasLength(facts.length) }
   }
 
-  /// Appends the bytes of a checked file. Its holes stay holes.
+  /// Holes stay holes.
   package static func append(_ file: some AttachedFile, to buffer: ByteBuffer) throws(Errno) {
     let descriptor = file.rawDescriptor
     let length = file.length

@@ -3,18 +3,16 @@
 import CTribuneLinux
 import Glibc
 
-/// The kernel's facts about another process's file. Reading them never blocks.
+/// Reading these never blocks.
 struct MemoryFileFacts {
   let seals: CInt
-  /// `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
   let access: CInt
-  /// Bytes.
   let length: Int
   let inode: UInt64
 
-  /// Throws `notInMemory` for huge pages too, which can raise a signal on access.
+  /// Throws `notInMemory` for huge pages, which can raise a signal on access.
   init(of descriptor: CInt) throws(MemoryFile.Flaw) {
-    // First, because a file system may delay the other calls.
+    // First: a file system may delay the other calls.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     guard seals != -1 else { throw .notInMemory }
     var system = statfs()

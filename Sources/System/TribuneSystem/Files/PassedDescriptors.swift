@@ -2,18 +2,17 @@
 
 /// Received descriptors without a frame yet, in order.
 package struct PassedDescriptors: ~Copyable {
-  /// Per read. A legitimate peer never sends more with one call.
+  /// Per read. Legitimate peers send fewer with one call.
   package static let countPerReadMax = 16
 
   package enum Passed: ~Copyable {
     case descriptor(FileDescriptor)
-    /// This process was at its limit of descriptors.
+    /// At this process's limit of descriptors.
     case lost
     /// Not a file in memory.
     case foreign
   }
 
-  /// Stand-ins.
   package static let lost: CInt = -1
   package static let foreign: CInt = -2
 
@@ -37,7 +36,6 @@ package struct PassedDescriptors: ~Copyable {
     }
   }
 
-  /// In order, including stand-ins.
   package var rawValues: [CInt] { waiting }
 
   /// Drops stand-ins. The caller owns the result.

@@ -2,7 +2,6 @@
 
 import Glibc
 
-/// A named pipe or file, read on arrival.
 package final class PipeInput: Sendable {
   private let file: FileDescriptor
 
@@ -14,7 +13,7 @@ package final class PipeInput: Sendable {
     file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
   }
 
-  /// Does not block the caller's thread. Returns an empty array at the end of a file.
+  /// Does not block the thread. Empty at the end of a file.
   package func read() async throws(Errno) -> [UInt8] {
     try await Thread.result { [self] in Result { () throws(Errno) in try readOnce() } }.get()
   }

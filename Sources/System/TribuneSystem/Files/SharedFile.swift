@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A mapped, writable file in memory with a fixed length. Its seals make it safe to map: access to a
-/// truncated part would raise a signal. A file from another process must be checked first.
+/// A writable file in memory with a fixed length. Its seals make it safe to map: access to a truncated part
+/// would raise a signal. A file from another process must be checked first.
 package struct SharedFile: ~Copyable, Sendable {
   private static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
 
@@ -13,7 +13,7 @@ package struct SharedFile: ~Copyable, Sendable {
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Filled with zeros. It uses memory only after writes.
+  /// Uses memory only after writes.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
     let file = try MemoryFile.makeEmpty("tribune-shared", for: length)
@@ -33,7 +33,7 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Returns up to `length` bytes, sealed or not; nil for an unreadable file, or one that is not in memory.
+  /// Up to `length` bytes, sealed or not; nil unless it is a readable memory file.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
     // Reading another file could block, and consume data.
@@ -47,8 +47,7 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Frees whole pages, which then read as zeros. Returns false, without an effect, if a system call filter
-  /// forbids it.
+  /// Frees whole pages, which then read as zeros. Returns false if a system call filter forbids it.
   package func discard(_ range: Range<Int>) -> Bool {
     precondition(range.lowerBound >= 0 && range.upperBound <= length)
     let descriptor = self.descriptor.rawValue
@@ -61,7 +60,7 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// The first part with memory. Reading the rest through a mapping would allocate memory for it.
+  /// The first part with memory. Reading the rest through a mapping would allocate it.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {

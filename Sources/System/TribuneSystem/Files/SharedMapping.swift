@@ -3,9 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A shared file's bytes, mapped for reading and writing. A store survives a kill of this process. The
-/// compiler may reorder stores, except published ones. Only this file touches shared memory, and checks each
-/// offset.
+/// A shared file, mapped for reading and writing. A store survives a kill of this process. The compiler may
+/// reorder stores, except published ones.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int
@@ -79,7 +78,7 @@ import Glibc
     return unsafe Rows(first, count: rowCount)
   }
 
-  /// Rows of eight words, with one check per access.
+  /// Rows of eight words.
   @safe @usableFromInline package struct Rows {
     package static let wordCount = 8
 

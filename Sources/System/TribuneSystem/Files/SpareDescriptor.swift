@@ -14,7 +14,6 @@ package final class SpareDescriptor {
       // The standard input is always open (`StandardDescriptors`).
       descriptor = try FileDescriptor.duplicate(of: 0)
     } catch {
-      // At the limit; the next call retries.
       return
     }
   }

@@ -3,8 +3,8 @@
 import Glibc
 
 package enum StandardDescriptors {
-  /// Opens /dev/null for each missing standard descriptor. Otherwise the next opened file would become
-  /// standard output or error. Must run before anything is opened.
+  /// Opens /dev/null for missing standard descriptors: otherwise the next opened file would become standard
+  /// output. Must run first.
   package static func fill() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {

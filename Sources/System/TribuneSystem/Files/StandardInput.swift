@@ -5,18 +5,17 @@ import Glibc
 package enum StandardInput {
   package static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Reads without blocking the caller's thread. Returns an empty array at the end, or if the terminal is
-  /// gone.
+  /// Does not block the thread. Empty at the end, or if the terminal is gone.
   package static func read(atMost count: Int = 4096) async throws(Errno) -> [UInt8] {
     try await Thread.result { Result { () throws(Errno) in try readOnce(count) } }.get()
   }
 
-  /// Does not block the caller's thread. Returns false if the other end is gone.
+  /// Does not block the thread. False if the other end is gone.
   package static func waitForInput() async throws(Errno) -> Bool {
     try await Thread.result { Result { () throws(Errno) in try Poll.waitForInput(of: STDIN_FILENO) } }.get()
   }
 
-  /// Blocks. Returns nil above `limit` bytes.
+  /// Blocks. Nil above `limit` bytes.
   package static func readAll(limit: Int) throws(Errno) -> [UInt8]? {
     var bytes: [UInt8] = []
     while true {
@@ -27,9 +26,8 @@ package enum StandardInput {
     }
   }
 
-  /// Discards typed input, including an unfinished line.
   package static func discardTyped() {
-    // Fails only if this is not a terminal.
+    // Fails only without a terminal.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 
@@ -43,7 +41,7 @@ package enum StandardInput {
         // Another process made it non-blocking.
         _ = try Poll.wait(for: STDIN_FILENO, forWriting: false)
       } catch  where error == .inputOutput && endsWithTerminal {
-        // The other side of the terminal has hung up.
+        // The terminal has hung up.
         return []
       }
     }

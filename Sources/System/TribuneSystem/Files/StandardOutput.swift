@@ -8,20 +8,18 @@ package enum StandardOutput {
 
   package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// Nil if unknown.
   package static var columns: Int? { terminalSize?.columns }
 
-  /// In characters; nil if unknown.
+  /// Nil if unknown.
   package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
 
-  /// The programs write UTF-8 in any environment. Every glibc has the locale C.UTF-8.
+  /// The programs write UTF-8 in any environment. Every glibc has C.UTF-8.
   package static func useUTF8() -> Bool { unsafe setlocale(LC_CTYPE, "C.UTF-8") != nil }
 
-  /// Blocks until all is written. Throws `Errno.brokenPipe` without a reader; the process must ignore or
-  /// block SIGPIPE.
+  /// Blocks. Throws `Errno.brokenPipe` without a reader; the process must ignore or block SIGPIPE.
   package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
 
-  /// Writes a program's whole output. Returns its exit status.
+  /// Returns the program's exit status.
   package static func show(_ text: String, by program: String) -> Int32 {
     do throws(Errno) {
       try write(Array("\(text)\n".utf8))
@@ -38,10 +36,9 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// Nil if unknown.
   package static var columns: Int? { sizeOfTerminal(STDERR_FILENO)?.columns }
 
-  /// Blocks until all is written. A failure cannot be reported.
+  /// Blocks. A failure cannot be reported.
   package static func write(_ bytes: [UInt8]) {
     do throws(Errno) {
       try writeAll(bytes, to: STDERR_FILENO)
@@ -50,7 +47,7 @@ package enum StandardError {
     }
   }
 
-  /// Writes a line in one call, to keep lines of several processes apart. A failure cannot be reported.
+  /// A single call keeps lines of several processes apart. A failure cannot be reported.
   package static func writeLine(_ text: String) {
     let line = Array("\(text)\n".utf8)
     while unsafe Glibc.write(STDERR_FILENO, line, line.count) == -1, errno == EINTR {}
@@ -61,7 +58,7 @@ extension StandardError {
   /// Bytes that a pipe takes atomically: pipe(7).
   private static let pipeLength = 4096
 
-  /// Writes a line, cut to `pipeLength`, unless that would block. Returns whether it was written.
+  /// Cuts at `pipeLength`. Returns false instead of blocking.
   package static func writeLineAtOnce(_ text: String) -> Bool {
     do throws(Errno) {
       guard try Poll.wait(for: STDERR_FILENO, forWriting: true, timeout: .zero) else { return false }

@@ -4,7 +4,7 @@ import Glibc
 
 /// A small file, replaced atomically.
 package enum StateFile {
-  /// Readable by its owner only. Overwrites `path` with `.new` appended.
+  /// Readable by its owner only. Overwrites `path.new`.
   package static func write(_ contents: [UInt8], to path: String) throws(Errno) {
     let temporary = path + ".new"
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// A child process. One thread reads its output, passes signals on and reaps it, so a signal never reaches
-/// another process with the reused pid.
+/// A child process. Only one thread reaps it and passes signals on, so a signal never reaches a process with
+/// the reused pid.
 package final class ChildProcess: Sendable {
   package enum Input: Sendable {
     case inherited
@@ -21,7 +21,7 @@ package final class ChildProcess: Sendable {
 
   package enum Errors: Sendable {
     case inherited
-    /// Keeps the last `limit` bytes, and hands each part to `take`, on the waiting thread.
+    /// Keeps the last `limit` bytes. `take` runs on the waiting thread.
     case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
   }
 
@@ -41,7 +41,6 @@ package final class ChildProcess: Sendable {
   package struct Ending: Equatable, Sendable {
     package var termination: Termination
     package var output: [UInt8]
-    /// The end of the relayed standard error.
     package var errors: [UInt8]
 
     package init(termination: Termination, output: [UInt8], errors: [UInt8] = []) {
@@ -56,10 +55,10 @@ package final class ChildProcess: Sendable {
   private let ending: Task<Ending, Never>
 
   /// - Parameters:
-  ///   - arguments: raw bytes, not empty. A program without a slash is searched in `PATH`.
+  ///   - arguments: not empty. A program without a slash is searched in `PATH`.
   ///   - environment: `NAME=value` each; nil for this process's own.
-  ///   - inherited: stays open in the child, with the same number.
-  ///   - leadsGroup: the child leads a process group, which receives the signals.
+  ///   - inherited: keeps its number in the child.
+  ///   - leadsGroup: the child's process group receives the signals.
   ///   - signalMask: blocked at the child's start.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
@@ -103,7 +102,7 @@ package final class ChildProcess: Sendable {
     ending = Task { await Thread.result(of: wait) }
   }
 
-  /// To the group if it leads one. Does nothing after its end.
+  /// To the group if it leads one.
   package func send(signal: Int32) { signals.send(signal) }
 
   /// Ignores cancellation.

@@ -3,8 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals on their way to the waiting thread, one byte each. Both ends stay open, so a late signal does no
-/// harm.
+/// Signals for the waiting thread, one byte each. Both ends stay open, so a late signal does no harm.
 final class SignalRelay: Sendable {
   private let pipe: Pipe
 
@@ -13,12 +12,11 @@ final class SignalRelay: Sendable {
     try pipe.readEnd.setNonblocking()
   }
 
-  /// Readable when a signal is waiting.
   var descriptor: CInt { pipe.readEnd.rawValue }
 
   func send(_ signal: Int32) {
     var byte = UInt8(truncatingIfNeeded: signal)
-    // The pipe has space for far more signals than one child gets.
+    // It has space for far more signals than one child gets.
     _ = unsafe write(pipe.writeEnd.rawValue, &byte, 1)
   }
 
@@ -30,12 +28,10 @@ final class SignalRelay: Sendable {
   }
 }
 
-/// Waits for one child on its own thread.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
-  /// The child, or its group as a negative number.
+  /// A group is negative.
   private let target: pid_t
-  /// Readable after the child's end.
   private let ended: FileDescriptor
   private var output: ChildPipe
   private var errors: ChildPipe
@@ -73,17 +69,17 @@ struct ChildWait: ~Copyable {
       if watched[0].revents != 0 {
         while output.hasSpace, output.readPresent() {}
         endGroup(signals)
-        // One read takes a full pipe. Other writers may go on for ever.
+        // Other writers may go on for ever.
         _ = errors.readPresent()
         return ChildProcess.Ending(termination: reap(), output: output.kept, errors: errors.kept)
       }
     }
   }
 
-  /// Ends a group whose leader got a signal and has ended. The members get the last signal again: a shell
-  /// blocks signals while it starts a command, so one at that moment ends only the shell. Survivors are
-  /// killed once the output pipe is closed or SIGKILL is sent, after a second at most. Until the leader is
-  /// reaped, its id is not reused.
+  /// Ends a group whose leader got a signal and has ended. The members get the signal again: a shell blocks
+  /// signals while it starts a command, so one at that moment ends only the shell. Survivors are killed once
+  /// the output pipe is closed or SIGKILL is sent, after a second at most. Until the leader is reaped, its id
+  /// is not reused.
   private mutating func endGroup(_ signals: SignalRelay) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
@@ -104,7 +100,7 @@ struct ChildWait: ~Copyable {
   private func reap() -> ChildProcess.Termination {
     var status: CInt = 0
     while unsafe waitpid(pid, &status, 0) == -1, errno == EINTR {}
-    // <sys/wait.h> has macros for this, which Swift cannot import.
+    // The macros of <sys/wait.h>, which Swift cannot import.
     let signal = status & 0x7F
     return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
   }
@@ -118,14 +114,14 @@ struct ChildPipe: ~Copyable, Sendable {
   private let relay: (@Sendable ([UInt8]) -> Void)?
   private(set) var kept: [UInt8] = []
 
-  /// - Parameter number: the read end; takes ownership.
+  /// - Parameter number: owned from here on.
   init(_ number: CInt?, _ output: ChildProcess.Output) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     limit = if case .captured(let limit) = output { limit } else { 0 }
     relay = nil
   }
 
-  /// - Parameter number: the read end; takes ownership.
+  /// - Parameter number: owned from here on.
   init(_ number: CInt?, _ errors: ChildProcess.Errors) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     switch errors {
@@ -147,7 +143,6 @@ struct ChildPipe: ~Copyable, Sendable {
 
   var watched: pollfd { pollfd(fd: number, events: Int16(POLLIN), revents: 0) }
 
-  /// The pipe must be readable or at its end.
   mutating func read() {
     let length = 65_536
     var part = [UInt8](repeating: 0, count: length)
@@ -162,8 +157,7 @@ struct ChildPipe: ~Copyable, Sendable {
     }
   }
 
-  /// Reads unless that would wait for another process with the pipe, such as a background child of the child.
-  /// Returns true if it has read.
+  /// A background child of the child may have the pipe. Returns false if reading would wait for it.
   mutating func readPresent() -> Bool {
     var watched = watched
     guard unsafe poll(&watched, 1, 0) > 0 else { return false }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A library loaded on demand, never unloaded.
+/// Never unloaded.
 @safe package struct DynamicLibrary {
   package struct LoadError: Error, CustomStringConvertible {
     package let description: String
@@ -17,13 +17,12 @@ import Glibc
 
   private let handle: UnsafeMutableRawPointer
 
-  /// - Parameter name: such as `libsystemd.so.0`; see dlopen(3).
   package init(_ name: String) throws(LoadError) {
     guard let handle = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL) else { throw .last }
     unsafe self.handle = unsafe handle
   }
 
-  /// `F` must be the function's type, with `@convention(c)`; it is not checked.
+  /// The type `F` is not checked; it needs `@convention(c)`.
   @unsafe package func function<F>(_ name: String) throws(LoadError) -> F {
     guard let symbol = unsafe dlsym(handle, name) else { throw .last }
     precondition(MemoryLayout<F>.size == MemoryLayout<Int>.size, "\(F.self) is not the type of a C function")

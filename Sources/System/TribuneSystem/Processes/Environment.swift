@@ -21,7 +21,7 @@ package enum Environment {
     return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
   }
 
-  /// Includes the program's name. Raw bytes, because a file's name need not be text.
+  /// Raw bytes, because a file's name need not be text.
   package static var arguments: [[UInt8]] { unsafe bytes(of: tribune_arguments()) }
 
   /// `NAME=value` each.
@@ -34,7 +34,6 @@ package enum Environment {
     return kept + variables.map { Array("\($0.name)=\($0.value)".utf8) }
   }
 
-  /// The list ends with nil.
   private static func bytes(of list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
     var strings: [[UInt8]] = []
     var next = unsafe list

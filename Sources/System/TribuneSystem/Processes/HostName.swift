@@ -12,7 +12,6 @@ package enum HostName {
   }
 }
 
-/// See random(4).
 package enum BootID {
   /// Empty if unreadable.
   package static var current: String { InputFile.line(of: "/proc/sys/kernel/random/boot_id") }

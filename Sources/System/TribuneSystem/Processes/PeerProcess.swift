@@ -3,14 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// The process at the other end of a Unix socket. Its id alone may have been reused.
+/// The process at the other end of a Unix socket, whose id may have been reused.
 package enum PeerProcess: ~Copyable {
   /// A pidfd, since Linux 6.5.
   case handle(FileDescriptor)
   case unverified
   case gone
 
-  /// - Throws: if no descriptor is left.
   package init(peerOf socket: borrowing FileDescriptor) throws(Errno) {
     let socket = socket.rawValue
     var handle: CInt = -1
@@ -35,7 +34,7 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
-  /// Until it has ended, its id is not reused. False without a handle.
+  /// Until then, its id is not reused. False without a handle.
   package var hasEnded: Bool {
     switch self {
     case .handle(let handle):

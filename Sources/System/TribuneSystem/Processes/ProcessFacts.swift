@@ -2,20 +2,17 @@
 
 import Glibc
 
-/// A process's facts from proc(5).
+/// From proc(5).
 package struct ProcessFacts: Equatable, Sendable {
   /// Effective, as for sockets.
   package var user: UInt32
-  /// Effective and supplementary.
   package var groups: [UInt32]
-  /// Of the system's service manager.
   package var unit: String?
 
   package init(user: UInt32, groups: [UInt32], unit: String?) {
     (self.user, self.groups, self.unit) = (user, groups, unit)
   }
 
-  /// - Returns: nil if the process does not exist.
   package init?(of pid: Int32) throws(Errno) {
     let status: [UInt8]?
     let cgroup: [UInt8]?
@@ -30,7 +27,6 @@ package struct ProcessFacts: Equatable, Sendable {
       cgroup: String(decoding: cgroup ?? [], as: UTF8.self))
   }
 
-  /// From `/proc/PID/status` and `/proc/PID/cgroup`.
   package init?(status: String, cgroup: String) {
     func numbers(_ field: String) -> [UInt32] {
       let line = status.split(separator: "\n").first { $0.hasPrefix("\(field):") }
@@ -43,7 +39,7 @@ package struct ProcessFacts: Equatable, Sendable {
     self.init(user: users[1], groups: [groups[1]] + numbers("Groups"), unit: Self.unit(in: cgroup))
   }
 
-  /// The first part that is not a slice, as in systemd: `user@1000.service` for a user's units.
+  /// The first part that is not a slice, as in systemd.
   private static func unit(in cgroup: String) -> String? {
     let lines = cgroup.split(separator: "\n")
     guard
@@ -60,7 +56,7 @@ package struct ProcessFacts: Equatable, Sendable {
     }
   }
 
-  /// The comm, at most 15 bytes; empty if unknown.
+  /// At most 15 bytes; empty if unknown.
   package static func name(of pid: Int32) -> String {
     pid > 0 ? InputFile.line(of: "/proc/\(pid)/comm") : ""
   }

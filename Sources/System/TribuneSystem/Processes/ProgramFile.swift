@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// Finds executables like execve(2) and posix_spawnp(3).
+/// As execve(2) and posix_spawnp(3) find them.
 package enum ProgramFile {
   package static var searchPath: String { Environment.value(of: "PATH") ?? "/bin:/usr/bin" }
 
-  /// Checks a program, and a script's interpreter. Throws the error that its start would.
+  /// Throws the error that the program's start would, also for a script's interpreter.
   package static func check(_ name: [UInt8]) throws(Errno) {
     let slash = UInt8(ascii: "/")
     if name.contains(slash) { return try checkFile(name) }
@@ -16,7 +16,6 @@ package enum ProgramFile {
       do throws(Errno) {
         return try checkFile(folder.isEmpty ? name : Array(folder) + [slash] + name)
       } catch {
-        // Reported only if the search finds nothing better.
         if error == .accessDenied { reason = error }
       }
     }
@@ -33,7 +32,7 @@ package enum ProgramFile {
     let number = unsafe open(Folder.cString(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else { return nil }
     let file = FileDescriptor(owning: number)
-    // The kernel reads at most this much.
+    // The kernel's limit.
     var start = [UInt8](repeating: 0, count: 256)
     let count = unsafe read(file.rawValue, &start, start.count)
     file.close()

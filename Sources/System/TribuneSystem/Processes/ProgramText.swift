@@ -5,8 +5,7 @@ import Glibc
 
 package enum ProgramText {
   /// Releases pages of code, which the kernel maps again from its cache on use. Starting needs several times
-  /// as much code as running: half of an idle daemon's resident memory. Throws the first error after it has
-  /// tried all parts.
+  /// as much code as running: half of an idle daemon's memory.
   package static func release() throws(Errno) {
     var failure: CInt = 0
     _ = unsafe dl_iterate_phdr(
@@ -19,12 +18,10 @@ package enum ProgramText {
   }
 
   private static func release(_ object: tribune_program_object, failure: inout CInt) {
-    // The vDSO is not a file.
     if let name = unsafe object.name, unsafe String(cString: name).hasPrefix("linux-vdso") { return }
     let pageMask = UInt(sysconf(CInt(_SC_PAGESIZE))) - 1
     for index in 0..<Int(unsafe object.header_count) {
       guard let header = unsafe object.headers?[index] else { return }
-      // Only code: it is never written to.
       guard header.p_type == UInt32(PT_LOAD), header.p_flags == UInt32(PF_R | PF_X) else { continue }
       let begin = UInt(unsafe object.address) + UInt(header.p_vaddr)
       let start = begin & ~pageMask

@@ -4,16 +4,15 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// sd_notify(3)'s protocol: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
-  /// Blocks until the socket has space. Does nothing without a manager.
+  /// Blocks until the socket has space.
   package static func send(_ text: String, passing descriptor: CInt? = nil) throws(Errno) {
     guard ServiceSocket.isNamed else { return }
     try ServiceSocket().send(text, waits: true, passing: descriptor)
   }
 }
 
-/// Stays open, so a process without free descriptors can still notify.
+/// Stays open for a process without free descriptors.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 
@@ -23,8 +22,8 @@ package struct ServiceSocket: ~Copyable {
 
   package static var isNamed: Bool { Environment.nonEmptyValue(of: variable) != nil }
 
-  /// `$NOTIFY_SOCKET` is a path, or `@` and an abstract name. If `waits` is false, throws `Errno.again` for a
-  /// full socket.
+  /// `$NOTIFY_SOCKET` is a path, or `@` and an abstract name. Unless `waits`, a full socket throws
+  /// `Errno.again`.
   package borrowing func send(_ text: String, waits: Bool, passing passed: CInt? = nil) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")
     else { throw Errno(rawValue: EAFNOSUPPORT) }

@@ -3,11 +3,10 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals as a descriptor for epoll.
 package struct SignalDescriptor: ~Copyable {
   private let descriptor: FileDescriptor
 
-  /// Blocks the signals in this thread and in those that it starts.
+  /// Blocks the signals in this thread and its later ones.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers)
     mask.block()

@@ -10,7 +10,7 @@ package struct SignalMask: Sendable {
     for signal in signals { unsafe sigaddset(&set, signal) }
   }
 
-  /// Blocks these in addition, in this thread and in those that it starts. Returns the mask from before.
+  /// Also for threads started later. Returns the mask from before.
   @discardableResult
   package func block() -> SignalMask {
     var before = SignalMask([])

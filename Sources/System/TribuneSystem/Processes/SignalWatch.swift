@@ -3,12 +3,12 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals as a sequence. It must be made before the second thread, because a signal that some thread does
-/// not block would end the process. Also blocks SIGPIPE, so writing without a reader only returns an error.
+/// Must be made before the second thread, because a signal that some thread does not block would end the
+/// process. Also blocks SIGPIPE, so writing without a reader only returns an error.
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
-    /// For example from a terminal, which signals its whole foreground group, including children.
+    /// A terminal signals its whole foreground group, including children.
     package var isFromKernel: Bool
   }
 
@@ -16,8 +16,8 @@ package struct SignalWatch: Sendable {
   /// For children.
   package let maskBefore: SignalMask
 
-  /// - Parameter numbers: already ignored signals stay ignored, also for children: nohup ignores SIGHUP, and
-  /// a shell ignores SIGINT and SIGQUIT for background commands.
+  /// - Parameter numbers: ignored signals stay ignored, also for children: nohup ignores SIGHUP, and a shell
+  /// ignores SIGINT and SIGQUIT for background commands.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers.filter { tribune_signal_is_ignored($0) == 0 })
     maskBefore = SignalMask([SIGPIPE]).block()
@@ -30,7 +30,7 @@ package struct SignalWatch: Sendable {
       while true {
         var information = unsafe siginfo_t()
         let number = unsafe sigwaitinfo(&set, &information)
-        // Fails only with EINTR, after a stop and continue.
+        // Fails only with EINTR.
         guard number > 0 else { continue }
         continuation.yield(Signal(number: number, isFromKernel: unsafe information.si_code > 0))
       }

@@ -14,7 +14,6 @@ package enum Signals {
   package static let terminalStop = SIGTSTP
   package static let resume = SIGCONT
   package static let brokenPipe = SIGPIPE
-  /// The terminal's size has changed.
   package static let windowChange = SIGWINCH
 
   /// Also in children.

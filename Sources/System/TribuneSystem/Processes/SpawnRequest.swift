@@ -3,7 +3,6 @@
 import CTribuneLinux
 import Glibc
 
-/// posix_spawn's attributes and file actions.
 @safe struct SpawnRequest: ~Copyable {
   private var attributes = posix_spawnattr_t()
   private var actions = unsafe posix_spawn_file_actions_t()
@@ -38,21 +37,20 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
   }
 
-  /// Takes ownership; this side's copy is closed with the request.
+  /// This side's copy is closed with the request.
   mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
     let rawValue = descriptor.release()
     given.append(rawValue)
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
   }
 
-  /// Gives the child the write end of a pipe, and returns the read end.
+  /// Returns the read end.
   mutating func givePipe(as number: CInt) throws(Errno) -> FileDescriptor {
     let pipe = try Pipe()
     try give(pipe.writeEnd, as: number)
     return pipe.readEnd
   }
 
-  /// Under the same number.
   mutating func inherit(_ descriptor: CInt) throws(Errno) {
     // With equal numbers, it clears close-on-exec in the child.
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor))
@@ -72,12 +70,12 @@ import Glibc
   }
 }
 
-/// posix_spawn's functions return their error instead of setting `errno`.
+/// posix_spawn's functions return their error.
 private func check(_ error: CInt) throws(Errno) {
   guard error == 0 else { throw Errno(rawValue: error) }
 }
 
-/// Up to the first zero. The caller frees the copy.
+/// The caller frees the copy.
 private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   unsafe bytes.withUnsafeBufferPointer { bytes in
     unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -86,7 +84,6 @@ private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   }
 }
 
-/// Adds the final nil.
 private func withCStrings<R>(
   _ strings: [[UInt8]], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {

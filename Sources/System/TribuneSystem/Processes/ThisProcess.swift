@@ -19,7 +19,7 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Must run first. Without /proc, libdispatch crashes now and then, so the program refuses to run.
+  /// Must run first. Without /proc, libdispatch crashes now and then.
   package static func begin(_ program: String) {
     StandardDescriptors.fill()
     guard unsafe access("/proc/self/stat", R_OK) != 0 else { return }
@@ -51,7 +51,6 @@ package enum ThisProcess {
   /// Returns after SIGCONT.
   package static func stop() { kill(getpid(), SIGSTOP) }
 
-  /// Flushes standard output first.
   package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
   package static func waitForExit() -> Never {

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Users and groups by nsswitch.conf(5).
+/// See nsswitch.conf(5).
 package enum UserDatabase {
-  /// Bytes of one entry, which a network directory can make long.
+  /// An entry from a network directory can be long.
   private static let entryLengthMax = 1 << 20
 
   package static func id(of name: String) throws(Errno) -> UInt32? {
@@ -37,7 +37,7 @@ package enum UserDatabase {
     while true {
       var count = CInt(groups.count)
       if unsafe getgrouplist(name, group, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
-      // `count` now has the number of groups.
+      // `count` is now the number of groups.
       groups = [gid_t](repeating: 0, count: max(2 * groups.count, Int(count)))
     }
   }
@@ -51,7 +51,6 @@ package enum UserDatabase {
     }
   }
 
-  /// Enlarges the buffer until the entry fits.
   private static func find<Found>(
     _ call: (UnsafeMutablePointer<CChar>, Int) -> (result: CInt, found: Found?)
   ) throws(Errno) -> Found? {
@@ -62,7 +61,7 @@ package enum UserDatabase {
         return unsafe call(start, space.count)
       }
       if result == 0 { return found }
-      // By getpwnam(3) and getgrnam(3), these also mean "not found".
+      // These also mean "not found": getpwnam(3), getgrnam(3).
       if [ENOENT, ESRCH, EBADF, EPERM].contains(result) { return nil }
       if result == ERANGE, buffer.count < entryLengthMax {
         buffer = [CChar](repeating: 0, count: 2 * buffer.count)

@@ -3,12 +3,9 @@
 import CTribuneLinux
 import Glibc
 
-/// A process with another parent.
 package final class WatchedProcess: Sendable {
-  /// Readable after the process's end.
   private let handle: FileDescriptor
 
-  /// - Throws: ESRCH if the process does not exist.
   package init(_ pid: Int32) throws(Errno) {
     handle = FileDescriptor(owning: try retrying { tribune_pidfd_open(pid, 0) })
   }

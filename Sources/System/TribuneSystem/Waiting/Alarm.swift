@@ -3,8 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer for epoll. It is cheaper than a timeout per wait, for which the kernel starts and stops a timer
-/// each time.
+/// A timer for epoll, cheaper than a timeout per wait, for which the kernel starts and stops a timer.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 
@@ -15,7 +14,7 @@ package struct Alarm: ~Copyable {
 
   package var rawValue: CInt { timer.rawValue }
 
-  /// Replaces an earlier setting. `nanoseconds`: more than 0, less than a second.
+  /// `nanoseconds`: less than a second.
   package func set(nanoseconds: Int) {
     precondition(nanoseconds > 0 && nanoseconds < 1_000_000_000)
     var time = itimerspec()
@@ -24,7 +23,6 @@ package struct Alarm: ~Copyable {
     precondition(result == 0, "a timer of \(nanoseconds) ns cannot be set: \(Errno.current)")
   }
 
-  /// After it has expired.
   package func clear() {
     var count: UInt64 = 0
     _ = unsafe read(timer.rawValue, &count, MemoryLayout<UInt64>.size)

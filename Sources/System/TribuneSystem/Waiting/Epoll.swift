@@ -18,7 +18,7 @@ package struct Readiness: OptionSet, Sendable {
 
   package var isEnd: Bool { rawValue & Self.ended != 0 }
 
-  /// A read would not block: data, or the end.
+  /// Data, or the end.
   package var isReadable: Bool { rawValue & (Self.readable.rawValue | Self.ended) != 0 }
 
   package var isWritable: Bool { rawValue & Self.writable.rawValue != 0 }
@@ -29,7 +29,7 @@ package struct Readiness: OptionSet, Sendable {
   private let descriptor: FileDescriptor
   private let events: UnsafeMutableBufferPointer<epoll_event>
 
-  /// - Parameter capacity: events per wait; the rest follow in the next.
+  /// - Parameter capacity: events per wait.
   package init(capacity: Int) throws(Errno) {
     descriptor = FileDescriptor(owning: try retrying { epoll_create1(CInt(EPOLL_CLOEXEC)) })
     unsafe events = .allocate(capacity: capacity)
@@ -47,7 +47,6 @@ package struct Readiness: OptionSet, Sendable {
 
   package func remove(_ target: CInt) throws(Errno) { try control(EPOLL_CTL_DEL, target, [], 0) }
 
-  /// The descriptor must be watched and open.
   package func unwatch(_ target: CInt) {
     do throws(Errno) {
       try remove(target)
@@ -56,7 +55,7 @@ package struct Readiness: OptionSet, Sendable {
     }
   }
 
-  /// Waits without a limit if `milliseconds` is negative. Returns the number of events.
+  /// A negative `milliseconds` means no limit. Returns the number of events.
   package func wait(milliseconds: CInt) throws(Errno) -> Int {
     Int(
       try retrying {

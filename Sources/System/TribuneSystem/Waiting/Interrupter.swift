@@ -3,15 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// Interrupts long system calls of its own thread by SIGURG from a timer, repeatedly, because the first
-/// signal may precede the call. The project uses SIGURG only here, and a process without a handler ignores
-/// it.
+/// Interrupts system calls of its own thread by SIGURG, repeatedly, because the first signal may precede the
+/// call. A process without a handler ignores SIGURG.
 @safe
 package struct Interrupter: ~Copyable {
   private static let signal = SIGURG
 
-  /// Without SA_RESTART, which would continue the system call. A stray signal only makes a thread retry its
-  /// call.
+  /// Without SA_RESTART, which would continue the system call.
   private static let handler: Void = {
     var action = sigaction()
     unsafe action.__sigaction_handler.sa_handler = { _ in }

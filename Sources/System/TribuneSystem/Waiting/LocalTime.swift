@@ -2,7 +2,6 @@
 
 import Glibc
 
-/// To the second, by the local calendar.
 package struct LocalTime: Equatable, Sendable {
   package var year: CInt
   /// From 1.
@@ -41,7 +40,6 @@ package struct LocalTime: Equatable, Sendable {
     unsafe parts.tm_hour = hour
     unsafe parts.tm_min = minute
     unsafe parts.tm_sec = second
-    // mktime(3) determines summer time.
     unsafe parts.tm_isdst = -1
     let seconds = unsafe mktime(&parts)
     return seconds < 0 ? nil : UInt64(seconds) * 1_000_000

@@ -3,7 +3,6 @@
 import Glibc
 
 package enum Poll {
-  /// For libraries that use poll(2)'s events.
   package static let outputEvent = CInt(POLLOUT)
 
   package struct Ready: Sendable {
@@ -13,8 +12,7 @@ package enum Poll {
     package let isWoken: Bool
   }
 
-  /// `forWriting` also waits for space. `timeout` is rounded up to a millisecond. Returns no direction after
-  /// a timeout or signal.
+  /// `timeout` is rounded up to a millisecond.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {
@@ -36,25 +34,22 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
-  /// Waits for data, or for space if `forWriting`, or until the peer is gone. Returns false after the
-  /// timeout.
+  /// Waits for data, or for space if `forWriting`, or until the peer is gone. False after the timeout.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool { try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout) }
 
-  /// Returns false after the timeout.
   package static func wait(for wakeup: borrowing Wakeup, timeout: Duration) throws(Errno) -> Bool {
     try wait(for: wakeup.rawValue, forWriting: false, timeout: timeout)
   }
 
-  /// For a descriptor with another owner.
   static func wait(for descriptor: CInt, forWriting: Bool, timeout: Duration? = nil) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(forWriting ? POLLOUT : POLLIN), revents: 0)
     try unsafe wait(for: &watched, 1, timeout)
     return watched.revents != 0
   }
 
-  /// Returns false if the other end is gone.
+  /// False if the other end is gone.
   static func waitForInput(of descriptor: CInt) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(POLLIN), revents: 0)
     while watched.revents == 0 { try unsafe wait(for: &watched, 1, nil) }

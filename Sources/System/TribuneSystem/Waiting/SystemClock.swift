@@ -6,13 +6,12 @@ package enum SystemClock {
   /// CLOCK_MONOTONIC, as in Dispatch's uptime.
   package static var monotonicNanoseconds: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 
-  /// CPU time of the calling thread.
   package static var threadNanoseconds: UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
 
   /// Since 1970, UTC.
   package static var wallMicroseconds: UInt64 { nanoseconds(CLOCK_REALTIME) / 1000 }
 
-  /// Cheap; its resolution is the kernel's tick, a few milliseconds.
+  /// Its resolution is the kernel's tick, a few milliseconds.
   package static var coarseNanoseconds: Int64 { Int64(nanoseconds(CLOCK_MONOTONIC_COARSE)) }
 
   private static func nanoseconds(_ clock: clockid_t) -> UInt64 {

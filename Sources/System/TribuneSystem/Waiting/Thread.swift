@@ -27,7 +27,6 @@ package enum Thread {
     defer { _ = unsafe pthread_attr_destroy(&attributes) }
     _ = unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
 
-    // A thread inherits its creator's mask.
     var all = sigset_t()
     var before = sigset_t()
     _ = unsafe sigfillset(&all)
@@ -50,7 +49,7 @@ package enum Thread {
     }
   }
 
-  /// Runs blocking work on a new thread; if none can be started, on a shared one.
+  /// On a new thread, or if none can be started, on a shared one.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {

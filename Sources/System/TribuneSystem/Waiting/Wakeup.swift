@@ -16,11 +16,11 @@ package struct Wakeup: ~Copyable, Sendable {
 
   /// Signals merge until they are cleared.
   package func signal() {
-    // Fails only if the counter is full; the other side then wakes anyway.
+    // Fails only for a full counter; the other side then wakes anyway.
     _ = eventfd_write(counter.rawValue, 1)
   }
 
-  /// Clears the signal. May return early.
+  /// May return early.
   package func wait(atMost limit: Duration) {
     do throws(Errno) {
       _ = try Poll.wait(for: self, timeout: limit)
@@ -33,7 +33,7 @@ package struct Wakeup: ~Copyable, Sendable {
 
   package func clear() { Self.clear(counter.rawValue) }
 
-  /// The eventfd has another owner, and must be non-blocking.
+  /// The eventfd must be non-blocking.
   package static func clear(_ counter: CInt) {
     var count: eventfd_t = 0
     let result = unsafe eventfd_read(counter, &count)
