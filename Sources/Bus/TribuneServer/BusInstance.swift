@@ -5,7 +5,7 @@ import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
-/// One daemon's bus, without a process around it, for `Daemon` and for the simulation (docs/TESTING.md).
+/// One daemon's bus. `Daemon` puts a process around it; the simulation (docs/TESTING.md) does not.
 package final class BusInstance {
   let server: BusServer
   let passed: PassedAtStart

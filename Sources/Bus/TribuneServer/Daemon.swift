@@ -249,7 +249,7 @@ package final class Daemon {
 
   // MARK: Running
 
-  /// Once for all changes of some seconds.
+  /// Updates once for all changes of some seconds.
   private func followStatus() {
     guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
     server.iterationEnded = nil

@@ -17,7 +17,6 @@ nonisolated struct LiveBus: ~Copyable {
     self.socket = socket
   }
 
-  /// - Throws: `Errno`; `WireError` if the bus refuses or breaks the protocol.
   func endings(by policy: Policy?) throws -> [EndingEntry] {
     let payload = ByteBuffer(capacity: 1024)
     PolicyFields(policy).append(to: payload)

@@ -22,7 +22,9 @@ final class BusServer: EventLoopTarget {
   private enum Phase: Equatable {
     /// → ending, sealed
     case serving
+    /// Final.
     case ending(by: Instant)
+    /// Final.
     case sealed
   }
 
@@ -155,7 +157,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func handOver() throws(Errno) {
-    // The log has not killed this daemon.
+    // The log did not crash this daemon.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()

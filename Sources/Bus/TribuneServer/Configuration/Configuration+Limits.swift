@@ -39,7 +39,7 @@ extension Configuration {
   /// notifications.
   nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
 
-  /// The log has less space only if the process could not allocate more.
+  /// Only a log that lacked memory has less space.
   func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
     let length = wal.segmentCapacity
     guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }

@@ -141,8 +141,8 @@ nonisolated package struct ConfigurationReader {
 }
 
 nonisolated extension Configuration {
-  /// Missing files leave the defaults, but a broken link is an error, because its requirements would be
-  /// missing unnoticed. A missing directory is an error, unless it is the default one.
+  /// Missing files leave the defaults, but a broken link is an error: its requirements would be missing
+  /// unnoticed. So is a missing directory, unless it is the default one.
   ///
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.
   package static func load(

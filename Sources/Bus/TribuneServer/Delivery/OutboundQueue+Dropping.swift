@@ -41,9 +41,8 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// A later `lost` frame reports later losses.
-  ///
-  /// - Parameter start: the first examined entry. Limits the search to entries that could have changed.
+  /// A later `lost` frame reports later losses. If one is at or after `end`, the search goes back from `end`
+  /// only to the entry before `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }

@@ -117,7 +117,6 @@ nonisolated extension ByteSlice {
 }
 
 nonisolated extension RawSpan {
-  /// - Throws: `malformedFrame` if the last frame is incomplete.
   fileprivate func countFrames(from start: Int) throws(WireError) -> Int {
     var (position, count) = (start, 0)
     while position < byteCount {

@@ -62,7 +62,6 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   // The fields for copying a short frame come first and are contiguous: if one frame goes to many queues,
   // fetching each queue's memory dominates the cost.
-
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
   /// Copied frames that the open entry lacks (`completeEntry()`).
@@ -77,10 +76,12 @@ nonisolated struct OutboundQueue: ~Copyable {
   var entries: [Entry] = []
   /// The first entry; earlier ones were sent.
   var head = 0
+  /// Sent bytes of the first entry.
   var headSent = 0
   /// Can extend into the second entry.
   var partialLeft = 0
   var firstUnsettled = 0
+  /// A lower bound.
   var firstDroppable = 0
   var lastLost: Int?
   var droppedCount = 0

@@ -8,8 +8,8 @@ import TribuneWire
 /// Past its high mark, an observer is *paced*: the bus does not read from its posters. If it does not drain
 /// below the low mark in time, it becomes *lossy* until it does: its oldest notifications are dropped, a
 /// `lost` frame counts them, and its posters are read again. It becomes lossy at once without a poster to
-/// pause, if its user exceeds its share of unread bytes, or if that user has delayed other users' posters for
-/// too long.
+/// pause, if its user exceeds its share of unread bytes, or if that user has delayed others' posters for too
+/// long.
 extension Sender {
   // MARK: Pacing
 
@@ -214,9 +214,9 @@ extension Sender {
 
   /// Each slow observer keeps as much as the low mark, or an even part of half of the share if that is less.
   ///
-  /// Control frames stay. If they alone exceed the share, the bus stops reading from the connections that
-  /// have many of them. If others cause more, it closes the largest connections, from an eighth of the memory
-  /// above the user's lone share.
+  /// Control frames stay. If they alone exceed the share, the bus stops reading from the largest connections.
+  /// If others cause more, it closes the largest ones, from an eighth of the memory above the user's lone
+  /// share.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)

@@ -7,12 +7,10 @@ import TribuneWire
 /// Compacts the write-ahead log, and decides which frames it admits.
 ///
 /// Each iteration copies some live entries (`LiveEntries`). The end writes the counters, the configuration,
-/// and all open queries and awaited posts.
+/// and all open queries and awaited posts. A full compaction blocks the loop for up to a second.
 ///
 /// Above its admission limit, the log admits no new work. Consequences of admitted work are always appended:
 /// without them, a replay would decide differently.
-///
-/// A full compaction blocks the loop for up to a second.
 final class Compactor {
   private static let stepLength = 131_072
   /// Bytes for each byte appended since the last step. Above 1, so compaction catches up with the end of the

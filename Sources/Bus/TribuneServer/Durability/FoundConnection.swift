@@ -26,7 +26,7 @@ struct FoundConnection {
   var controlSent: UInt32 = 0
   var isMidFrame: Bool { flags.contains(.sending) }
   var fate = Fate.survives
-  /// A registration or query, because the configuration has changed.
+  /// The replay refused a registration or query: the configuration has changed.
   var isRefused = false
   var isIncomplete = false
   var isDetached = false

@@ -36,7 +36,6 @@ extension Recovery {
     return inFlight
   }
 
-  /// - Throws: `invalidDescriptor` if the file is missing or has changed.
   func file(from reader: inout FieldReader) throws(WireError) -> (inode: UInt64, file: InFlightFile)? {
     let inode = try reader.integer(UInt64.self)
     let length = Int(clamping: try reader.integer(UInt64.self))

@@ -18,7 +18,7 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// Like `sending`, includes a partly done one.
+  /// A read is in progress, or a frame was read in part. For writes, `sending`.
   package static let receiving = SessionFlags(rawValue: 1)
   package static let sending = SessionFlags(rawValue: 2)
   /// A queued control frame must not be lost, and is not in the log.

@@ -31,8 +31,6 @@ final class PartialFrames {
 
   /// Each user has a share of the bytes for long partial frames, because one who never completes them must
   /// not keep others from sending. The connection limit bounds the short ones.
-  ///
-  /// - Throws: `outOfMemory`, or an error of the frame's header.
   func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {
@@ -47,8 +45,6 @@ final class PartialFrames {
   }
 
   /// A message's length is unknown before its end, so long ones get twice the space each time.
-  ///
-  /// - Throws: `outOfMemory`, or `frameTooLong`.
   func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     let isSame = session.input.partial === buffer

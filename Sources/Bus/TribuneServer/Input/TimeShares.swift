@@ -24,7 +24,7 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: UserAccount?
   private var framesSinceLook = 0
-  /// Unprivileged users after the end of the iteration's time: with a turn, and all.
+  /// Unprivileged users whose frames came too late in this iteration: with a turn, and all.
   private var lateTurns = 0
   private var lateUsers = 0
   /// Iterations between two late turns of a user.

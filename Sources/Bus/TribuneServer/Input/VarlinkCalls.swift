@@ -23,7 +23,6 @@ final class VarlinkCalls {
     (self.router, self.dispatcher, self.context) = (router, dispatcher, context)
   }
 
-  /// - Throws: an error that ends the connection.
   func take(_ message: RawSpan, of session: Session) throws(WireError) {
     let call: VarlinkCall
     do throws(VarlinkFlaw) {

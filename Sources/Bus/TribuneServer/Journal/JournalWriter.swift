@@ -10,8 +10,8 @@ import TribuneWire
 /// disk. The bus must not block.
 ///
 /// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The first count is
-/// written ahead of waiting entries, later ones after a full queue of entries or when the queue is empty,
-/// because a slow journal must not get counts instead of entries.
+/// written ahead of waiting entries, later ones after a full queue of entries, because a slow journal must
+/// not get counts instead of entries.
 ///
 /// Users have half of the queue, and each user at most the space left for the others, because a user must not
 /// drown the entries of the bus, root or other users.

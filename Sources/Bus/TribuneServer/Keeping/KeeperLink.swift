@@ -67,7 +67,7 @@ final class KeeperLink {
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
   private var retryAt: Instant?
-  /// Neither kept nor forgotten by the bus.
+  /// From the keeper; neither kept nor forgotten yet.
   var given: Set<KeptItem> = []
   private var lastRefusal: String?
   private var refillBegan: Instant?

@@ -23,7 +23,7 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   case end(count: Int)
-  /// The bus sends `finished` if it can spare the keeper, and looks for the next one.
+  /// The keeper must end. A bus that can spare it sends `finished`, and looks for the next one.
   case leaving
   /// The bus must not be resumed.
   case finished
@@ -97,7 +97,6 @@ nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
 // MARK: Reading and writing
 
 nonisolated extension KeeperMessage {
-  /// - Throws: `malformedFrame`, `invalidValue`.
   package init(_ packet: RawSpan, descriptorCount: Int) throws(WireError) {
     var reader = FieldReader(packet)
     let bodyLength = Int(try reader.integer(UInt32.self))

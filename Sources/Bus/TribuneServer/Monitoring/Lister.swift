@@ -159,7 +159,6 @@ final class Lister {
 
   /// - Parameter hasTime: checked after each part.
   /// - Returns: true if the list is complete.
-  /// - Throws: an error that ends the connection.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
     // One read can hold over a thousand lists.
     guard session.output.accepts else { return true }

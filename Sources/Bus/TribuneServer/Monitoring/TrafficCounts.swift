@@ -27,7 +27,7 @@ nonisolated struct TrafficCounts: Counts, Equatable {
   }
 
   /// Takes over a 32-bit counter that starts with the connection. Misses 2³² if that many were counted since
-  /// the last call, from a connection that was neither listed nor compacted for so long.
+  /// the last call, without a list or a compaction.
   mutating func noteDelivered(upTo count: UInt32) {
     delivered &+= UInt64(count &- UInt32(truncatingIfNeeded: delivered))
   }

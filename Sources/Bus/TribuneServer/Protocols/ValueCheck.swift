@@ -17,8 +17,7 @@ nonisolated package struct ValueCheck {
     case element(Int)
   }
 
-  /// - Parameter payload: JSON. An empty payload is an empty object.
-  /// - Throws: `invalidParameter` for the first wrong field.
+  /// - Parameter payload: JSON; an empty one is an empty object.
   package static func check(userInfo payload: RawSpan, for method: ProtocolMethod) throws(WireError) {
     try check(payload, method.declaration.parameters, of: method, "userInfo")
   }

@@ -6,12 +6,12 @@ import TribuneSystem
 
 /// Closes descriptors that clients have passed, on separate threads.
 ///
-/// Closing may block: on a file system in user space, a lingering socket, or a huge memory file. The number
-/// of threads is limited, in all and for each user, because one user must not delay others. If a user has
-/// many unclosed descriptors, the bus refuses more.
+/// Closing may block: on a file system in user space, a lingering socket, or a huge memory file. The threads
+/// are limited, in all and for each user, because one user must not delay others. If a user has many unclosed
+/// descriptors, the bus refuses more.
 ///
 /// A signal ends the wait for a peer, and the kernel closes the descriptor nevertheless. It does not end the
-/// wait for a file system. When the process ends, the kernel waits for the same answers.
+/// wait for a file system. When the process ends, the kernel waits for all.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   private static let threadsPerUserMax = 4

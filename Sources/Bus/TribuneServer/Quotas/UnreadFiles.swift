@@ -12,8 +12,7 @@ import TribuneWire
 /// of the kernel's limit.
 ///
 /// The kernel reports only a socket's memory in use, and reading causes no event. A socket is therefore
-/// examined before it gets another file, and all are when a user reaches its share. Files are released when
-/// their client has read everything.
+/// examined before it gets another file, and all are when a user reaches its share.
 final class UnreadFiles {
   private static let endedNanoseconds: UInt64 = 100_000_000
   /// A lower bound of the kernel's memory for a frame, in bytes. Linux 6.18 takes 768.
@@ -47,7 +46,7 @@ final class UnreadFiles {
   // MARK: Sending
 
   /// Half of a user's share is for clients that have received everything, because slow ones must not use all
-  /// of it. A client's files are also limited by length: a sent file is in no queue, and takes its poster's
+  /// of it. A client's files are also limited by length: they are in no queue, and take their poster's
   /// memory.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)

@@ -19,8 +19,7 @@ final class UserInfoFiles {
     self.log = log
   }
 
-  /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, `malformedFrame`; the descriptor is
-  ///   closed.
+  /// Closes the descriptor if it throws.
   func frameBuffer(
     for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of account: UserAccount, limit: Int
   ) throws(WireError) -> ByteBuffer {

@@ -18,6 +18,7 @@ final class Acceptor {
     case paused
     /// Accepting again, with a backlog. → accepting, paused, stopped
     case resumed
+    /// Final.
     case stopped
   }
 

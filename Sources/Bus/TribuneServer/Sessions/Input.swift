@@ -13,7 +13,7 @@ struct Input: ~Copyable {
   /// For a long frame, the buffer has space for all of it.
   var partial: ByteBuffer?
   var partialReserved = 0
-  /// The client has since been able to send the rest.
+  /// Since then, the client could have sent the rest.
   var partialSince = Instant(nanoseconds: 0)
   var isWatchedForProgress = false
   /// Consecutive rounds in which deadlines have waited for this input.

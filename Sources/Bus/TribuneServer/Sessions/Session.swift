@@ -15,7 +15,7 @@ final class Session {
     case awaitingHello
     /// → ending, dismissing, closed
     case open
-    /// Until the end of the iteration. → dismissing, closed
+    /// Will be dismissed at the end of the iteration. → dismissing, closed
     case ending(isGreeted: Bool)
     /// Off the bus; the reason is queued. → closing
     case dismissing(isGreeted: Bool)
@@ -65,7 +65,7 @@ final class Session {
   private(set) var inherited = TrafficCounts()
   /// The client's further frames wait for its end.
   var listing: Listing?
-  /// Directly or through other lost connections.
+  /// Replaced connections, directly or through other lost ones.
   var predecessors: [ConnectionID] = []
   var isKnownPoster = false
   var isKept = false

@@ -4,11 +4,10 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts: from systemd the listening sockets, the write-ahead log
-/// and the lease (sd_listen_fds(3), `ManagerStore`), from the keeper the last daemon's descriptors
-/// (`KeptItem`).
+/// The descriptors that a daemon gets when it starts: from systemd the listening sockets, the log and the
+/// lease (sd_listen_fds(3), `ManagerStore`), from the keeper the last daemon's descriptors (`KeptItem`).
 ///
-/// Owns all descriptors that are not taken, and closes them at the end.
+/// Owns all descriptors that are not taken.
 nonisolated package final class PassedAtStart {
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
