@@ -75,8 +75,7 @@ package final class Daemon {
     }
   }
 
-  /// Ignores $RUNTIME_DIRECTORY and, without --user, $XDG_RUNTIME_DIR, because those are of the checking
-  /// process.
+  /// Without --user, ignores the environment, because it is the checking process's.
   private static func livePath(_ arguments: DaemonArguments) -> String {
     arguments.listenPath ?? (arguments.isUserInstance ? listenPath(arguments) : "/run/tribune/bus")
   }

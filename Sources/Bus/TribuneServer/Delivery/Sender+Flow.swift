@@ -214,9 +214,9 @@ extension Sender {
 
   /// Each slow observer keeps as much as the low mark, or an even part of half of the share if that is less.
   ///
-  /// Control frames stay. If they alone exceed the share, the bus stops reading from the largest connections.
-  /// If others cause more, it closes the largest ones, from an eighth of the memory above the user's lone
-  /// share.
+  /// Control frames stay. If they alone exceed the share, the bus stops reading from connections with longer
+  /// queues. If others cause more, it closes the largest ones, from an eighth of the memory above the user's
+  /// lone share.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)

@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Compacts the write-ahead log, and decides which frames it admits.
 ///
-/// Each iteration copies some live entries (`LiveEntries`). The end writes the counters, the configuration,
-/// and all open queries and awaited posts. A full compaction blocks the loop for up to a second.
+/// A compaction copies live entries (`LiveEntries`), some in each iteration. Its end writes the counters, the
+/// configuration, and all open queries and awaited posts. A full compaction blocks the loop for up to a second.
 ///
 /// Above its admission limit, the log admits no new work. Consequences of admitted work are always appended:
 /// without them, a replay would decide differently.
