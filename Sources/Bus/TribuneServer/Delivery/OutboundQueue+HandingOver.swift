@@ -31,7 +31,6 @@ nonisolated struct WaitingFrames {
 }
 
 nonisolated extension OutboundQueue {
-
   mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
     completeEntry()
     var index = head
