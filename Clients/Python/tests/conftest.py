@@ -26,7 +26,7 @@ from tribune import _wire
 from tribune._bus import Connecting
 from tribune._frame import HELLO_LENGTH, Hello, encode
 
-# What only guards against hanging.
+# Guards against hanging.
 DEADLINE = 30.0
 PROGRAMS = Path(
     os.environ.get("TRIBUNE_BIN_DIR", Path(__file__).parents[3] / ".build/release")
@@ -42,7 +42,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
 def _run(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(*arguments: Any, **named: Any) -> None:
-        # Exceptions that nobody retrieves, which asyncio would only log.
+        # Exceptions that asyncio would only log.
         unnoticed: list[dict[str, Any]] = []
 
         async def bounded() -> None:
@@ -133,7 +133,7 @@ class RunningBus:
     def start(self, is_ready: bool = True) -> None:
         """Starts a daemon."""
         arguments = [f"--config={self.folder}/etc", f"--listen={self.path}"]
-        # With a keeper, no service manager starts the daemon.
+        # With a keeper, the daemon needs no service manager.
         if self.keeper is not None:
             arguments.append(f"--keeper={self.folder}/keeper")
         self.daemon = Program(arguments, self.folder, is_managed=self.keeper is None)

@@ -130,7 +130,7 @@ async def test_who_gives_up_waiting_keeps_delegate_and_observation(made_bus: Mad
                 await asyncio.wait_for(waiting, 0.01)
         peer.send(encode(_wire.Okay(), serial=1) + encode(_wire.Post(), name=b"a"))
         assert isinstance(await anext(observation), Notification)
-        # Nobody waits for the refusal of a veto any more, so it must end the connection.
+        # No caller awaits the refused veto, so the refusal must end the connection.
         peer.send(encode(_wire.Refusal(code=76), serial=2))
         error = await bus.closed()
         assert error is not None
@@ -245,5 +245,5 @@ async def test_a_forked_process_leaves_the_connection_to_its_parent(bus: Running
         if child == 0:
             use_in_child(one, held)
         assert await asyncio.to_thread(os.waitpid, child, 0) == (child, 0)
-        # The loop of this process still polls the connection, which was not shut down.
+        # The parent's loop still polls the connection, which was not shut down.
         assert not await one.ask("forked.shouldB")

@@ -83,7 +83,7 @@ async def test_long_user_info_travels_as_a_file(bus: RunningBus) -> None:
             assert found.user_info == payload
         for place in range(len(payloads)):
             await other.post("long.one", object=f"{place}", retain=True)
-        # As many descriptors as before: none was kept.
+        # The number of descriptors stays the same.
         before = len(os.listdir("/proc/self/fd"))
         for payload in payloads * 3:
             await other.post_acknowledged("long.two", payload)
@@ -157,7 +157,7 @@ async def test_a_cancelled_reader_loses_nothing(bus: RunningBus) -> None:
         for number in range(total):
             await one.post("cancel.now", number)
             reader = asyncio.create_task(read())
-            # Wherever the reader is by then, it is cancelled there.
+            # Cancels the reader at varying points.
             for _ in range(number % 7):
                 await asyncio.sleep(0)
             reader.cancel()
@@ -270,7 +270,7 @@ async def test_a_dropped_observation_is_taken_back(bus: RunningBus) -> None:
         await asyncio.sleep(0)
         del observation
         gc.collect()
-        # The poster does not wait for an observation that is gone.
+        # The poster does not wait for a withdrawn observation.
         assert (await posting).acknowledged == 0
         assert (await one.own()).observations == 0
 

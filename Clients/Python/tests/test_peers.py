@@ -28,7 +28,7 @@ from tribune import (
 )
 from tribune._frame import DESCRIPTOR, HEADER_LENGTH, Frame, Hello, decode_fields, encode
 
-# A welcome whose fields end after the first.
+# Its fields end after the first.
 SHORT_WELCOME = bytes([40, 0, 0, 0, 1]) + bytes(19) + bytes([8, 0, 0, 0]) + bytes(12)
 
 

@@ -128,7 +128,7 @@ async def test_each_answer_has_its_outcome(
         assert (verdict.outcomes[0].kind, verdict.outcomes[0].reason) == (kind, reason)
 
 
-# Earlier versions of Python have no tasks that start at once.
+# Earlier versions lack eager tasks.
 if sys.version_info >= (3, 12):
 
     async def test_a_loop_that_starts_tasks_at_once_loses_no_answer(bus: RunningBus) -> None:
@@ -217,7 +217,7 @@ async def test_a_query_that_is_cancelled_is_taken_back(bus: RunningBus) -> None:
         conclusion = await slow.events.get()
         assert isinstance(conclusion, Conclusion)
         assert conclusion.ending is Ending.CANCELLED
-        # The connection goes on.
+        # The connection stays.
         assert (await other.own()).queries == 0
 
 
@@ -349,7 +349,7 @@ async def test_a_delegate_receives_wills_and_dids_in_order(bus: RunningBus) -> N
         await other.post("window.didClose", object="window/2")
         await other.post("window.moved", object="window/1")
         await other.post("window.didClose", object="window/1")
-        # About all objects.
+        # Without an object: about all objects.
         await other.post("window.willClose")
         found = [await recorder.events.get() for _ in range(5)]
         names = [one.name for one in found if isinstance(one, Question | Notification)]

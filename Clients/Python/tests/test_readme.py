@@ -45,7 +45,6 @@ def test_a_program_prints_what_the_readme_says(
         check=False,
     )
     assert (found.stdout, found.stderr, found.returncode) == (output, "", 0)
-    # The programs are typed, too.
     mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", str(source)]
     typed = subprocess.run(
         mypy,

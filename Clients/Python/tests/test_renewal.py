@@ -71,7 +71,7 @@ async def test_a_delegate_that_was_set_is_attached_beside_others(made_bus: MadeB
     assert (again.kind, again.serial) == (FrameKind.ATTACH, first.serial)
     assert not decode_fields(_wire.Attach, again).is_set
     succeed = await anext(sent)
-    # What was reported as lost counts as received.
+    # Reported losses are part of the received ones.
     fields = decode_fields(_wire.Succeed, succeed)
     assert (fields.predecessor, fields.received) == (7, 3)
     peer.send(okay(again.serial, delegate=9) + okay(succeed.serial))
@@ -128,9 +128,9 @@ async def test_a_deadline_includes_the_time_without_a_bus(made_bus: MadeBus) -> 
     peer.close()
     assert isinstance(await events.get(), tribune.Disconnected)
     asking = asyncio.create_task(bus.ask("a.shouldB", deadline=20))
-    # Its time begins when the task does.
+    # Its deadline begins with the task.
     await asyncio.sleep(0)
-    # This much of it is over when the bus is back.
+    # This part of the deadline is over when the bus is back.
     await asyncio.sleep(0.02)
     peer = await accept(made_bus)
     sent = frames(peer)

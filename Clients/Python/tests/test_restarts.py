@@ -65,7 +65,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 async def settle(bus: RunningBus) -> None:
     """Waits until the keeper has a copy of all connections that have registered something."""
     async with bus.connect() as probe:
-        # The keeper takes connections in order: once it has this one, it has all before it.
+        # The keeper takes connections in order, so it has all earlier ones.
         async with probe.observe("probe.*"):
             while not (await probe.own()).is_surviving:
                 continue
@@ -153,7 +153,7 @@ async def end_amid_frame(bus: RunningBus, one: tribune.Bus) -> Transport:
     unread = array.array("i", [1])
     while unread[0]:
         fcntl.ioctl(transport._socket, termios.TIOCOUTQ, unread)
-    # What it has read before this answer, it has noted.
+    # By this answer, it has noted everything that it read.
     assert await in_thread(bus.ctl, "status")
     await in_thread(bus.end)
     return transport
@@ -170,7 +170,7 @@ async def test_a_keeper_lets_losses_be_counted(make_bus: MakeBus) -> None:
                 assert await texts(observation, "before") == ["before"]
                 await settle(bus)
                 transport = await end_amid_frame(bus, one)
-                # It cannot connect until the new bus has taken these.
+                # It connects only after the new bus has taken these.
                 transport._loop.remove_reader(transport._socket.fileno())
                 await in_thread(bus.start)
                 for _ in range(5):
@@ -444,7 +444,7 @@ async def test_what_does_not_fit_is_refused_and_forgotten(make_bus: MakeBus) -> 
             with pytest.raises(TribuneError) as caught:
                 await request
             assert caught.value.code is Code.LIMIT_EXCEEDED
-        # None of it is registered with the next bus.
+        # None of these is registered with the next bus.
         bus.restart()
         await one.post_acknowledged("a.b")
         assert await one.delegates() == []
@@ -457,7 +457,7 @@ async def test_a_hold_that_expired_meanwhile_is_simply_over(make_bus: MakeBus) -
         hold = await one.hold("a.shouldAct", why="soon over", expires_in=0.3).take()
         await in_thread(bus.end)
         await events.disconnected()
-        # Its time is over before the next bus is there.
+        # Its deadline ends before the next bus starts.
         await asyncio.sleep(0.3)
         await in_thread(bus.start)
         await events.reconnected()
@@ -477,7 +477,7 @@ async def test_closing_while_the_bus_is_gone_still_posts(make_bus: MakeBus) -> N
     await in_thread(bus.start)
     await closing
     async with bus.connect() as other:
-        # That connection was closed before this one was made.
+        # That connection closed before this one opened.
         assert [info.name for info in await other.retained()] == ["late.post"]
 
 

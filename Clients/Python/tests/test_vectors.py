@@ -31,11 +31,10 @@ from tribune._wire import Ended, Entry, ErrorCode, FrameKind
 VECTORS = Path(__file__).parents[3] / "Tests/Unit/TribuneWireTests/Vectors"
 INDEX: dict[str, dict[str, Any]] = json.loads((VECTORS / "index.json").read_text())
 FRAMES = sorted(INDEX)
-# The fields of each kind.
 FIELDS: dict[FrameKind, type[Fields]] = {
     fields.KIND: fields for fields in vars(_wire).values() if hasattr(fields, "KIND")
 }
-# The index has frames alone.
+# The index has no hellos.
 HELLOS = {
     "hello": Hello(),
     "hello-descriptors": Hello(capabilities=1),
@@ -72,7 +71,7 @@ def said(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         pairs = {field_name(name): said(getattr(value, name)) for name in names}
-        # Only one kind of list has a question.
+        # A single kind of list has a question.
         return {key: one for key, one in pairs.items() if key != "question" or one is not None}
     return value
 
@@ -210,7 +209,7 @@ def test_damaged_fields_are_read_or_refused(name: str) -> None:
     data = vector(name)
     frame = frame_of(data)
     codec = FIELDS[FrameKind(frame.kind)]
-    # The same on each run.
+    # Repeatable.
     random = Random(name)
     for _ in range(300):
         fields = bytearray(data[HEADER_LENGTH : HEADER_LENGTH + frame.fields_length])

@@ -14,7 +14,7 @@ from ._errors import Code, TribuneError, escaped
 
 _SCHEME: Final = "unix:"
 _SYSTEM: Final = "/run/tribune/bus"
-# What sun_path has, without the terminating zero.
+# sun_path without the terminating zero.
 _PATH_MAX: Final = 107
 _CREDENTIALS: Final = Struct("3i")
 
@@ -59,7 +59,7 @@ class Address:
         if text := environment.get("TRIBUNE_ADDRESS"):
             return cls.parse(text)
         user = os.geteuid()
-        # systemd separates several runtime directories with colons.
+        # systemd separates several directories with colons.
         folders = environment.get("RUNTIME_DIRECTORY", "").split(":")
         paths = [f"{folder}/bus" for folder in folders if folder and _is_own(folder, user)]
         if (folder := environment.get("XDG_RUNTIME_DIR", "")) and _is_own(folder, user):

@@ -50,7 +50,7 @@ class Answering:
         `attach`, and so are the errors of wrong ones.
         """
         if not all(isinstance(pattern, str) for pattern in patterns):
-            # Without parentheses, nothing would be attached, and no veto would come.
+            # Without parentheses, the delegate would not be attached, and never veto.
             raise TypeError('patterns are text: @bus.delegate("host.shouldReboot")')
 
         def attach(function: Callable[[Question], Awaitable[Answer]]) -> Attachment:

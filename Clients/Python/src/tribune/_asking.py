@@ -28,7 +28,7 @@ from ._names import ActionNames, encoded_name, encoded_object
 from ._posting import Posting
 
 _log: Final = logging.getLogger("tribune")
-# Seconds in which the end of a guarded action must be announced.
+# Seconds to announce the end of a guarded action.
 _ANNOUNCING: Final = 5.0
 
 
@@ -209,7 +209,7 @@ class Asking(Posting):
                     on_missing(reply)
             yield verdict
         except BaseException as error:
-            # Also if nobody knows whether ``will`` was announced.
+            # Also if the announcement of ``will`` is uncertain.
             failure = {"error": shortened(described(error)).decode()}
             await self._announce(names.did_fail, failure, object)
             raise

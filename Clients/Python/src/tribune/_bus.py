@@ -121,7 +121,7 @@ class Bus(Asking, Answering, Lists):
         self._link = link
 
     def __del__(self) -> None:
-        # Not from here: the collector may run in any thread, and in the middle of anything.
+        # Not from here: the garbage collector may run in any thread, at any point.
         link = self._link
         if not link.loop.is_closed() and not link.has_ended:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=1, source=self)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._link import Link
     from ._questions import OpenQuestion
 
-# Deliveries that wait for a busy delegate.
+# Of a busy delegate.
 _DELIVERIES_MAX: Final = 4096
 
 
@@ -43,7 +43,7 @@ class _Abstention(enum.Enum):
     ABSTAIN = "Abstain"
 
 
-#: A delegate's answer: it has no opinion.
+#: The delegate has no opinion.
 Abstain: Final = _Abstention.ABSTAIN
 
 
@@ -54,8 +54,8 @@ class Value:
     value: UserInfo
 
 
-#: What a delegate answers: True to approve, False to veto without a reason, `Veto`, `Abstain`, or a
-#: `Value`. An exception is a failure, with its text as the error.
+#: True approves, False vetoes without a reason. An exception is a failure, with its text as the
+#: error.
 Answer = bool | Veto | _Abstention | Value
 
 
@@ -69,10 +69,10 @@ class FailurePolicy(enum.Enum):
 class Ending(enum.Enum):
     """How a query has ended."""
 
-    #: What was asked about may happen now.
+    #: The action may go ahead.
     ALLOWED = "allowed"
     VETOED = "vetoed"
-    #: The asker took it back or is gone, or this delegate cannot learn how the query ended.
+    #: The asker withdrew it or left, or this delegate cannot learn the result.
     CANCELLED = "cancelled"
 
 
@@ -88,25 +88,25 @@ class Conclusion:
 class Question(_WithUserInfo):
     """A query, as it is put to one delegate."""
 
-    #: The name of the query, such as ``window.shouldClose``.
+    #: Such as ``window.shouldClose``.
     name: str
-    #: The object that it is about; empty for none.
+    #: Empty for none.
     object: str = ""
-    #: The payload: by convention JSON, in UTF-8.
+    #: By convention JSON, in UTF-8.
     user_info: bytes = b""
-    #: The query's id. A query that the delegate asks while it answers names it as its `parent`.
+    #: The query's id. Set it as `parent` of a query that the delegate asks before it answers.
     query: int = 1
-    #: Seconds that the delegate has for its answer, unless it defers.
+    #: Seconds for the answer, unless the delegate defers.
     timeout: float = 5.0
-    #: The process that asks.
+    #: The asking process.
     asker: Peer = Peer()
-    #: The connection that asks, ``:N``.
+    #: The asking connection, ``:N``.
     connection: str = ":0"
-    #: Whether no action follows, whatever the verdict.
+    #: No action follows, whatever the verdict.
     is_dry_run: bool = False
-    #: Whether a value is wanted (`Value`), rather than permission.
+    #: The asker wants a value (`Value`) instead of permission.
     wants_value: bool = False
-    #: The id of the attachment that is asked.
+    #: The id of the asked attachment.
     delegate: int = 1
     _open: OpenQuestion | None = field(default=None, repr=False, compare=False)
 
@@ -210,14 +210,13 @@ class AttachedDelegate(Registration):
         )
         super().__init__(self._attach, object=encoded_object(object))
         self.delegate = delegate
-        #: The id that the bus has given it; 0 until then. It changes with the connection.
+        #: 0 until the bus assigns it. It changes with the connection.
         self.id = 0
-        #: Whether it gets notifications.
         self.receives = any(can_match_will_or_did(pattern) for pattern in patterns)
         self.matchers = [Matcher(pattern, object) for pattern in patterns]
         self._deliveries: Stream[Any] = Stream(_DELIVERIES_MAX)
         self._delivering: asyncio.Task[None] | None = None
-        #: Whether somebody learns of a refusal.
+        #: True if a caller learns of a refusal.
         self.is_awaited = False
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
@@ -225,7 +224,7 @@ class AttachedDelegate(Registration):
             self._yield_to(link.registrations.get(okay.registration), link)
             return
         self.id = okay.delegate
-        # A renewal attaches instead of setting, so that it does not replace others again.
+        # Attaching instead of setting keeps the other delegates.
         self._attach.is_set = False
         if self.receives and self._delivering is None:
             self._delivering = link.start(self._deliver())
@@ -244,7 +243,7 @@ class AttachedDelegate(Registration):
         self.refuse(error, link)
 
     def _has_same_delegate(self, other: AttachedDelegate) -> bool:
-        # Two objects can be equal and answer differently later; a function is what it is.
+        # Equal objects may answer differently later; a function does not change.
         if isinstance(self.delegate, FunctionDelegate):
             return self.delegate == other.delegate
         return self.delegate is other.delegate
@@ -252,14 +251,14 @@ class AttachedDelegate(Registration):
     def refuse(self, error: TribuneError, link: Link) -> None:
         super().refuse(error, link)
         if not self.is_awaited:
-            # A veto that is missing must not go unnoticed.
+            # A lost veto must not go unnoticed.
             link.end(error)
 
     def replace(self, by: DelegateInfo, link: Link) -> None:
         """Reports that another delegate was set in this one's place, as the last delivery."""
         self.settle()
         if self._deliveries.is_reserved:
-            # It gets no later report of what was missed.
+            # The delegate gets no later report of its losses.
             self._deliveries.fill_position([Interrupted()])
         self._deliveries.deliver(_Replaced(by))
         self._deliveries.finish(None)
@@ -275,8 +274,8 @@ class AttachedDelegate(Registration):
 
     async def _deliver(self) -> None:
         while (item := await self._deliveries.next()) is not None:
-            # Tasks start in the order of their creation: after a turn of the loop, every question
-            # that came before has reached the delegate.
+            # Tasks start in the order of their creation, so after a turn of the loop the delegate
+            # has every earlier question.
             await asyncio.sleep(0)
             try:
                 if isinstance(item, _Replaced):
@@ -285,7 +284,7 @@ class AttachedDelegate(Registration):
                     await self.delegate.received(item)
             except (Exception, asyncio.CancelledError) as error:
                 if self._delivering is not None and self._delivering.cancelling():
-                    # The program cancels all tasks, and not only something that this one awaited.
+                    # The whole program is cancelled, not only an awaited task.
                     raise
                 report("a delegate failed to receive a notification", error)
 
@@ -299,7 +298,7 @@ class Attachment:
     def __init__(self, attached: AttachedDelegate, link: Link, bus: object) -> None:
         self._attached = attached
         self._link = link
-        # The connection ends when nobody has it any more.
+        # Keeps the connection open.
         self._bus: object = bus
 
     @property

@@ -18,53 +18,51 @@ class Code(enum.StrEnum):
 
     #: No bus answers at the address.
     UNREACHABLE = "unreachable"
-    #: The connection was lost or has ended, or the bus did not take a request before its deadline,
-    #: or did not answer within 5 s after it.
-    #: A request that was sent and not answered may have been carried out.
+    #: The connection was lost or has ended, or the bus did not accept a request before its
+    #: deadline, or did not answer within 5 s after it. An unanswered request may have been carried
+    #: out.
     CONNECTION_LOST = "connectionLost"
-    #: The bus says that the request was taken back.
+    #: The request was withdrawn.
     CANCELLED = "cancelled"
-    #: A name is not dot-separated tokens of ``[A-Za-z0-9_-]``, 1 to 255 bytes in all.
+    #: A name consists of tokens of ``[A-Za-z0-9_-]``, separated by dots; 1 to 255 bytes.
     INVALID_NAME = "invalidName"
-    #: A pattern is not a name with ``*`` for one token and ``**``, last, for one token or more.
+    #: A pattern is a name with ``*`` for one token and a final ``**`` for one or more tokens.
     INVALID_PATTERN = "invalidPattern"
-    #: An object is not UTF-8, has control characters, or is longer than 255 bytes.
+    #: An object is UTF-8 without control characters, at most 255 bytes.
     INVALID_OBJECT = "invalidObject"
-    #: userInfo is longer than the bus accepts (`BusInfo.payload_max`).
+    #: userInfo exceeds `BusInfo.payload_max`.
     PAYLOAD_TOO_LONG = "payloadTooLong"
-    #: The name starts with ``tribune.``, which only the bus may use.
+    #: Only the bus may use names with the prefix ``tribune.``.
     RESERVED_NAME = "reservedName"
-    #: A limit of the bus or of this library has been reached.
+    #: A limit of the bus or of this library.
     LIMIT_EXCEEDED = "limitExceeded"
-    #: What the request refers to does not exist.
+    #: The target of the request does not exist.
     NOT_FOUND = "notFound"
-    #: This library and the bus share no version of the protocol.
+    #: This library and the bus have no common version of the protocol.
     UNSUPPORTED_VERSION = "unsupportedVersion"
-    #: One side sent what the protocol does not allow. The connection has ended.
+    #: One side violated the protocol. The connection has ended.
     PROTOCOL_VIOLATION = "protocolViolation"
-    #: The bus has ended the connection because this side did not read or write in time.
+    #: The bus ended the connection, because this side did not read or write in time.
     TOO_SLOW = "tooSlow"
-    #: The bus is shutting down.
     SHUTTING_DOWN = "shuttingDown"
-    #: The text is not the address of a bus.
+    #: The text is not a bus address.
     INVALID_ADDRESS = "invalidAddress"
-    #: An enclosing query has the same name and object, or there are more than 32 of them.
+    #: An enclosing query has the same name and object, or more than 32 queries are nested.
     RECURSION = "recursion"
-    #: This user may not do that.
+    #: The policy does not permit this user the request.
     NOT_PERMITTED = "notPermitted"
-    #: There is no protocol of that name.
     UNKNOWN_PROTOCOL = "unknownProtocol"
-    #: The definitions have mistakes; the message lists them with their lines and columns.
+    #: The message lists the mistakes with lines and columns.
     INVALID_PROTOCOL = "invalidProtocol"
-    #: The delegate does not conform to the protocol of the object; the message says how, in full.
+    #: The delegate does not conform to the object's protocol. The message has all details.
     NOT_CONFORMING = "notConforming"
-    #: The protocol of the object has no message of that name and kind.
+    #: The object's protocol lacks a message of that name and kind.
     UNKNOWN_NAME = "unknownName"
-    #: userInfo does not fit the parameters in the protocol of the object.
+    #: userInfo does not match the parameters in the object's protocol.
     INVALID_PARAMETER = "invalidParameter"
-    #: A different definition or declaration already has that name.
+    #: Another definition or declaration has that name.
     CONFLICT = "conflict"
-    #: The request is refused for a reason that only the message gives.
+    #: Only the message has the reason.
     REFUSED = "refused"
 
 
@@ -84,7 +82,7 @@ class TribuneError(Exception):
         return f"{self.message} ({self.code})"
 
 
-# The codes of the protocol that have another name in this library.
+# Codes with another name in this library.
 _RENAMED: Final = {
     ErrorCode.BAD_MAGIC: Code.PROTOCOL_VIOLATION,
     ErrorCode.FRAME_TOO_LONG: Code.PROTOCOL_VIOLATION,
@@ -100,7 +98,7 @@ _RENAMED: Final = {
     ErrorCode.RESTARTED: Code.CONNECTION_LOST,
     ErrorCode.NOT_ASKED: Code.NOT_FOUND,
 }
-# Those whose message has a line for each mistake.
+# Codes whose message has a line per mistake.
 _OF_LINES: Final = (ErrorCode.INVALID_PROTOCOL, ErrorCode.CONFLICT)
 
 

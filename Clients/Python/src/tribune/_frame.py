@@ -16,11 +16,11 @@ from ._wire import ErrorCode, FrameFlags, FrameKind
 
 HELLO_LENGTH: Final = 16
 HEADER_LENGTH: Final = 32
-# The flags as plain numbers, because calculating with those of an enumeration is slow.
+# Plain numbers, because arithmetic with enumerations is slow.
 ACKNOWLEDGE: Final = int(FrameFlags.ACKNOWLEDGE)
 DESCRIPTOR: Final = int(FrameFlags.DESCRIPTOR)
 CRITICAL: Final = int(FrameFlags.CRITICAL)
-# The one version of the protocol that this client speaks.
+# The only version that this client speaks.
 VERSION: Final = 1
 
 _MAGIC: Final = b"\xf1TRIBUNE"
@@ -40,9 +40,9 @@ class FrameError(FieldError):
 class Capabilities(enum.IntFlag):
     """What the sender of a hello can do."""
 
-    # It accepts userInfo in a descriptor.
+    # Accepts userInfo in a descriptor.
     DESCRIPTORS = 1
-    # It wants to know who posts.
+    # Wants the posters' processes.
     POSTERS = 2
 
 
@@ -92,9 +92,9 @@ class Limits:
     payload: int
 
 
-# Of the bus, once it has sent its welcome: verdicts can be long, and `traffic` has a whole frame.
+# From the bus, after its welcome. Verdicts can be long, and `traffic` contains a whole frame.
 FROM_BUS: Final = Limits(fields=1 << 30, payload=(1 << 30) + 1_048_576)
-# Of a peer that has not shown yet that it is a bus.
+# From a peer before its welcome.
 GREETING: Final = Limits(fields=65_536, payload=65_536)
 
 
@@ -117,7 +117,7 @@ class Frame:
     data: bytes
     start: int
     length: int
-    # A number, because later versions have kinds that this one does not know.
+    # A number, because later versions have more kinds.
     kind: int
     flags: int
     name_length: int
@@ -240,7 +240,7 @@ def encode(
     return b"".join((header, writer.data, name, object, payload))
 
 
-# A header without fields: the length, a `route_word`, and the serial.
+# A header without fields: length, `route_word`, serial.
 PLAIN_HEADER: Final = Struct("<II8xQ8x")
 
 
@@ -259,13 +259,13 @@ class SentFrame:
         self.flags = frame[5]
         self.serial = int.from_bytes(frame[16:24], "little")
         at = _DEADLINES.get(self.kind)
-        # In milliseconds; 0 for none. A post may have no fields.
+        # Milliseconds, 0 for none. A post may lack fields.
         self.deadline = 0
         has_fields = frame[24:28] != b"\0\0\0\0"
         if at is not None and has_fields:
             self.deadline = int.from_bytes(frame[at : at + 4], "little")
 
-        #: Whether it is a post, and nobody waits for the bus's reply to it.
+        #: A post without a reply.
         self.is_plain_post = (
             self.kind == FrameKind.POST
             and not self.flags & ACKNOWLEDGE
@@ -273,7 +273,7 @@ class SentFrame:
         )
 
 
-# Where the deadline of a frame is, if its kind has one.
+# The deadline's offset, for kinds that have one.
 _DEADLINES: Final[dict[int, int]] = {
     FrameKind.POST: HEADER_LENGTH + 2,
     FrameKind.ASK: HEADER_LENGTH,

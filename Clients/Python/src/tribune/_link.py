@@ -47,17 +47,17 @@ from ._transport import Transport, UserInfoFile, not_greeted, open_socket
 from ._wire import ErrorCode
 
 _log: Final = logging.getLogger("tribune")
-# How long closing waits for a bus that does not read.
+# Seconds that closing waits for a bus that does not read.
 _CLOSING: Final = 5.0
-# The most attempts to connect if the bus closes the connection before its welcome: it may just have
-# been killed, and the next one already listens. And the first pause, which doubles each time.
+# Limit and first pause of attempts, doubled each time, if the bus closes the connection before its
+# welcome: it may just have been killed, with the next one listening already.
 _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
-# How soon to try again when the bus has not accepted those that connected before.
+# Pause while the bus's backlog is full.
 _BACKLOG_PAUSE: Final = 0.005
-# How much longer than its own deadline a request waits for the bus.
+# Seconds that a request waits beyond its own deadline.
 _REPLY_GRACE: Final = 5.0
-# After this much, a caller that posts without a pause lets the loop turn.
+# After this many bytes, a caller that posts without a pause yields to the loop.
 _TURN: Final = 64 << 10
 
 
@@ -68,11 +68,10 @@ class Phase(enum.Enum):
     CONNECTING = enum.auto()
     #: → INTERRUPTED, CLOSING, ENDED
     OPEN = enum.auto()
-    #: Looks for the bus. → OPEN, CLOSING, ENDED
+    #: Reconnects. → OPEN, CLOSING, ENDED
     INTERRUPTED = enum.auto()
     #: Writes the rest of the outbox, then waits for the bus to close. → ENDED
     CLOSING = enum.auto()
-    #: Final.
     ENDED = enum.auto()
 
 
@@ -93,32 +92,32 @@ class Link:
         self.capabilities = capabilities
         self.on_event = on_event
         self.phase = Phase.CONNECTING
-        #: Whether a post may be appended without a thought: the link is open, and little waits.
+        #: Fast path for posts: the link is open, and little waits.
         self.takes_plain_posts = False
-        #: Why it has ended; None after `close`.
+        #: The reason of the end; None after `close`.
         self.error: TribuneError | None = None
-        #: Counts the connections that were lost. The bus's ids are valid for one of them only.
+        #: Number of lost connections. Ids of the bus belong to one epoch.
         self.epoch = 0
         self.outbox = Outbox()
         self.transport: Transport | None = None
         self.receiver = Receiver(self)
-        #: The last welcome. It outlives the connection, because the public ids do.
+        #: The last welcome. It outlives the connection, like the public ids.
         self.bus: BusInfo | None = None
         self.connection = 0
         self.payload_max = _wire.PAYLOAD_LENGTH_FLOOR
         self.accepts_files = False
         self.requests: dict[int, Request] = {}
-        #: In the order of their serials.
+        #: By serial, in ascending order.
         self.registrations: dict[int, Registration] = {}
-        #: Awaited observations that are being taken back, by the serial of the `cancel`.
+        #: Withdrawn awaited observations, by the serial of the `cancel`.
         self.retirements: dict[int, Matcher] = {}
         self.questions = Questions(self)
-        #: As the bus last confirmed.
+        #: Confirmed by the bus.
         self.is_suspended = False
-        #: Suspensions that the bus has not confirmed.
+        #: Unconfirmed suspensions.
         self.suspensions: dict[int, bool] = {}
         self.interruption: Interruption | None = None
-        #: When the link last reconnected, and the pause before that attempt.
+        #: Time of the last reconnection, and the pause before it.
         self.last_reconnection: tuple[float, float] | None = None
         self.last_serial = 0
         self._greeting: asyncio.Future[None] | None = None
@@ -172,7 +171,7 @@ class Link:
                 connected = open_socket(self.address)
                 break
             except BlockingIOError:
-                # The backlog is full, and nothing reports when it has space.
+                # A full backlog becoming free causes no event.
                 await asyncio.sleep(_BACKLOG_PAUSE)
         self.receiver = Receiver(self)
         self.transport = Transport(self, connected, self.capabilities, self.loop)
@@ -219,7 +218,7 @@ class Link:
         self._schedule_flush()
 
     def _schedule_flush(self) -> None:
-        # All that is sent in one turn of the loop goes with one write.
+        # One write per turn of the loop.
         if not self._flushes and self.phase is not Phase.INTERRUPTED:
             self._flushes = True
             self.loop.call_soon(self._flush)
@@ -265,7 +264,7 @@ class Link:
         except TimeoutError:
             raise not_sent_in_time() from None
         finally:
-            # The next one may go if this one does not, or does not fill the outbox.
+            # Allows the next one if this one is not sent, or does not fill the outbox.
             self.loop.call_soon(self.written)
         self.require_open()
 
@@ -278,7 +277,7 @@ class Link:
         outbox.frames.append(frame)
         outbox.size += len(frame)
         if outbox.size >= _TURN:
-            # The next caller writes, and lets the loop turn.
+            # The next caller writes, and yields to the loop.
             self.takes_plain_posts = False
 
     async def take_turn(self) -> None:
@@ -435,7 +434,7 @@ class Link:
             return
         serial = self._cancel(registration.serial)
         if isinstance(registration, ObservationPart) and registration.is_awaited:
-            # Until the bus has confirmed, it may wait for this observation.
+            # Until the bus confirms, it may wait for this observation.
             self.retirements[serial] = registration.matcher
 
     async def take_back(self, registration: Registration) -> None:
@@ -449,7 +448,7 @@ class Link:
         try:
             await request.outlasting_caller()
         except TribuneError as error:
-            # If the bus does not know it any more, the purpose is achieved.
+            # Already gone on the bus.
             if error.code is not Code.NOT_FOUND:
                 raise
 
@@ -532,7 +531,7 @@ class Link:
         """The bus has ended a registration."""
         match ended:
             case _wire.Ended("notPermitted", str(why)):
-                # A hold or a delegate that is not in force any more must not go unnoticed.
+                # The end of a hold or delegate must not go unnoticed.
                 self.end(TribuneError(Code.NOT_PERMITTED, why))
             case _wire.Ended("expired"):
                 term = self.registrations.get(serial)
@@ -544,7 +543,7 @@ class Link:
                 if isinstance(attached, AttachedDelegate):
                     del self.registrations[serial]
                     self.receiver.forget_routes()
-                    # The bus does not report to it any more how its queries end.
+                    # The bus no longer reports the end of its queries.
                     self.questions.withdraw(attached, Ending.CANCELLED)
                     attached.replace(DelegateInfo._of(entry), self)
 
@@ -562,7 +561,7 @@ class Link:
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs work in a later turn of the loop. Its exceptions go to the loop's handler."""
-        # With its own factory, a loop may start a task at once, in the middle of a transition.
+        # A custom task factory may start tasks at once, in the middle of a transition.
         task = asyncio.Task(work, loop=self.loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -644,10 +643,10 @@ class Link:
                         await asyncio.wait({self._idle, self._ended}, return_when="FIRST_COMPLETED")
                     if self.transport is not None:
                         self.transport.end_writing()
-                # Perhaps another task closes it, and still writes.
+                # Another task may be closing it, and still write.
                 await asyncio.wait({self._ended})
         except TimeoutError:
-            # The bus does not read, or there is none: what is left is lost.
+            # The bus does not read: the rest is lost.
             return
         finally:
             self.end(None)
@@ -716,7 +715,7 @@ class Link:
         self._ended.set_result(None)
 
 
-# All links of this process, because a child that it forks has copies of them.
+# All links of this process: a forked child has copies of them.
 _links: Final[weakref.WeakSet[Link]] = weakref.WeakSet()
 
 
@@ -727,7 +726,7 @@ def _leave_all_to_parent() -> None:
 
 os.register_at_fork(after_in_child=_leave_all_to_parent)
 
-# Errors of a bus that may accept the next attempt to connect.
+# After these errors, the next attempt may succeed.
 _PASSING: Final = (
     ErrorCode.RESTARTED,
     ErrorCode.SHUTTING_DOWN,

@@ -16,18 +16,18 @@ class BusStatus:
     pid: int
     software: str
     address: str
-    #: Seconds since it started.
+    #: Seconds since its start.
     uptime: float
     connections: int
     observations: int
     delegates: int
     queries: int
     holds: int
-    #: Notifications that were taken from posters, put into observers' queues, and dropped there.
+    #: Notifications posted, queued for observers, and dropped from these queues.
     posted: int
     delivered: int
     lost: int
-    #: Queries for permission that have a verdict, and how many of them were vetoed.
+    #: Permission queries with a verdict, and the vetoed ones.
     asked: int
     vetoed: int
     #: Frames that the policy refused.
@@ -65,19 +65,19 @@ class ConnectionInfo:
     observations: int
     delegates: int
     queries: int
-    #: Bytes that wait for it to read, and those that are buffered until it resumes.
+    #: Bytes that the bus has queued for it, and buffered until it resumes.
     queued: int
     buffered: int
     lost: int
     posted: int
-    #: Notifications that later ones have replaced since it was suspended.
+    #: Notifications replaced by later ones since its suspension.
     coalesced: int
-    #: Whether the bus does not read from it at the moment, so that its observers can catch up.
+    #: The bus pauses reading from it, to let its observers catch up.
     is_paused: bool
-    #: Whether it does not read, and so loses notifications.
+    #: It does not read, and so loses notifications.
     is_lossy: bool
     is_suspended: bool
-    #: Whether it would outlive a crash of the bus.
+    #: It would survive a crash of the bus.
     is_surviving: bool
 
     @classmethod
@@ -108,10 +108,10 @@ class DepartedInfo:
 
     id: str
     peer: Peer
-    #: Seconds for which it was connected, and since it has gone.
+    #: Seconds of its connection, and since its end.
     age: float
     elapsed: float
-    #: The number of the protocol's error with which the bus closed it; 0 if it went by itself.
+    #: The protocol's error code with which the bus closed it; 0 if it left by itself.
     reason: int
     lost: int
     posted: int
@@ -163,9 +163,9 @@ class DelegateInfo:
     #: Empty for any.
     object: str
     order: int
-    #: Whether its failure counts as a veto.
+    #: Its failure is a veto.
     vetoes_on_failure: bool
-    #: Seconds that it may be silent.
+    #: Seconds until it times out.
     timeout: float
     #: The names that it responds to.
     patterns: tuple[str, ...]
@@ -193,14 +193,14 @@ class HoldInfo:
     connection: str
     label: str
     peer: Peer
-    #: Empty for any name.
+    #: Empty for any.
     pattern: str
     #: Empty for any.
     object: str
     why: str
-    #: Seconds since it was taken.
+    #: Seconds since its begin.
     age: float
-    #: Seconds until it expires; None if it does not.
+    #: Seconds until it expires; None for never.
     remaining: float | None
 
     @classmethod
@@ -224,12 +224,12 @@ class RetainedInfo:
 
     name: str
     object: str
-    #: The connection that posted it, and the user in whose account it is.
+    #: The posting connection, and the user who is charged for it.
     connection: str
     uid: int
     #: Bytes of userInfo.
     length: int
-    #: Seconds since it was posted.
+    #: Seconds since the post.
     age: float
 
     @classmethod
@@ -248,12 +248,12 @@ class RetainedInfo:
 class ObjectInfo:
     """An object that is declared, or has delegates of its own."""
 
-    #: A pattern of objects, if it comes from the configuration.
+    #: A pattern of objects, if the configuration has it.
     object: str
     #: Empty if it was not declared.
     protocol: str
     delegates: int
-    #: The connection that declared it; None if none did, or the configuration.
+    #: The declaring connection; None for the configuration, or without a declaration.
     connection: str | None
 
     @classmethod
@@ -267,11 +267,11 @@ class ProtocolInfo:
     """A protocol."""
 
     name: str
-    #: The protocols that it inherits from.
+    #: The inherited protocols.
     parents: tuple[str, ...]
-    #: How many methods it has, inherited ones included.
+    #: Number of methods, including inherited ones.
     members: int
-    #: The connection that defined it; None if a file did.
+    #: The defining connection; None for a file.
     connection: str | None
     documentation: str
 
@@ -286,7 +286,7 @@ class ProtocolInfo:
 class MemberInfo:
     """A method of a protocol."""
 
-    #: The protocol that it comes from.
+    #: The protocol that declares it.
     origin: str
     #: ``should``, ``will``, ``did`` or ``value``.
     kind: str
@@ -316,13 +316,13 @@ class AccountInfo:
     """What a user has, and may have, of a resource that all users share."""
 
     uid: int
-    #: As how many users this one counts.
+    #: The share weight.
     weight: int
-    #: Whether it is root, or the user that runs the bus.
+    #: True for root and the user that runs the bus.
     is_privileged: bool
     #: Such as ``connections`` or ``queues``.
     resource: str
-    #: What it has, what it may have at the moment, and what all may have together.
+    #: Its current use, its current limit, and the limit of all users together.
     used: int
     share: int
     total: int
@@ -345,11 +345,11 @@ class Explanation:
     """What a query would meet."""
 
     holds: list[HoldInfo] = field(default_factory=list)
-    #: Required delegates that are not attached: ``unit:NAME``, ``label:NAME``, or ``*``.
+    #: Missing required delegates: ``unit:NAME``, ``label:NAME``, or ``*``.
     missing: list[str] = field(default_factory=list)
-    #: The delegates that would be asked, in order.
+    #: The delegates to ask, in order.
     delegates: list[DelegateInfo] = field(default_factory=list)
-    #: The protocol of the object; None if it has none.
+    #: The object's protocol; None if it has none.
     protocol: str | None = None
 
 
@@ -357,7 +357,7 @@ class Explanation:
 class PolicyLine:
     """A line of a policy."""
 
-    #: Empty if there is no line.
+    #: Empty if no line matches.
     file: str
     number: int
     text: str
@@ -372,13 +372,13 @@ class PolicyDecision:
     """How the policy decides about an action, and why."""
 
     is_allowed: bool
-    #: Whether the subject may do everything.
+    #: The subject may do everything.
     is_exempt: bool
-    #: The line that decides; its file is empty if there is none.
+    #: The deciding line; its file is empty if none decides.
     line: PolicyLine
-    #: Whom it is about.
+    #: The user of the subject.
     uid: int
-    #: Lines that would allow it if one thing were different, and that thing.
+    #: Lines that would allow the request if one thing were different, and that thing.
     near_misses: list[tuple[PolicyLine, str]] = field(default_factory=list)
 
     @classmethod

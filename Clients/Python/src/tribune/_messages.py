@@ -14,8 +14,8 @@ from typing import Any, Final
 from . import _wire
 from ._errors import Code, TribuneError
 
-#: What can be sent as userInfo: bytes as they are, None for nothing, and anything else that
-#: `json.dumps` takes as JSON, text too.
+#: userInfo to send: bytes unchanged, None for nothing, and anything else as JSON by `json.dumps`,
+#: including text.
 UserInfo = Any
 
 _UNKNOWN_USER: Final = 0xFFFFFFFF
@@ -79,9 +79,9 @@ class _WithUserInfo:
 class Units:
     """The systemd units that a process runs in: two facts, as in systemd's journal."""
 
-    #: The unit of the system's service manager, which the system vouches for; empty if none.
+    #: Of the system's service manager, vouched for by the system; empty if none.
     system: str = ""
-    #: The unit of a user's service manager, whose name the user has chosen; empty if none.
+    #: Of a user's service manager, with a name that the user chose; empty if none.
     user: str = ""
 
     @property
@@ -94,11 +94,11 @@ class Units:
 class Peer:
     """A process, as the kernel and systemd identified it when it connected."""
 
-    #: The process's id; None if it is not known, or has no meaning where the bus runs.
+    #: None if unknown, or meaningless where the bus runs.
     pid: int | None = None
-    #: The user that it ran as; None if it is not known.
+    #: None if unknown.
     uid: int | None = None
-    #: Its name (comm), at most 15 bytes; empty if it is not known.
+    #: The comm, at most 15 bytes; empty if unknown.
     process: str = ""
     units: Units = Units()
 
@@ -155,17 +155,17 @@ class AwaitedNotification:
 class Notification(_WithUserInfo):
     """Something has happened, or will."""
 
-    #: The name, such as ``window.willClose``.
+    #: Such as ``window.willClose``.
     name: str
-    #: The object that it is about, such as ``window/42``; empty for none.
+    #: Such as ``window/42``; empty for none.
     object: str = ""
-    #: The connection that posted it, ``:N``; None for the bus itself.
+    #: The posting connection, ``:N``; None for the bus itself.
     sender: str | None = None
-    #: The process that posted it, if the connection asked for that.
+    #: The posting process, if the connection asked for posters.
     poster: Peer | None = None
-    #: The payload: by convention JSON, in UTF-8.
+    #: By convention JSON, in UTF-8.
     user_info: bytes = b""
-    #: Whether it was retained: posted before the observation, which asked for such notifications.
+    #: Posted before the observation began.
     is_retained: bool = False
     _acknowledgement: Acknowledgement | None = field(default=None, repr=False, compare=False)
 
@@ -219,39 +219,36 @@ class Interrupted:
     """
 
 
-#: What an observation gives.
 Delivery = Notification | Lost | Interrupted
 
 
 class Mode(enum.Enum):
     """How a query for permission goes through the delegate chain."""
 
-    #: All are asked at once; the first veto decides, and the other questions are cancelled.
+    #: Asks all at once; the first veto decides and cancels the other questions.
     PARALLEL = "parallel"
-    #: All are asked at once, and all are waited for, so that the verdict has every veto.
+    #: Asks all at once, and collects every veto.
     ALL = "all"
-    #: One is asked at a time, in the chain's order; none after a veto.
+    #: Asks one at a time, in the chain's order, until a veto.
     ORDER = "order"
 
 
 class OutcomeKind(enum.Enum):
     """The outcome of one delegate, or of a hold."""
 
-    #: It said yes.
     APPROVED = "approved"
-    #: It said no.
     VETOED = "vetoed"
-    #: It has no opinion.
+    #: No opinion.
     ABSTAINED = "abstained"
-    #: It did not answer in its time.
+    #: No answer in time.
     TIMED_OUT = "timedOut"
-    #: It left before it answered; or it is required and not attached.
+    #: Left before it answered, or required and not attached.
     GONE = "gone"
-    #: It failed; the reason is its error.
+    #: The reason is its error.
     FAILED = "failed"
-    #: It is a hold, a standing veto.
+    #: A hold, a standing veto.
     HELD = "held"
-    #: It gave a value.
+    #: Gave a value.
     ANSWERED = "answered"
 
     @classmethod
@@ -263,18 +260,18 @@ class OutcomeKind(enum.Enum):
 class Outcome:
     """What came of one delegate, or of a hold."""
 
-    #: The id of the delegate or the hold, never used again; 0 if it is required and not attached.
+    #: The id of the delegate or hold, never reused; 0 for a missing required delegate.
     delegate: int
     kind: OutcomeKind
-    #: The label of the delegate; empty if none.
+    #: Empty if none.
     label: str = ""
-    #: The reason or the error; empty if none was given.
+    #: The reason or error; empty if none.
     reason: str = ""
-    #: Its process.
+    #: The delegate's process.
     peer: Peer = Peer()
     #: Seconds from the question to the outcome.
     elapsed: float = 0.0
-    #: The value, if the kind is `ANSWERED`; else None.
+    #: None unless the kind is `ANSWERED`.
     value: bytes | None = None
 
     def json(self) -> Any:
@@ -299,22 +296,22 @@ class Outcome:
 class Verdict:
     """The result of a query for permission."""
 
-    #: Whether the action may go ahead: there is no veto, or the asker overrides the vetoes.
+    #: The action may go ahead: without vetoes, or by an override.
     is_allowed: bool
-    #: The query's id, never used again.
+    #: Never reused.
     query: int = 0
-    #: Whether no delegate approved or vetoed, so that this is the asker's own default.
+    #: No delegate approved or vetoed, so the verdict is the asker's default.
     is_unanswered: bool = False
-    #: Holds, required delegates that are missing, and delegates, in the chain's order.
+    #: Holds, missing required delegates, and delegates, in the chain's order.
     outcomes: tuple[Outcome, ...] = ()
-    #: Whether there are vetoes among the outcomes, which the asker overrode.
+    #: The asker overrode vetoes, which are among the outcomes.
     is_overridden: bool = False
-    #: Whether the delegates knew that no action would follow.
+    #: The delegates knew that no action would follow.
     is_dry_run: bool = False
-    #: Further outcomes, which the bus has not listed. If there is any veto, one is listed.
+    #: Outcomes beyond those listed. At least one veto is listed.
     omitted_count: int = 0
-    #: If there is no outcome: a name like the asked one, to which a delegate responds, or which is
-    #: held, configured or well known, so that it may be what was meant. Empty if there is none.
+    #: Without outcomes: a similar name that has a delegate or hold, or is configured or well known,
+    #: which the asker may have meant. Empty if none.
     similar_name: str = ""
 
     def __bool__(self) -> bool:
@@ -349,7 +346,7 @@ class Vetoed(Exception):
         self.verdict = verdict
 
     def __str__(self) -> str:
-        # Without a veto among the outcomes, a failure has counted as one.
+        # Without a veto among the outcomes, a failure counted as one.
         objecting = self.verdict.vetoes or [
             outcome for outcome in self.verdict.outcomes if outcome.kind in _FAILURES
         ]
@@ -361,7 +358,7 @@ class Vetoed(Exception):
         return f"{self.action} was vetoed" + (f" by {'; '.join(reasons)}" if reasons else "")
 
 
-# Outcomes that can count as a veto, and what they are if no reason was given.
+# Outcomes that may be vetoes, with their default reasons.
 _FAILURES: Final = {
     OutcomeKind.TIMED_OUT: "it did not answer in time",
     OutcomeKind.GONE: "it is gone",
@@ -373,13 +370,13 @@ _FAILURES: Final = {
 class QueryReply:
     """The reply to a value query."""
 
-    #: The query's id, never used again.
+    #: Never reused.
     query: int = 0
-    #: What came of each delegate, in the chain's order. Every value is among them.
+    #: In the chain's order, including every value.
     outcomes: tuple[Outcome, ...] = ()
-    #: Further outcomes, without values, which the bus has not listed.
+    #: Outcomes beyond those listed, without values.
     omitted_count: int = 0
-    #: A name that may be meant, as in `Verdict`.
+    #: See `Verdict`.
     similar_name: str = ""
 
     @property
@@ -396,11 +393,10 @@ class QueryReply:
 class Stage(enum.Enum):
     """Where a query is with a delegate."""
 
-    #: It asks for more time.
+    #: The delegate asks for more time.
     DEFERRED = "deferred"
-    #: It has been asked.
     ASKED = "asked"
-    #: It is not waited for any more.
+    #: The query no longer waits for it.
     SETTLED = "settled"
 
 
@@ -411,15 +407,15 @@ class Progress:
     query: int
     delegate: int
     stage: Stage
-    #: What became of the delegate, once it has settled; else None.
+    #: None until the delegate has settled.
     outcome: OutcomeKind | None = None
-    #: The label of the delegate; empty if none.
+    #: Empty if none.
     label: str = ""
-    #: The status of a delegate that has deferred, or the reason of an outcome; empty if none.
+    #: The status of a deferring delegate, or the reason of an outcome; empty if none.
     status: str = ""
-    #: Seconds that it now has; 0 once it has settled.
+    #: Seconds that remain; 0 once settled.
     timeout: float = 0.0
-    #: The process of the delegate.
+    #: The delegate's process.
     peer: Peer = Peer()
 
     @classmethod
@@ -440,7 +436,7 @@ class Progress:
 class Failure(enum.Enum):
     """Why an observer has not acknowledged."""
 
-    #: It had not reported by the deadline.
+    #: No report by the deadline.
     TIMED_OUT = "timedOut"
     #: Its connection ended first.
     GONE = "gone"
@@ -452,14 +448,14 @@ class Failure(enum.Enum):
 class MissingObserver:
     """A connection that has not acknowledged an awaited notification."""
 
-    #: The connection, ``:N``.
+    #: ``:N``
     connection: str
     failure: Failure
-    #: Its process.
+    #: The observer's process.
     peer: Peer = Peer()
-    #: The reason that it gave; empty if none.
+    #: Empty if none.
     reason: str = ""
-    #: Seconds from the post to this failure.
+    #: Seconds from the post to the failure.
     elapsed: float = 0.0
 
     @classmethod
@@ -477,9 +473,9 @@ class MissingObserver:
 class AwaitedReply:
     """Which observers of an awaited notification are done, and which are not."""
 
-    #: The number of connections that are done.
+    #: Connections that are done.
     acknowledged: int
-    #: Those that are not, by their ids.
+    #: Connections that are not done, by id.
     missing: tuple[MissingObserver, ...] = ()
 
     def __bool__(self) -> bool:
@@ -495,22 +491,22 @@ class Style(enum.Enum):
 
     #: When the bus reads it.
     NOW = "now"
-    #: At the end of the bus's loop iteration in which it reads it.
+    #: At the end of the same loop iteration of the bus.
     ASAP = "asap"
-    #: When the bus has nothing else to do, and after a second at the latest.
+    #: When the bus is idle, after a second at most.
     IDLE = "idle"
 
 
 class Suspension(enum.Enum):
     """What happens to the notifications of an observation while its connection is suspended."""
 
-    #: The last of each name and object is delivered on resumption.
+    #: Delivers the last of each name and object on resumption.
     COALESCE = "coalesce"
-    #: They are dropped.
+    #: Drops them.
     DROP = "drop"
-    #: All are delivered on resumption, as far as the bus has room for them.
+    #: Delivers all on resumption, as far as the bus has room.
     HOLD = "hold"
-    #: They are delivered at once.
+    #: Delivers them at once.
     DELIVER_IMMEDIATELY = "deliverImmediately"
 
 
@@ -520,19 +516,19 @@ class BusInfo:
 
     #: The daemon's process.
     pid: int
-    #: Its version, for people.
+    #: The daemon's version, informational.
     software: str
     #: Bytes of userInfo in one message.
     payload_max: int
-    #: Observations, monitors and declarations of one connection.
+    #: Per connection, with monitors and declarations.
     observations_max: int
-    #: Delegates and holds of one connection.
+    #: Per connection, with holds.
     delegates_max: int
-    #: Queries and awaited posts under way of one connection.
+    #: Queries and awaited posts in flight, per connection.
     queries_max: int
-    #: Seconds that a query or an awaited post may take at most.
+    #: Limit in seconds for queries and awaited posts.
     deadline_max: float
-    #: Seconds that it takes at most unless its asker says otherwise.
+    #: Default in seconds for queries and awaited posts.
     deadline_default: float
 
     @classmethod
@@ -553,7 +549,7 @@ class BusInfo:
 class Disconnected:
     """The connection was lost, and this side looks for the bus."""
 
-    #: Why, for people.
+    #: Informational.
     cause: str
 
 
@@ -561,9 +557,9 @@ class Disconnected:
 class Reconnected:
     """The connection is back, and everything is registered again."""
 
-    #: How many notifications were missed; None if nobody knows.
+    #: Missed notifications; None if unknown.
     lost: int | None
 
 
-#: What `connect` reports to its `on_event`.
+#: Argument of the `on_event` of `connect`.
 ConnectionEvent = Disconnected | Reconnected

@@ -16,20 +16,19 @@ from ._wire import FrameKind
 class Traffic:
     """A frame that passed."""
 
-    #: When, in seconds since 1970, UTC.
+    #: Seconds since 1970, UTC.
     time: float
-    #: The connection that it came from; None for the bus.
+    #: The source connection; None for the bus.
     sender: str | None
-    #: The connection that it went to; None for the bus, and for a post to its receivers.
+    #: The target connection; None for the bus, and for a post to its receivers.
     receiver: str | None
-    #: How many received it; 0 for a frame to the bus alone.
+    #: Number of receivers; 0 for a frame to the bus only.
     receivers: int
-    #: The kind of the frame, such as ``post`` or ``verdict``; ``kind N`` for a later one.
+    #: The kind, such as ``post`` or ``verdict``; ``kind N`` for an unknown one.
     kind: str
-    #: Its name and its object; empty for none.
+    #: Empty for none.
     name: str
     object: str
-    #: Its payload.
     payload: bytes
     #: The whole frame, with its header.
     data: bytes

@@ -14,7 +14,7 @@ from ._wire import NAME_LENGTH, OBJECT_LENGTH
 _TOKEN: Final = r"[A-Za-z0-9_-]+"
 _NAME: Final = re.compile(rf"{_TOKEN}(?:\.{_TOKEN})*")
 _PATTERN: Final = re.compile(rf"(?:(?:{_TOKEN}|\*)\.)*(?:{_TOKEN}|\*|\*\*)")
-# A name that announces or reports an action: `will` or `did` and a verb.
+# The name of an action's announcement or report: `will` or `did` and a verb.
 _WILL_OR_DID: Final = re.compile(r"(?:.*\.)?(?:will|did)[^a-z.][^.]*")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _RESERVED: Final = "tribune."

@@ -94,7 +94,7 @@ class Subscription(Generic[_Item]):
         return item
 
     def __del__(self) -> None:
-        # Not from here: the collector may run in any thread, and in the middle of anything.
+        # Not from here: the garbage collector may run in any thread, at any point.
         link = getattr(self, "_link", None)
         if link is not None and not link.has_ended and not link.loop.is_closed():
             self._link.loop.call_soon_threadsafe(_discard, self._link, self._stream, self._parts)
@@ -116,7 +116,7 @@ def _take_back(link: Link, stream: Stream[_Item], parts: Sequence[Registration])
 
 def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
     _take_back(link, stream, parts)
-    # A poster may wait for the acknowledgement of what nobody can read any more.
+    # A poster may wait for an acknowledgement that the reader can no longer give.
     stream.discard()
 
 

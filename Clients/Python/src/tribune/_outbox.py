@@ -17,25 +17,24 @@ from typing import Final
 
 from ._frame import DESCRIPTOR, SentFrame
 
-# Beyond this, callers wait until the bus has read.
+# Above this, callers wait until the bus has read.
 HIGH_MARK: Final = 1 << 20
-# How much goes into one write.
+# Limits of one write.
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
-# What is joined as a whole: nearly always, all that waits is written at once.
+# Joined as a whole: nearly always, one write sends everything.
 _SIMPLE: Final = _BATCH
-# Bytes of files that the bus may not have taken yet.
+# Limit for bytes of files in flight.
 _PASSED_MAX: Final = 64 << 20
 
 
 class Written(enum.Enum):
     """How far a write has come."""
 
-    #: Nothing is left.
     ALL = enum.auto()
-    #: The socket takes no more bytes at the moment.
+    #: The socket's buffer is full.
     STUCK = enum.auto()
-    #: The bus has to take files first, and no descriptor says when it has.
+    #: The bus must take files first, which no descriptor reports.
     FULL_OF_FILES = enum.auto()
 
 
@@ -44,11 +43,11 @@ class Outbox:
 
     def __init__(self) -> None:
         self.frames: deque[bytes] = deque()
-        #: Bytes that wait, with those of files.
+        #: Waiting bytes, including files.
         self.size = 0
-        # Bytes of the first frame that have been written.
+        # Written bytes of the first frame.
         self._offset = 0
-        # The descriptor and the length of the file that goes with a frame, by its serial.
+        # Descriptor and length of a frame's file, by serial.
         self._files: dict[int, tuple[int, int]] = {}
         self._passed = 0
 

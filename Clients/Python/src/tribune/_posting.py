@@ -15,7 +15,7 @@ from ._wire import FrameFlags
 if TYPE_CHECKING:
     from ._link import Link
 
-# Bytes of userInfo that need not travel as a file.
+# Bytes of userInfo that need no file.
 _SHORT: Final = _wire.DESCRIPTOR_PAYLOAD_LENGTH
 _NOW: Final = Style.NOW
 
@@ -67,7 +67,7 @@ class Posting:
         word, route = plain_route(name, object)
         is_plain = not (coalesce_name or coalesce_object or retain or immediate)
         if is_plain and style is _NOW and len(payload) < _SHORT and link.takes_plain_posts:
-            # Every bus accepts so much, and there is room: this is the way of nearly all posts.
+            # Fast path for nearly all posts: every bus accepts this size, and the outbox has room.
             link.last_serial = serial = link.last_serial + 1
             header = PLAIN_HEADER.pack(HEADER_LENGTH + len(route) + len(payload), word, serial)
             link.send_plain_post(header + route + payload)

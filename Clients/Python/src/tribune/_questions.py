@@ -24,7 +24,7 @@ from ._messages import described, encoded_user_info, milliseconds, shortened
 if TYPE_CHECKING:
     from ._link import Link
 
-# Beyond this, questions fail at once: each takes a task.
+# Above this, questions fail at once, because each takes a task.
 QUESTIONS_MAX: Final = 65_536
 
 
@@ -37,7 +37,7 @@ class OpenQuestion:
         self.question = question
         self.attached = attached
         self._questions = questions
-        # How the query ended; cancelled if the delegate is not told.
+        # Cancelled if the delegate does not learn the result.
         self._ending: asyncio.Future[Ending] = link.loop.create_future()
         self._is_answered = False
         self._is_withdrawn = False
@@ -68,7 +68,7 @@ class OpenQuestion:
             if self._is_withdrawn:
                 self._task.uncancel()
                 return
-            # Something that the delegate has awaited was cancelled, or the program cancels all.
+            # An awaited task was cancelled, or the whole program.
             self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
             if self._task.cancelling():
                 raise
@@ -112,7 +112,8 @@ class Questions:
 
     def ask(self, question: Question, attached: AttachedDelegate) -> None:
         """The bus asks a delegate."""
-        # The bus asks each delegate once in a query. If it asked again, the first would stand.
+        # The bus asks each delegate once per query. A repetition does not replace the first
+        # question.
         key = question.query, question.delegate
         if key in self._open:
             return

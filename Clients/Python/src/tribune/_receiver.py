@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # More slots than a bus has.
 _SLOTS_MAX: Final = 1 << 20
-# Names and objects whose receivers are remembered.
+# Limit of cached routes.
 _ROUTES_MAX: Final = 1024
 
 
@@ -82,7 +82,7 @@ class _Route:
                     streams.update(dict.fromkeys(registration.streams()))
         self.streams = list(streams)
         self.awaited = list(awaited)
-        # The bus may wait for an observation that is being taken back.
+        # The bus may wait for an observation that is being withdrawn.
         self.is_retiring = any(one.matches(name, object) for one in link.retirements.values())
         self.is_empty = not (self.streams or self.awaited or self.is_retiring)
 
@@ -95,10 +95,10 @@ class Receiver:
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        #: Notifications that came over this connection, including those reported as lost.
+        #: Notifications of this connection, including those reported as lost.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
-        # The posters of which the bus has told: one for each slot, as the bus counts on it.
+        # Introduced posters by slot; the bus relies on one per slot.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 
@@ -175,7 +175,7 @@ class Receiver:
         )
         user_info = frame.payload if file is None else file.data
         if user_info is None:
-            # Without its userInfo, it is not the notification that was posted.
+            # Without its userInfo, it is a different notification.
             for stream in route.streams + route.awaited:
                 stream.deliver(Lost(1))
             if is_awaited and (route.awaited or route.is_retiring):
@@ -189,7 +189,7 @@ class Receiver:
             for stream in route.streams:
                 stream.deliver(notification, len(user_info))
         if is_awaited and route.is_retiring and not route.awaited:
-            # The bus sent it before it knew that the observation was being taken back.
+            # Sent before the bus received the `cancel`.
             self._fail_awaited(frame, "the observation was taken back")
         awaited = _Awaited(frame, len(route.awaited), self._link) if is_awaited else None
         for stream in route.awaited:
@@ -210,8 +210,7 @@ class Receiver:
         if not isinstance(part, ObservationPart) or part.is_live:
             return
         for other in self._link.registrations.values():
-            # If an earlier part of the observation matches, the stream has it: it was retained
-            # then, or has come since.
+            # If an earlier part of the observation matches, the stream has it already.
             if (
                 isinstance(other, ObservationPart)
                 and other.stream is part.stream
@@ -229,7 +228,7 @@ class Receiver:
         part.stream.deliver_snapshot(notification, len(user_info))
 
     def _deliver_traffic(self, frame: Frame) -> None:
-        # The bus sends one copy for all monitors of a connection, without their serials.
+        # The bus sends one copy for all monitors of a connection.
         item = Traffic._of(decode_fields(_wire.Traffic, frame), frame.payload)
         streams = {
             part.stream: None
@@ -246,7 +245,7 @@ class Receiver:
         self.received += count
         interruption = self._link.interruption
         if interruption is not None:
-            # It is reported at the reserved positions, before all that came over this connection.
+            # Reported at the reserved positions, before all deliveries of this connection.
             interruption.missed += count
             return
         for stream in self._link.streams():

@@ -18,7 +18,7 @@ from ._stream import Stream
 if TYPE_CHECKING:
     from ._link import Link
 
-# Nanoseconds until a hold expires: over a hundred years, which with the clock fit into 64 bits.
+# Limit of a hold's lifetime in nanoseconds. Added to the clock, it still fits into 64 bits.
 _EXPIRY_MAX: Final = 1 << 62
 
 
@@ -28,7 +28,7 @@ class Registration:
     New → registered with a link → confirmed (perhaps several times) → over.
     """
 
-    #: Whether retained notifications come with its confirmation.
+    #: Retained notifications precede its confirmation.
     brings_snapshot = False
 
     def __init__(
@@ -37,9 +37,9 @@ class Registration:
         self._fields = fields
         self._name, self._object, self.payload = name, object, payload
         self.serial = 0
-        #: Whether the bus of the present connection has confirmed it.
+        #: Confirmed by the present connection's bus.
         self.is_live = False
-        #: Has the registration once it is confirmed for the first time, or the refusal.
+        #: Gets the registration at its first confirmation, or the refusal.
         self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(ignore)
 
@@ -178,9 +178,9 @@ class HoldTerm(Registration):
             payload=shortened(why),
         )
         self._expiry = expiry
-        #: The id that the bus has given it; 0 until then.
+        #: 0 until the bus assigns it.
         self.id = 0
-        #: Whether it has expired, once it is over.
+        #: Gets True if the registration expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
@@ -209,5 +209,5 @@ class HoldTerm(Registration):
             self.ended.set_result(False)
 
 
-#: What reports a gap in a stream.
+#: The reports of a gap in a stream.
 Reports = list[Lost | Interrupted]

@@ -21,12 +21,12 @@ from ._wire import FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
-# The pauses between attempts grow from the first to the second. The first attempt is made at once.
+# Pauses grow from the first to the second. The first attempt is immediate.
 _PAUSE_MIN: Final = 0.01
 _PAUSE_MAX: Final = 1.0
-# If a connection lasts for less than this, the pauses continue to grow.
+# After a shorter connection, the pauses continue to grow.
 _SETTLING: Final = 1.0
-# The most predecessors to ask about. The losses of older ones remain unknown.
+# Losses of older predecessors remain unknown.
 _PREDECESSORS_MAX: Final = 4
 _REGISTERING: Final = (
     FrameKind.OBSERVE,
@@ -42,14 +42,13 @@ class Renewal:
     """The remaining steps until a new connection is equivalent to the last one."""
 
     def __init__(self, link: Link, interruption: Interruption) -> None:
-        #: Frames to send: the serial, the frame, and whether a snapshot comes with its
-        #: confirmation.
+        #: Serials, frames, and whether the confirmation brings a snapshot.
         self._frames: deque[tuple[int, bytes, bool]] = deque()
         #: The serial that the bus must answer before more is sent.
         self._awaited: int | None = None
-        #: Serials that ask about the loss of a predecessor, and are not answered.
+        #: Unanswered requests for a predecessor's loss, by serial.
         self.successions: set[int] = set()
-        #: Whether the bus has introduced itself, and so knows the connection.
+        #: The bus has sent its welcome, and so knows the connection.
         self.is_welcomed = False
         self.done: asyncio.Future[None] = link.loop.create_future()
         if link.is_suspended:
@@ -78,7 +77,8 @@ class Renewal:
         if link.interruption is None or link.transport is None:
             return
         outbox = link.interruption.renewing
-        # Retained notifications are refused while much waits to be read, so they are read first.
+        # The bus refuses retained notifications to a connection with much unread data, so they are
+        # read first.
         while self._frames and self._awaited is None:
             serial, frame, brings_snapshot = self._frames.popleft()
             outbox.append(frame)
@@ -109,19 +109,19 @@ class Interruption:
     """What is known between two connections."""
 
     def __init__(self, last_serial: int, cause: TribuneError) -> None:
-        #: The last serial that was given out before the connection was lost. Registrations with
-        #: later ones wait in the outbox, and are not renewed.
+        #: The last serial before the connection was lost. Later registrations are in the outbox,
+        #: and not renewed.
         self.last_serial = last_serial
         self.cause = cause
-        #: Connections that the next one succeeds, and what each had received.
+        #: Lost connections, and the number of notifications that each received.
         self.predecessors: list[_wire.Succeed] = []
         self.renewal: Renewal | None = None
-        #: What the renewal has not written.
+        #: The unwritten part of the renewal.
         self.renewing = Outbox()
-        #: Whether `missed` is complete: no predecessor's loss is unknown.
+        #: False if the loss of a predecessor is unknown.
         self.is_loss_known = True
         self.missed = 0
-        #: Whether the connection is to close, and only posts still wait for a bus.
+        #: The connection will close after the waiting posts.
         self.is_closing = False
 
     def begin(self, link: Link, received: int) -> None:
@@ -137,7 +137,7 @@ class Interruption:
             if sent.kind in _ASKING and sent.serial in link.requests:
                 unsent.add(sent.serial)
                 return frame
-            # Registrations are renewed, and the rest refers to ids of the old bus.
+            # Registrations are renewed, and the other requests refer to ids of the old bus.
             return None
 
         link.outbox.sift(fate)
@@ -146,7 +146,7 @@ class Interruption:
             if serial in unsent:
                 link.bound_waiting(serial, request)
             elif request.is_taking_back:
-                # The registration is not renewed, so there is nothing to take back.
+                # The registration is not renewed, so it need not be withdrawn.
                 del link.requests[serial]
                 request.settle(None)
             elif serial not in link.suspensions:
@@ -185,7 +185,7 @@ class Interruption:
         self.renewal.send(link)
         await self.renewal.done
         if link.transport is None or not link.transport.is_open:
-            # It has ended in the turn of the loop in which it was complete.
+            # It ended in the same turn of the loop in which it was complete.
             raise link.closed_at_once()
 
     def abandon(self, link: Link) -> None:
@@ -195,13 +195,13 @@ class Interruption:
         if link.transport is not None:
             link.transport.close()
         self._note_lost_connection(link)
-        # Its deliveries are behind the reserved positions, and are dropped with them. So it has
-        # received nothing, and has missed everything.
+        # Its deliveries follow the reserved positions, and are dropped with them, so it has
+        # received nothing.
         if self.renewal.is_welcomed:
             self._note_predecessor(link, 0)
         for serial in self.renewal.successions:
             link.requests.pop(serial, None)
-        # What it reported as missed counts as missed by it.
+        # Its reported losses are part of its own.
         self.missed = 0
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)
@@ -247,7 +247,7 @@ class Interruption:
         if not self.is_loss_known:
             reports.append(Interrupted())
         for stream in link.streams():
-            # Others were added meanwhile, and have missed nothing.
+            # Streams added later have missed nothing.
             if stream.is_reserved:
                 stream.fill_position(reports)
 
@@ -272,7 +272,7 @@ async def reconnect(link: Link) -> None:
     if link.last_reconnection is not None:
         moment, last_pause = link.last_reconnection
         if started - moment < _SETTLING:
-            # A connection that is lost as soon as it is made must not lead to a busy loop.
+            # A connection that is lost at once must not cause a busy loop.
             pause = _longer(last_pause)
     call(link.on_event, Disconnected(interruption.cause.message))
     failure: TribuneError | None = None

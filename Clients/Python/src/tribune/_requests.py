@@ -12,7 +12,7 @@ from ._callbacks import ignore
 from ._errors import TribuneError, violation
 from ._messages import Progress
 
-# Bytes of one list, which the bus sends in as many frames as it likes.
+# Bytes of one list, in any number of frames.
 LIST_MAX: Final = 256 << 20
 
 
@@ -32,17 +32,16 @@ class Request:
 
     def __init__(self, future: asyncio.Future[Any], deadline: int | None, since: float) -> None:
         self.future = future
-        #: Milliseconds, 0 for the bus's own; None for none.
+        #: Milliseconds; 0 for the bus's default, None for none.
         self.deadline = deadline
-        #: When its deadline began.
+        #: Start of the deadline.
         self.since = since
-        #: Fails it when it has waited too long, for a bus or for the reply.
+        #: Fails the request after its timeout, for a bus or for the reply.
         self.timer: asyncio.TimerHandle | None = None
         self.progress: Callable[[Progress], object] | None = None
-        #: The items of a list that have come.
         self.entries: list[_wire.Entry] | None = None
         self._length = 0
-        #: Whether it takes a registration back, which the end of the connection does, too.
+        #: Withdraws a registration, like the end of the connection.
         self.is_taking_back = False
 
     def add(self, entry: _wire.Entry, length: int) -> None:

@@ -13,7 +13,7 @@ from ._messages import Interrupted, Lost, Notification
 
 _Item = TypeVar("_Item")
 
-# The most bytes of payload in one queue.
+# Bytes of payload per queue.
 _BYTES_MAX: Final = 64 << 20
 
 
@@ -86,7 +86,7 @@ class Stream(Generic[_Item]):
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._queue: BoundedQueue[_Item] = BoundedQueue(limit)
-        # Items that arrive before the snapshot is complete, and belong after it.
+        # Items that arrive before the snapshot is complete, and follow it.
         self._changes: BoundedQueue[_Item] | None = None
         # Items behind the reserved position of a loss report.
         self._behind: BoundedQueue[_Item] | None = None

@@ -22,12 +22,12 @@ class _Scope(Generic[_Term]):
     def __init__(self, term: _Term, link: Link, bus: object) -> None:
         self._term = term
         self._link = link
-        # The connection ends when nobody has it any more.
+        # Keeps the connection open.
         self._bus: object = bus
         self._was_entered = False
 
     def __del__(self) -> None:
-        # As with a coroutine that is not awaited: such a hold vetoes nothing.
+        # Like a coroutine that is never awaited: the hold vetoes nothing.
         if not self._was_entered:
             what = type(self).__name__.lower()
             warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)

@@ -28,10 +28,10 @@ from ._outbox import Outbox, Written
 from ._wire import ErrorCode, FrameKind
 
 _RECEIVED: Final = 65_536
-# Descriptors that may wait for the rest of their frames.
+# Limit for descriptors of partial frames.
 _DESCRIPTORS_MAX: Final = 16
 _ANCILLARY: Final = socket.CMSG_SPACE((_DESCRIPTORS_MAX + 1) * 4)
-# How soon to check again whether the bus has taken the files that were passed to it.
+# Interval of checks whether the bus has received passed files.
 _PASS_RETRY: Final = 0.01
 
 
@@ -108,9 +108,9 @@ class Transport:
         self._socket = connected
         self._loop = loop
         self._partial = bytearray()
-        # The length of the frame that `_partial` begins with; 0 while unknown.
+        # The length of the partial frame; 0 while unknown.
         self._awaited = 0
-        # Descriptors that no frame has taken yet; None for one that this process could not receive.
+        # Descriptors without a frame; None for one that this process could not receive.
         self._descriptors: deque[int | None] = deque()
         self._hello: Hello | None = None
         self.is_greeted = False
@@ -118,7 +118,7 @@ class Transport:
         self._may_write = True
         self._retry: asyncio.TimerHandle | None = None
         loop.add_reader(connected.fileno(), self._read)
-        # A new socket has space for it. If the write fails nevertheless, the next read reports it.
+        # A new socket has space for it. The next read reports a failure.
         with_hello = Hello(capabilities=capabilities).encode()
         try:
             connected.send(with_hello, socket.MSG_NOSIGNAL)
@@ -139,7 +139,7 @@ class Transport:
         try:
             written = outbox.write(self._socket)
         except ConnectionError:
-            # What the bus has sent before it closed the connection says why.
+            # The bus's last frames contain the reason.
             self._may_write = False
             return
         except OSError as error:
@@ -164,7 +164,7 @@ class Transport:
         try:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError:
-            # The bus is gone, and the next read says so.
+            # The next read reports the loss.
             return
 
     # Reading.
@@ -185,7 +185,7 @@ class Transport:
                 received.frombytes(content[: len(content) // 4 * 4])
                 self._descriptors.extend(received)
         if flags & socket.MSG_CTRUNC:
-            # This process is at its limit on descriptors: the bus sends one with each frame.
+            # At this process's limit of descriptors: the bus sends one per frame.
             self._descriptors.append(None)
         if not data:
             self._end()
@@ -202,7 +202,7 @@ class Transport:
         except TribuneError as error:
             self._break(error)
         except BaseException:
-            # The bytes behind this frame would be read in the middle of it.
+            # The bytes behind this frame would be misread.
             self._break(violation("a frame of the bus could not be handled"))
             raise
 
