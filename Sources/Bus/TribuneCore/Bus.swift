@@ -53,12 +53,9 @@ package struct Bus: ~Copyable {
   package struct Restoring {
     /// Accepted frames are not checked against current declarations.
     package var isReplaying = false
-    /// Why nothing of the last answer was kept. The server logs it, and sets it again before it replays that
-    /// answer.
+    /// Why the last answer was dropped. The server logs it, and sets it again before it replays that answer.
     package var truncationReason: String?
-    /// Delegates that restored queries wait for, but that are not attached.
     var unresolved: [DelegateRegistration] = []
-    /// For the next replayed `attach`.
     var replaced: Set<DelegateID> = []
   }
 
@@ -164,7 +161,6 @@ package struct Bus: ~Copyable {
     return center.receivers(atRoute: route)
   }
 
-  /// A route can be expensive to make.
   package var madeRouteCount: UInt64 { mutating get { center.round } }
 
   // MARK: Frames
@@ -257,7 +253,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  /// Returns false if no registration has that serial.
+  /// Returns false for an unknown serial.
   @discardableResult
   package mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
     if let observation = connections[slot].observations[serial] {

@@ -16,13 +16,13 @@ package struct BusLimits: Equatable, Sendable {
   package var queriesMax = 1024
   /// Delegates of all queries under way.
   package var participantsMax = 65_536
-  /// Per connection of delegates (see `QuestionTurns`).
+  /// See `QuestionTurns`.
   package var questionsAtATime = 64
   /// Bytes of userInfo kept for delegates whose turn has not come. A lone query is exempt.
   package var questionsMax = 32 << 20
   /// Bytes of reasons and values that were received and not sent yet.
   package var answersMax = 32 << 20
-  /// Bytes of identities in a verdict, of holds and of delegates without a value.
+  /// Bytes of identities in a verdict.
   package var outcomeIdentitiesMax = 65_536
   /// Bytes of reasons in a verdict. At least one always fits.
   package var outcomeReasonsMax = 32_768
@@ -30,18 +30,16 @@ package struct BusLimits: Equatable, Sendable {
   package var definitionsMax = 16
   /// Bytes.
   package var bufferMax = 1 << 20
-  /// Observers of all awaited posts.
   package var awaitedMax = 65_536
-  /// Milliseconds, unless the delegate sets its own.
+  /// Milliseconds.
   package var delegateTimeout: UInt32 = 5_000
-  /// Milliseconds for a query without a deadline.
+  /// Milliseconds.
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
   /// One answer a user, and the userInfo of one query, may exceed the user's share of the log. A protocol can
-  /// take 32 KiB with what it inherits.
+  /// take 32 KiB, including its ancestors.
   package var totals = Self.defaultTotals
-  /// Share weights that are not 1.
   package var weights: [UInt32: Int] = [:]
 
   private static let defaultTotals: Amounts = {

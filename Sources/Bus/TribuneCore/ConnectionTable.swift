@@ -3,7 +3,6 @@
 import TribunePolicy
 import TribuneWire
 
-/// A connection that has said hello.
 struct Connection {
   let id: ConnectionID
   let peer: PeerIdentity
@@ -34,7 +33,7 @@ struct Connection {
   var awaitedPosts: [Serial: Int] = [:]
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// Its client may come back on another connection and register the same again.
+  /// Its client may come back and register the same again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?
@@ -61,7 +60,6 @@ struct ConnectionTable: ~Copyable {
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))
-  /// By the number of the id.
   private var slots: [UInt64: ConnectionSlot] = [:]
 
   /// The slot must not be free.

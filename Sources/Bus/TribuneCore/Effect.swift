@@ -10,28 +10,25 @@ package enum Effect {
   case refusal(ConnectionSlot, Serial, WireError)
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
-  /// The tail has what the query has kept.
+  /// The tail has the kept part.
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   /// Not for a registration that its connection cancelled.
   case ended(ConnectionSlot, Serial, Ended)
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)
-  /// Replaces the one of the same name and object.
+  /// Replaces the retained notification of the same name and object.
   case kept(RetainedNotification)
   case forgotten(name: String, object: String)
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
-  /// The post was delivered or replaced.
   case noLongerWaiting(UInt64)
   /// The connection learns first how many were lost for lack of space.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
-  /// One notification of a requested snapshot.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, PeerIdentity, Retained, QueryTail)
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
 
 extension Effect {
-  /// nil if the effect is not for a single connection.
   package var slot: ConnectionSlot? {
     switch self {
     case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil

@@ -9,14 +9,13 @@ struct CheckedWord {
 
   init(_ value: UInt32) { bits = UInt64(value) | UInt64(~value) << 32 }
 
-  /// nil if damaged.
   var value: UInt32? {
     let low = UInt32(truncatingIfNeeded: bits)
     return low == ~UInt32(truncatingIfNeeded: bits >> 32) ? low : nil
   }
 }
 
-/// A 56-bit number below its 8-bit check. A word of zeros is invalid.
+/// A 56-bit number below its 8-bit check.
 struct CheckedNumber {
   let bits: UInt64
 
@@ -30,7 +29,6 @@ struct CheckedNumber {
     bits = number | Self.check(of: number) << 56
   }
 
-  /// nil if damaged.
   var number: UInt64? {
     let number = bits & Self.most
     return bits >> 56 == Self.check(of: number) ? number : nil

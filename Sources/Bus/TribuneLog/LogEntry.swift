@@ -28,7 +28,6 @@ package struct LogEntry: ~Escapable {
   package let owner: UInt64
   package let time: UInt64
   package let position: EntryPosition
-  /// Includes the head.
   let bytes: RawSpan
   private let bodyEnd: Int
 
@@ -74,7 +73,6 @@ package struct LogEntry: ~Escapable {
     get { bytes.extracting(Self.headLength..<bodyEnd) }
   }
 
-  /// nil if the entry is damaged.
   static func checkedLength(in segment: RawSpan, at offset: Int) -> Int? {
     guard segment.byteCount - offset >= headLength else { return nil }
     let opening = Opening(word: segment.integer(at: offset, as: UInt64.self))
@@ -86,7 +84,6 @@ package struct LogEntry: ~Escapable {
     return checksum(of: segment.extracting(offset..<offset + length)) == sum ? length : nil
   }
 
-  /// - Parameter bytes: a whole entry.
   static func checksum(of bytes: RawSpan) -> UInt64 {
     Checksum.of(bytes.integer(at: 0, as: UInt64.self), bytes.extracting(droppingFirst: ownerOffset))
   }

@@ -2,16 +2,13 @@
 
 package import TribuneSystem
 
-/// Why a file cannot be adopted as a log.
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case foreign
   /// Another process could truncate the file; touching the missing pages would end this process.
   case notSealed
-  /// The file is shorter than its header says.
   case truncated
   case newer(version: UInt32)
   case damaged
-  /// That many recoveries in a row did not end.
   case tooManyRecoveries(UInt32)
   case failed(Errno)
 
@@ -29,7 +26,6 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
-  /// The first damaged entry.
   package let position: EntryPosition
   /// Bytes from there on, which are dropped.
   package let unreadLength: Int

@@ -33,7 +33,6 @@ extension WriteAheadLog {
     entries.value.committed = used
   }
 
-  /// Removes the uncommitted entry at `position` and all entries behind it.
   package func discard(from position: EntryPosition) {
     precondition(position.offset >= entries.value.committed, "a committed entry cannot be discarded")
     entries.value.used = position.offset

@@ -3,9 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-// A compaction reads the active segment in steps, and copies live entries to the other one. Entries that are
-// appended during it are read last. Its output is invisible until the segments change roles, so the
-// compaction can be abandoned, or the process killed, at any time.
+// A compaction copies live entries of the active segment to the other one, in steps. Its output is invisible
+// until the segments change roles, so it can be abandoned, or the process killed, at any time.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
@@ -18,7 +17,7 @@ extension WriteAheadLog {
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: uncommitted entries take part, and `endCompaction` commits them.
+  /// - Parameter commits: `endCompaction` commits uncommitted entries.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()
@@ -26,7 +25,7 @@ extension WriteAheadLog {
     entries.value.isOtherSegmentStale = true
   }
 
-  /// Copies live entries; returns true when everything has been read.
+  /// Returns true when all entries were read.
   ///
   /// - Parameters:
   ///   - lengthMax: bytes to read; the last entry may reach past them.
@@ -86,7 +85,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Makes the other segment active, once everything has been read. If the live entries did not fit, returns
+  /// Makes the other segment active, after all entries were read. If the live entries did not fit, returns
   /// false, abandons the compaction and leaves the log unchanged.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }

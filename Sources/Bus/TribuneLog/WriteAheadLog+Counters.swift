@@ -16,7 +16,6 @@ package struct CounterSlot {
 
   fileprivate init(owner: UInt64, words: SIMD8<UInt64>) { (self.owner, self.words) = (owner, words) }
 
-  /// nil if damaged.
   package subscript(counter: Int) -> UInt32? {
     precondition((0..<Self.counterCount).contains(counter))
     return CheckedWord(bits: words[counter]).value
@@ -36,12 +35,11 @@ extension WriteAheadLog {
 
   func releaseSlot(_ slot: Int) { slots.publish(0, row: slot, word: CounterSlot.ownerWord) }
 
-  /// One plain store. The slot must be assigned.
+  /// The slot must be assigned.
   package func setCounter(_ counter: Int, of slot: Int, to value: UInt32) {
     slots[slot, counter] = CheckedWord(value).bits
   }
 
-  /// nil if the slot is empty or its owner is damaged.
   package func slot(_ slot: Int) -> CounterSlot? {
     let owner = slots[slot, CounterSlot.ownerWord]
     guard owner != 0, owner == ~slots[slot, CounterSlot.ownerCheckWord] else { return nil }

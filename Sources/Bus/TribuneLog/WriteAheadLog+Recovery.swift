@@ -18,7 +18,6 @@ extension WriteAheadLog {
   /// The recovery has succeeded, or has failed for a reason other than the log.
   package func endRecovery() { mapping.publish(CheckedWord(0).bits, at: LogHeader.recoveriesOffset) }
 
-  /// 0 if the number is damaged.
   static func unfinishedRecoveries(in mapping: borrowing SharedMapping) -> UInt32 {
     min(CheckedWord(bits: mapping.load(at: LogHeader.recoveriesOffset)).value ?? 0, recoveriesMax)
   }

@@ -4,12 +4,11 @@ import TribuneSystem
 
 package enum LastNumber: Equatable, Sendable {
   case given(UInt64)
-  /// No number was stored.
   case unwritten
   case damaged
 }
 
-// Entries may have these numbers, too, but those in the header are right even if entries are lost.
+// Entries may have these numbers, too. Those in the header are right even if entries are lost.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3

@@ -4,27 +4,24 @@ package import TribuneSystem
 import TribuneWire
 
 /// A write-ahead log in a file in memory. It outlives its writer while another process holds a descriptor of
-/// the file.
+/// the file, but not the machine.
 ///
 /// *Counter slots* hold a few numbers for each owner; setting one is a plain store. *Sequences* hold the last
 /// number given of each sequence. Of two *segments*, the active one receives entries. When much of it is
 /// dead, a *compaction* copies the live entries to the other one, and the segments change roles.
 ///
 /// The process may be killed between any two stores. Every change becomes visible by one store of one word,
-/// after the stores of all bytes that it makes valid. Bytes behind the committed length are ignored. The log
-/// does not survive the machine.
+/// after the stores of all bytes that it makes valid. Bytes behind the committed length are ignored.
 ///
-/// All reads are checked, whichever process wrote: words against their complements, entries against their
-/// checksums, lengths against the existing bytes.
+/// All reads are checked: words against their complements, entries against their checksums, lengths against
+/// the existing bytes.
 package final class WriteAheadLog {
-  /// See `Cell`.
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
     /// Bytes.
     var used: Int
     var committed: Int
-    /// Length after the last compaction.
     var kept = 0
     var compaction: Compaction?
     /// The other segment has pages that are not needed.
@@ -32,12 +29,10 @@ package final class WriteAheadLog {
   }
 
   struct Compaction {
-    /// Bytes of the active segment, and of the other one.
     var read = 0
     var written = 0
     /// Entries from here on were appended after the compaction began.
     var tailStart: Int
-    /// The live entries did not fit.
     var isFull = false
     /// Uncommitted entries take part.
     var commits = false
@@ -68,8 +63,8 @@ package final class WriteAheadLog {
     mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
   }
 
-  /// Opens a log that another process no longer writes to. Changes nothing in it. If it throws, the
-  /// descriptor is closed.
+  /// The log's writer must no longer write to it. Does not change the file. If it throws, the descriptor is
+  /// closed.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
     guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)
@@ -115,8 +110,7 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// Bytes up to which new work is admitted, at most half of a segment. `append` ignores this limit, because
-  /// entries that follow from admitted work must fit.
+  /// Bytes. `append` ignores this limit, because entries that follow from admitted work must fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }

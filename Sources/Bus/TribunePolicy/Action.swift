@@ -11,7 +11,6 @@ package enum Action: UInt8, CaseIterable, Sendable {
   /// Replace the delegates of other users.
   case set
   case hold
-  /// Override vetoes.
   case override
   /// Declare the protocol of an object, or define protocols.
   case declare
@@ -22,7 +21,6 @@ package enum Action: UInt8, CaseIterable, Sendable {
 
   package var name: String { Self.names[Int(rawValue)] }
 
-  /// Another action that must also be allowed.
   package var needed: Action? {
     switch self {
     case .retain: .post

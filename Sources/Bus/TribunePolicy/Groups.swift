@@ -2,12 +2,11 @@
 
 /// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups, too many to keep for each connection. Beyond `keptMax`, only the groups
-/// that the policy names are kept; membership in those that a later policy names is unknown.
+/// A process can have 65,536 groups. Beyond `keptMax`, only the policy's groups are kept; membership in
+/// groups of a later policy is unknown.
 package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
-  /// In ascending order.
   package let members: [UInt32]
   /// In ascending order; nil for all.
   package let lookedUp: [UInt32]?
@@ -47,7 +46,6 @@ extension Groups: ExpressibleByArrayLiteral {
 }
 
 extension [UInt32] {
-  /// Does not copy an array that is in order.
   var inOrder: [UInt32] {
     if zip(self, dropFirst()).allSatisfy({ $0 < $1 }) { return self }
     var result: [UInt32] = []

@@ -4,7 +4,6 @@ import TribuneWire
 
 /// A line that would have allowed a request if one thing were different.
 package struct NearMiss: Equatable, Sendable {
-  /// The line's place in the policy.
   package var index: Int
   /// `needs group:operators`.
   package var lacks: String

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Only what a line allows is allowed, and a deny line wins over all allow lines, wherever it stands. A
-/// registration must lie inside one allow line, and a deny line for any part refuses it.
+/// An action that is not allowed by a line is refused, and a deny line wins over all allow lines, wherever it
+/// stands. A registration must lie inside one allow line, and a deny line for any part refuses it.
 ///
 /// Observations and lists are filtered instead: an observation is refused only if all of it is denied, and
-/// receives the rest; a list has the registrations of which a part is allowed, unless all of it is denied.
-/// Data without a name is listed only with permission to list everything.
+/// receives the rest; a list has a registration if a part of it is allowed, and not all denied. Data without
+/// a name is listed only with permission to list everything.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -19,7 +19,6 @@ package struct Policy: Equatable, Sendable {
     package var isAllowed: Bool { if case .allowed = self { true } else { false } }
   }
 
-  /// In ascending order.
   package var namedGroups: [UInt32] {
     let groups = lines.lazy.flatMap(\.who).compactMap {
       if case .group(let group) = $0 { group } else { nil }
@@ -47,8 +46,7 @@ package struct Policy: Equatable, Sendable {
     return (decision(on: request, by: subject), request)
   }
 
-  /// True if some process of the user could be allowed: in any group or unit of an allow line, and outside of
-  /// those of deny lines.
+  /// True if some process of the user could be allowed, in the most favourable groups and unit.
   package func mayAllow(_ request: Request, user: UInt32) -> Bool {
     let subject = Subject(user: user)
     let possible = lines.enumerated().filter { _, line in
@@ -79,7 +77,6 @@ package struct Policy: Equatable, Sendable {
 }
 
 extension Sequence<BoundLine> {
-  /// The lines must apply to the requesting subject.
   package func decision(on request: Request) -> Policy.Decision {
     var decision = Policy.Decision.notAllowed
     for line in self where line.decides(on: request) {
@@ -100,7 +97,6 @@ extension BoundLine {
 }
 
 extension Request {
-  /// False if a line must cover all of the request.
   package func isDecidedByPart(_ effect: PolicyLine.Effect) -> Bool {
     switch effect {
     case .deny: !action.isFiltered && !isOfPart

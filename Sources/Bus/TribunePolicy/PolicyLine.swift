@@ -31,7 +31,7 @@ package struct PolicyLine: Equatable, Sendable {
   /// Without its comment.
   package var text: String
 
-  /// With ids in place of names; nil if the line matches no process.
+  /// nil if the line never matches.
   package var resolvedText: String? {
     let who = who.compactMap(\.text)
     guard who.count == self.who.count else { return nil }
@@ -43,7 +43,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
-  /// The line has `%U`, so it differs from user to user.
+  /// It differs from user to user.
   package var isTemplate: Bool {
     names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
   }
@@ -55,10 +55,9 @@ package struct PolicyLine: Equatable, Sendable {
   }
 }
 
-/// In a template, `%U` stands for the user's id.
+/// `%U` is the user's id.
 package struct NameTemplate: Equatable, Sendable {
   package let text: String
-  /// nil if the pattern differs from user to user.
   let pattern: Pattern?
 
   package init(_ text: String) throws(WireError) {
@@ -119,7 +118,6 @@ extension String {
   }
 }
 
-/// A line for one user.
 package struct BoundLine: Sendable {
   /// The line's place in the policy.
   package let index: Int

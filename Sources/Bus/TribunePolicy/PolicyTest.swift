@@ -5,11 +5,9 @@ package struct PolicyTest: Sendable {
   package var isAllowed: Bool
   package var request: Request
   package var subject: Subject
-  /// As written.
   package var who: String
   package var origin: PolicyLine.Origin
 
-  /// nil if the policy decides as expected.
   package func failure(of policy: Policy) -> String? {
     let (decision, request) = policy.wholeDecision(on: request, by: subject)
     guard decision.isAllowed != isAllowed else { return nil }

@@ -5,9 +5,8 @@ package import TribuneWire
 /// An action on one message, or on all messages of a registration.
 package struct Request: Sendable {
   package var action: Action
-  /// The name of a message, or the pattern of a registration.
   package var pattern: Pattern
-  /// Empty for a message without an object, nil for a registration for any object.
+  /// Empty for none, nil for any.
   package var object: String?
   /// An allowed part suffices, as for a list.
   private(set) var isOfPart: Bool
@@ -44,7 +43,6 @@ package struct Request: Sendable {
     return request
   }
 
-  /// `hold host.shouldReboot for "unit/a.service"`.
   package var description: String {
     let about = object.map { $0.isEmpty ? "" : " for \"\($0.escaped)\"" } ?? ""
     return "\(action.name) \(pattern.text)\(about)"

@@ -8,7 +8,7 @@ package struct Subject: Hashable, Sendable {
   package var groups: Groups
   package var unit: Unit
 
-  /// The unit of the system's service manager.
+  /// A system unit.
   package enum Unit: Hashable, Sendable {
     case none
     /// The kernel vouches for the process in it.
@@ -29,7 +29,6 @@ package struct Subject: Hashable, Sendable {
     self.unit = unit
   }
 
-  /// For people: `user 1000 in backup.service`.
   package var description: String {
     let groups = groups.lookedUp == nil ? "" : ", in more than \(Groups.keptMax) groups,"
     let unit =
@@ -43,14 +42,13 @@ package struct Subject: Hashable, Sendable {
   }
 }
 
-/// One condition in the last column of a line.
 package enum Condition: Hashable, Sendable {
   case anyUser
   case user(UInt32)
   case group(UInt32)
   /// A glob of system units: `*` for any text, `?` for one character.
   case unit(String)
-  /// A user or group that the host does not have; never met.
+  /// Never met: the host has no such user or group.
   case unknown
 
   /// With an id in place of a name; nil if never met.
@@ -64,7 +62,6 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  /// It can differ between processes of one user.
   var isAboutProcesses: Bool {
     switch self {
     case .group, .unit: true
@@ -90,7 +87,6 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  /// systemd's units with processes.
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
   /// The reason why this condition is never met after the ones before it; nil if it may be.
@@ -115,7 +111,6 @@ package enum Condition: Hashable, Sendable {
 
   private static func isStar(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
-  /// The full name of a unit with processes.
   package static func isUnit(_ name: String) -> Bool {
     let isAllowed = { (byte: UInt8) in
       switch byte {
@@ -128,7 +123,6 @@ package enum Condition: Hashable, Sendable {
     return name.utf8.allSatisfy(isAllowed) && unitSuffixes.contains { name != $0 && name.hasSuffix($0) }
   }
 
-  /// The glob's end fits a unit with processes.
   private static func canMatchUnit(_ glob: String) -> Bool {
     let start = glob.utf8.lastIndex(where: isStar).map { glob.utf8.index(after: $0) }
     let end = String(glob[(start ?? glob.startIndex)...])

@@ -2,16 +2,12 @@
 
 package import TribuneWire
 
-/// The reasons to keep a delegate out of an object's chain.
 package struct NonConformance: Error, Equatable, Sendable {
   package var protocolName: String
-  /// Protocols that do not exist.
   package var unknownProtocols: [String] = []
   /// It names neither the object's protocol nor an heir.
   package var lacksProtocol = false
-  /// Required methods that no pattern matches.
   package var missing: [String] = []
-  /// Patterns that match no method of its protocols.
   package var surplus: [String] = []
 
   package var isNone: Bool {

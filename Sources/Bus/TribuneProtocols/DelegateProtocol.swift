@@ -12,10 +12,9 @@ package final class DelegateProtocol: Sendable {
   package let ancestors: [DelegateProtocol]
   /// Own methods in source order, then the ancestors'. Names are unique.
   package let methods: [ProtocolMethod]
-  /// Own and inherited types.
   package let types: [String: ValueType]
   package let text: String
-  /// The canonical text without the documentation.
+  /// Canonical, without documentation.
   let definition: String
   private let methodsByName: [String: ProtocolMethod]
 
@@ -49,11 +48,9 @@ package final class DelegateProtocol: Sendable {
   }
 }
 
-/// Own or inherited.
 package final class ProtocolMethod: Sendable {
   package let declaration: MethodDeclaration
   package let origin: String
-  /// The types that its parameters and result refer to.
   package let types: [String: ValueType]
 
   init(_ declaration: MethodDeclaration, origin: String, types: [String: ValueType]) {

@@ -26,7 +26,6 @@ package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package var description: String { "\(location): \(message)".escaped }
 }
 
-/// Bounded by the limit for one source.
 struct DiagnosticList {
   private var kept: [ProtocolDiagnostic] = []
   private var last: SourceLocation?

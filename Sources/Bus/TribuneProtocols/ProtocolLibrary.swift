@@ -2,10 +2,10 @@
 
 /// All known protocols, by name.
 ///
-/// A name has one meaning at a time: an owner's definition yields only to a file's, and a file's never. A
-/// holder of a protocol keeps its meaning, with that of its ancestors.
+/// An owner's definition of a name yields only to a file's, and a file's never. A holder of a protocol keeps
+/// its meaning, including its ancestors'.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
-  /// All errors of a source, of which nothing was added.
+  /// All errors of a refused source.
   package struct Refusal: Error, Equatable, Sendable {
     package var diagnostics: [ProtocolDiagnostic]
 
@@ -15,7 +15,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   private struct Entry {
     var linked: DelegateProtocol
     var isFromFile: Bool
-    /// In order of their first addition, each once.
     var owners: [Owner]
   }
 
@@ -37,7 +36,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
 
-  /// In their present meaning.
   package func protocols(of owner: Owner) -> [DelegateProtocol] {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
@@ -69,8 +67,8 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds a source's protocols until the owner is removed. Identical definitions are shared. If it throws,
-  /// nothing was added.
+  /// Adds a source's protocols until the owner is removed. Identical definitions are shared. Changes nothing
+  /// if it throws.
   ///
   /// - Parameters:
   ///   - parents: override the library's meaning of their names.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bound the size of a definition, and the time to link it, far beyond handwritten protocols.
+/// Bound the size and the linking time of definitions.
 package enum ProtocolLimits {
-  /// Bytes, of the name of a protocol, a type, a field or an enum's value.
+  /// Bytes.
   package static let nameLength = 255
-  /// Bytes, of a protocol or a method.
+  /// Bytes.
   package static let documentationLength = 4_096
-  /// Bytes of a method's parameters or of its result, as text.
+  /// Bytes of a method's parameters or of its result.
   package static let signatureLength = 8_192
   package static let typeDepth = 32
   /// Fields of a struct, values of an enum.

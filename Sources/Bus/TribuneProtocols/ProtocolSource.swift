@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text in the language of `.protocol` files.
 package struct ProtocolSource: Equatable, Sendable {
   package var file: String
   /// Not yet checked to be UTF-8. The caller bounds its length.
@@ -14,7 +13,6 @@ package struct ProtocolSource: Equatable, Sendable {
 
 package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
   package var file: String
-  /// Counted from 1.
   package var line: Int
   /// In Unicode scalars, counted from 1.
   package var column: Int

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// In Varlink's type syntax.
 package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case bool
   /// 64 bits with a sign.
   case int
   case float
   case string
-  /// Any JSON object.
   case object
   case array(ValueType)
   /// A JSON object whose members all have this type.
@@ -16,7 +14,6 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case nullable(ValueType)
   case structure([Field])
   case enumeration([String])
-  /// A named type of the protocol, or of an ancestor.
   case named(String)
 
   package struct Field: Hashable, Sendable {

@@ -22,7 +22,6 @@ package struct CallID: Equatable, Sendable {
   package var method: Method
   package var isOneway: Bool
   package var takesMore: Bool
-  /// Of this frame among the call's frames.
   package var index: UInt8
   package var count: UInt8
   /// The low bits of the call's time in microseconds. Tickets have the serial of a notification, so a late

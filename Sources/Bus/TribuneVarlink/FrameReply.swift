@@ -3,7 +3,7 @@
 import TribuneJSON
 package import TribuneWire
 
-/// A reply, or nothing, made from a frame that the bus sends to a connection.
+/// The reply to a frame that the bus sends to a connection.
 package struct FrameReply {
   /// Without its zero byte; nil if the client gets none.
   package let message: String?
@@ -15,7 +15,6 @@ package struct FrameReply {
     package let connection: ConnectionID
     package let secret: UInt64
     package let isInCall: Bool
-    /// nil if no longer known.
     package let peer: (ConnectionID) -> PeerIdentity?
 
     package init(
@@ -48,7 +47,6 @@ package struct FrameReply {
     isLast = true
   }
 
-  /// Throws if the frame is malformed.
   package init(_ frame: FrameView, in context: Context) throws(WireError) {
     let call = CallID(serial: frame.header.serial)
     self =
@@ -109,7 +107,6 @@ package struct FrameReply {
       ] + similar)
   }
 
-  /// - Parameter space: bytes left for values.
   private static func outcome(_ outcome: Outcome, _ space: inout Int) -> Members {
     var members: Members = [
       ("label", .string(outcome.delegate.label)), ("outcome", .string("\(outcome.outcome)")),
@@ -250,8 +247,8 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// About the length in a reply. Invalid UTF-8 can take three times as much, and punctuation beyond ASCII
-  /// counts as escaped. If there are more than `space` bytes, their number.
+  /// Approximate: invalid UTF-8 can take three times as much, and punctuation beyond ASCII is taken for
+  /// escaped. The plain byte count if it exceeds `space`.
   fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
     guard byteCount <= space else { return byteCount }
     var length = byteCount
@@ -271,7 +268,6 @@ extension RawSpan {
     return length
   }
 
-  /// The first byte that is not JSON white space.
   fileprivate var firstVisible: UInt8? {
     for index in 0..<byteCount {
       let byte = integer(at: index, as: UInt8.self)

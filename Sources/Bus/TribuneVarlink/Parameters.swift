@@ -10,7 +10,6 @@ struct Parameters {
 
   init(_ call: VarlinkCall) { object = call.parameters }
 
-  /// nil if absent or null.
   private mutating func member(_ name: String) -> JSONNode? {
     known.insert(name)
     guard let value = object?[name], value.kind != .null else { return nil }
@@ -49,7 +48,7 @@ struct Parameters {
     return try required(value.integer, name)
   }
 
-  /// A JSON object as text; empty if absent.
+  /// Empty if absent.
   mutating func userInfo(_ name: String) throws(VarlinkError) -> [UInt8] {
     guard let value = member(name) else { return [] }
     guard value.kind == .object else { throw .invalidParameter(name) }
@@ -69,7 +68,6 @@ struct Parameters {
     return try required(Word.allCases.first { "\($0)" == text }, name)
   }
 
-  /// Throws if parameters were not read.
   func requireNoOthers() throws(VarlinkError) {
     guard let object else { return }
     for (name, _) in object.members where !known.contains(name) { throw .invalidParameter(name) }

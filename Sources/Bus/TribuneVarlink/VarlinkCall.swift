@@ -18,9 +18,7 @@ package struct VarlinkCall {
   package let parameters: JSONNode?
   /// The client wants no reply, not even an error.
   package let isOneway: Bool
-  /// The client takes several replies.
   package let takesMore: Bool
-  /// The client wants to switch to another protocol.
   package let wantsUpgrade: Bool
 
   /// - Parameter message: without its zero byte.

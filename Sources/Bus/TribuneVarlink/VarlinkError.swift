@@ -9,7 +9,6 @@ package enum VarlinkError: Error, Equatable, Sendable {
   /// The method exists, but not for a connection that changes its protocol.
   case methodNotImplemented(String)
   case invalidParameter(String)
-  /// The call must accept several replies.
   case expectedMore
   case refused(WireError)
 

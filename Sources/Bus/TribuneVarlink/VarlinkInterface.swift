@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// The interfaces of the service, as clients read them (https://varlink.org/Interface-Definition).
+/// See https://varlink.org/Interface-Definition.
 package enum VarlinkInterface {
   package static let bus = "io.tribune.Bus"
   static let service = "org.varlink.service"

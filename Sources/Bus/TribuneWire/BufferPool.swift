@@ -12,7 +12,6 @@ package final class BufferPool {
 
   /// Bytes.
   package let bufferCapacity: Int
-  /// If all are in use, temporary buffers are made.
   private let keptMax: Int
   private let kept = Cell(Kept())
 
@@ -24,7 +23,6 @@ package final class BufferPool {
 
   package func take() -> ByteBuffer { takeIfFree() ?? ByteBuffer(capacity: bufferCapacity) }
 
-  /// nil if all are in use.
   package func takeIfFree() -> ByteBuffer? {
     guard kept.value.pause == 0 else {
       kept.value.pause -= 1

@@ -167,7 +167,6 @@
   }
 }
 
-/// Keeps its buffer alive.
 @usableFromInline package struct ByteSlice {
   @usableFromInline package let buffer: ByteBuffer
   @usableFromInline package var range: Range<Int>
@@ -180,7 +179,6 @@
 
   @inlinable package var count: Int { range.upperBound - range.lowerBound }
 
-  /// Includes the attachment's bytes.
   @inlinable package var weight: Int { count + (buffer.attachment?.length ?? 0) }
 
   @inlinable package var bytes: RawSpan {

@@ -7,7 +7,6 @@ extension Durations {
   package static let bucketCount = 464
   /// Microseconds, one bucket each. A power of two.
   private static let exactMax: UInt64 = 32
-  /// The binary logarithm of the buckets for each power of two.
   private static let partBits = 4
   private static let longestCounted: UInt64 = 1 << 32 - 1
 

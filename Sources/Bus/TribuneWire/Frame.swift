@@ -73,7 +73,6 @@ package struct FrameHeader: Equatable, Sendable {
     }
   }
 
-  /// nil if the header is incomplete or invalid.
   package static func peek(_ bytes: RawSpan, at start: Int, limits: FrameLimits) -> FrameHeader? {
     do throws(WireError) {
       return try FrameHeader(bytes, at: start, limits: limits)
@@ -97,7 +96,6 @@ package struct FrameHeader: Equatable, Sendable {
     frameLength = Self.length + fieldsLength + nameLength + objectLength + payloadLength
   }
 
-  /// Offsets from the frame's first byte.
   package var nameStart: Int { Self.length + fieldsLength }
   package var objectStart: Int { nameStart + nameLength }
   package var payloadStart: Int { objectStart + objectLength }
@@ -120,10 +118,8 @@ package struct FrameHeader: Equatable, Sendable {
   }
 }
 
-/// A whole frame, in place.
 package struct FrameView: ~Escapable {
   package let header: FrameHeader
-  /// Includes the header.
   package let bytes: RawSpan
 
   /// - Parameter bytes: exactly the frame that `header` was read from.
@@ -154,7 +150,7 @@ package struct FrameView: ~Escapable {
     get { bytes.extracting(header.payloadStart..<header.frameLength) }
   }
 
-  /// Ignores fields after those that `F` knows, because newer peers may send more.
+  /// Ignores unknown fields at the end, because newer peers may send more.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
@@ -172,7 +168,6 @@ package protocol FrameFields: Equatable, Sendable {
 }
 
 extension FrameFields {
-  /// For kinds of frames without a deadline.
   package var deadline: UInt32 {
     get { 0 }
     set { preconditionFailure("a frame of kind \(Self.kind) has no deadline") }
@@ -229,6 +224,6 @@ extension ByteBuffer {
 }
 
 extension Hold {
-  /// Without `isLast`: no other process inherits the next connection, and the client sends more over it.
+  /// Without `isLast`: other processes do not inherit the next connection, and the client sends more over it.
   package var renewal: Hold { Hold(expiry: expiry, label: label) }
 }

@@ -3,7 +3,7 @@
 extension FrameKind {
   /// What the bus logs of a frame, for a restart.
   package enum Effect: Sendable {
-    /// Nothing. Retained and awaited posts have separate entries.
+    /// Retained and awaited posts have separate entries.
     case passes
     /// A registration that receives. Accepted unlogged if the log is full.
     case observes
@@ -46,12 +46,10 @@ extension FrameKind {
     case longPayload
   }
 
-  /// The name that monitors see for a frame.
   package enum ShownName: Sendable {
     case named
-    /// The name of the query whose id is the first field.
+    /// The fields begin with the query's id.
     case namedByQuery
-    /// The name of the awaited post in its fields.
     case namedByPost
     case unnamed
   }

@@ -52,7 +52,6 @@ package struct Hello: Equatable, Sendable {
     capabilities = Capabilities(rawValue: bytes.integer(at: 12, as: UInt32.self))
   }
 
-  /// The version to speak with the peer that sent `self`.
   package func negotiated() throws(WireError) -> UInt16 {
     guard minimumVersion <= Self.currentVersion, version >= Self.currentVersion else {
       throw WireError(

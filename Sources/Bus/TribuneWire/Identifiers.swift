@@ -6,14 +6,12 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
 
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The bus, as the sender of its messages.
   package static let bus = ConnectionID(rawValue: 0)
 
   package static func < (one: ConnectionID, other: ConnectionID) -> Bool { one.rawValue < other.rawValue }
 
   package var description: String { ":" + String(rawValue) }
 
-  /// Reads `:N` or `N`.
   package init?(_ text: String) {
     let digits = text.hasPrefix(":") ? text.dropFirst() : text[...]
     guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

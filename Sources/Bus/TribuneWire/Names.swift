@@ -89,7 +89,7 @@ package enum NameSyntax {
   }
 }
 
-/// `*` stands for one token; `**`, as the last token, for one or more.
+/// `*` matches one token; `**`, as the last token, one or more.
 package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
@@ -234,7 +234,6 @@ extension RawSpan {
     offset < byteCount && integer(at: offset, as: UInt8.self) == UInt8(ascii: "*")
   }
 
-  /// The offset of the next dot, or of the end.
   func tokenEnd(from offset: Int) -> Int {
     var end = offset
     while end < byteCount, integer(at: end, as: UInt8.self) != UInt8(ascii: ".") { end += 1 }

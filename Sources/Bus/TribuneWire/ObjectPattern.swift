@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object in which `*` stands for one part between slashes, and a last `**` for one or more, which are not
-/// empty.
+/// An object in which `*` matches one part between slashes, and a last `**` one or more, which are not empty.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   private enum Part: Hashable {
     case literal(ExactText)
     case one
     case rest
 
-    /// Lower is more specific.
     var rank: Int {
       switch self {
       case .literal: 0

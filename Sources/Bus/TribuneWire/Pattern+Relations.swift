@@ -15,13 +15,11 @@ extension Pattern {
       switch outer {
       case .oneOrMore: true
       case .one: inner == .oneOrMore ? false : nil
-      // `relates` compares two texts.
       case .text: false
       }
     }
   }
 
-  /// True if some name matches both.
   package func overlaps(_ other: Pattern) -> Bool {
     relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
   }

@@ -3,9 +3,8 @@
 /// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in
 /// seconds. A month has 30.44 days, a year 365.25 days. Rejects `infinity`: every span here must be bounded.
 package struct TimeSpan: Hashable, Comparable, Sendable {
-  /// From 0 to `Int64.max`.
+  /// Not negative.
   package let microseconds: Int64
-  /// nil if the span was not parsed.
   private var typed: String?
 
   package init(microseconds: Int64) {

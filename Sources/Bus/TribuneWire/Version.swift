@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The version of these programs. The protocol's is `Hello.currentVersion`.
+/// Of the programs; the protocol's is `Hello.currentVersion`.
 package enum Version {
   package static let current = "0.9.0"
 }

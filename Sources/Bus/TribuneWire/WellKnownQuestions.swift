@@ -16,7 +16,6 @@ package enum WellKnownQuestions {
   /// By this value query, tribune-logind reports which locks follow its vetoes.
   package static let enforcement = "host.enforcement"
 
-  /// The pattern must be valid.
   package static func hostNames(matching pattern: String) -> [String] {
     names.filter { $0.hasPrefix("host.") && isMatch(pattern, $0) }
   }
@@ -40,7 +39,6 @@ package enum WellKnownQuestions {
     return nil
   }
 
-  /// nil if `name` is well-known, or similar to none.
   package static func similar(to name: RawSpan) -> String? {
     var similar: String?
     for pattern in patterns {

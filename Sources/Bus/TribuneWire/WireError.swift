@@ -5,7 +5,6 @@ extension ErrorCode {
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
 }
 
-/// A refusal, as in an `error` frame.
 package struct WireError: Error, Equatable, Sendable {
   package let code: ErrorCode
   package let message: String

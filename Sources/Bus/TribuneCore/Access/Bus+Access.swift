@@ -77,7 +77,7 @@ extension Bus {
 
   // MARK: Lists
 
-  /// - Parameter object: nil for any; empty for a message without one.
+  /// - Parameter object: nil for any; empty for none.
   func mayList(
     _ pattern: Pattern, object: String?, of other: ConnectionID, for slot: ConnectionSlot?
   ) -> Bool {
@@ -99,7 +99,7 @@ extension Bus {
     deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
   }
 
-  /// Has only the patterns that the connection may see; nil without any.
+  /// nil if the connection may see no patterns.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
@@ -125,14 +125,14 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// The hold's own connection, and those that may list or ask a part of its pattern.
+  /// Its own connection, and connections that may list or ask a part of its pattern.
   package mutating func followers(of hold: HoldEntry, among receivers: [Receiver]) -> [Receiver] {
     audiences(
       of: [Pattern(accepted: hold.pattern)], object: hold.object, by: hold.connection, among: receivers
     ).first?.receivers ?? []
   }
 
-  /// The delegate's own connection sees all patterns, others those of which they may list or ask a part.
+  /// Its own connection sees all patterns; others see patterns of which they may list or ask a part.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]
   ) -> [(entry: DelegateEntry, receivers: [Receiver])] {
@@ -175,7 +175,7 @@ extension Bus {
   // MARK: Changing
 
   /// Ends registrations that the rules do not allow, drops buffered notifications that their connections may
-  /// no longer observe, and forgets retained notifications that no process of their poster's user may post.
+  /// no longer observe, and forgets retained notifications that their posters' users may no longer post.
   /// Queries under way keep their chains; delegates that end have left.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
@@ -202,7 +202,6 @@ extension Bus {
     }
   }
 
-  /// Includes notifications for an observation that has ended.
   mutating func filterBuffered(for slot: ConnectionSlot) {
     guard let permissions = access.permissions(at: slot), let before = connections[slot].buffered?.byteCount
     else { return }

@@ -15,8 +15,8 @@ struct LineIndex {
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The place in the policy of the first line: those that allow different actions with one pattern share
-    /// an entry.
+    /// The place of the first such line in the policy. Lines that allow different actions with one pattern
+    /// share an entry.
     let index: Int
   }
 

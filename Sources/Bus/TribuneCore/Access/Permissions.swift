@@ -8,7 +8,7 @@ final class Permissions {
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// Lines without `%U`, shared by all subjects to whom the same lines apply.
+  /// Lines without `%U`, shared by subjects with the same lines.
   fileprivate let common: FoundLines
   private let own: FoundLines
   let deniesObserving: Bool
@@ -133,7 +133,7 @@ struct Access: ~Copyable {
     return permissions.denyingLine(of: .observe, name, object) == nil
   }
 
-  /// True if some process of the user may be allowed to post and retain it.
+  /// True if some process of the user may be allowed to post it.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
     let pattern = Pattern(accepted: name)

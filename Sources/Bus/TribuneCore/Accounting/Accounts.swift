@@ -8,7 +8,7 @@ package import TribuneWire
 /// something is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A
 /// user with a weight is that many users.
 ///
-/// A sixteenth of each total is reserved for privileged users, who may have all that is left. Existing
+/// A sixteenth of each total is reserved for privileged users, who may have all the rest. Existing
 /// allocations stay; only more is refused.
 package final class Accounts {
   private struct Sums {
@@ -71,7 +71,6 @@ package final class Accounts {
     total(of: resource) - total(of: resource) / 16
   }
 
-  /// Without `retained`, which clients leave behind.
   package var usedResourceCount: Int {
     SharedResource.allCases.count { $0 != .retained && sums.value.used[$0] > 0 }
   }
@@ -155,7 +154,7 @@ package final class Accounts {
 
   // MARK: Connections
 
-  /// Until its socket is closed, which any thread may do; it then changes `unclosedConnections`.
+  /// Until any thread closes its socket, and changes `unclosedConnections`.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1

@@ -7,11 +7,9 @@ extension Bus {
   private static let registrationOverhead = 64
   /// Bytes in addition to the content of a query or an awaited post.
   private static let underWayOverhead = 192
-  /// Bytes for each participant or standing outcome in addition to reason and names, for the bus's text about
-  /// it.
+  /// Bytes for each participant or standing outcome in addition to reason and names.
   static let participantOverhead = 128
 
-  /// The connection's queries must have ended.
   mutating func closeAccount(of slot: ConnectionSlot) {
     let account = connections[slot].account
     let lengths = connections[slot].registeredLengths
@@ -24,7 +22,7 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Its client may come back and register the same again, on top of these charges.
+  /// Its client may register the same again, on top of these charges.
   package mutating func noteDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)

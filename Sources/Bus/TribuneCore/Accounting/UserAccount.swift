@@ -6,11 +6,9 @@ package import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
-    /// Of detached connections, whose clients may come back and register the same again.
+    /// Of detached connections, whose clients may register the same again.
     var detached = Amounts()
-    /// Ended connections whose sockets are not closed.
     var closingCount = 0
-    /// Connections that have said hello.
     var connectionCount = 0
     /// Bytes of answers, which are charged to the log.
     var answerByteCount = 0
@@ -55,8 +53,7 @@ package final class UserAccount {
   /// The last loop iteration in which the user's frames were handled, and the time spent on them.
   package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
-  /// The last iteration in which a frame was handled after the user's time was spent, and the next one that
-  /// may.
+  /// The last iteration with a frame after the user's time was spent, and the next possible one.
   package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
   /// Since that compaction ended.
@@ -86,7 +83,7 @@ package struct PauseBudget {
 /// Any thread may count them.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
-  /// Descriptors that wait for the rest of their frames, and files that a receiver still needs.
+  /// As `SharedResource.descriptors`.
   package let held = SharedCount()
   package let unclosed = SharedCount()
   package let closing = SharedCount()

@@ -6,7 +6,6 @@ import TribuneWire
 extension Bus {
   // MARK: Delegates
 
-  /// Returns the number of replaced delegates.
   mutating func attach(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Int {
@@ -165,7 +164,7 @@ extension Bus {
     return why
   }
 
-  /// The hold vetoes the same, so askers that wait are not informed.
+  /// Does not inform waiting askers: the hold vetoes the same.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)

@@ -244,8 +244,8 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// During a replay, the delegate counts as asked: the log has only accepted frames, and this bus may ask
-  /// fewer questions at a time than the bus that wrote it.
+  /// A replay does not check that the delegate was asked: the log has only accepted frames, and this bus may
+  /// ask fewer questions at a time than the bus that wrote it.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -292,7 +292,6 @@ extension Bus {
     return (place, index)
   }
 
-  /// Does nothing if the query no longer waits for the delegate.
   package mutating func failQuestion(
     _ query: QueryID, _ delegate: DelegateID, reason: String, at now: Instant
   ) {
@@ -306,7 +305,6 @@ extension Bus {
 
   // MARK: Time
 
-  /// As delegates or as awaited observers.
   package func overdueSlots(at now: Instant) -> [ConnectionSlot] {
     var slots: Set<ConnectionSlot> = []
     for due in deadlines.allDue(at: now) {
@@ -446,7 +444,6 @@ extension Bus {
     end(place, .cancelled, at: now)
   }
 
-  /// Informs every attached delegate that was asked.
   mutating func end(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) {
     let id = queries[place].id
     if case .cancelled = conclusion { queries[place].tally?.update { $0.cancelled &+= 1 } }

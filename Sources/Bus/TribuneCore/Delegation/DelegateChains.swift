@@ -3,7 +3,7 @@
 import TribunePolicy
 import TribuneWire
 
-/// The delegates of each object, and the cached chains of those that respond to a query.
+/// The delegates of each object, and the cached chains for queries.
 ///
 /// A chain has the delegates of the object, and those for any object, that respond to the name, by order and
 /// then by time of attaching. A query without an object is about all objects.
@@ -12,7 +12,6 @@ struct DelegateChains {
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
-  /// Of the cached chains' names, filled on lookup.
   private var tallies: [Tally<NameCounts>?]
   private(set) var count = 0
   private var lookup: UInt64 = 0
@@ -48,7 +47,6 @@ struct DelegateChains {
 
   func delegates(of object: String) -> [DelegateRegistration] { byObject[ExactText(object)] ?? [] }
 
-  /// Without the delegates for any object.
   var objectCounts: [(object: String, count: Int)] {
     byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
   }

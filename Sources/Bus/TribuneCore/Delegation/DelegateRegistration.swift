@@ -32,7 +32,6 @@ package final class DelegateRegistration {
 
   private let lookup = Cell<UInt64>(0)
 
-  /// True the first time in each lookup.
   func isFound(by lookup: UInt64) -> Bool {
     guard self.lookup.value != lookup else { return false }
     self.lookup.value = lookup
@@ -65,7 +64,7 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// Equal for the same object, names in any order, and label. Objects and names have no line breaks.
+  /// Equal for the same object, names in any order, and label. Objects and names have only single lines.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -91,7 +90,6 @@ package final class DelegateRegistration {
     }
   }
 
-  /// Ids follow the time of attaching.
   func precedes(_ other: DelegateRegistration) -> Bool {
     (order, identity.id) < (other.order, other.identity.id)
   }

@@ -16,7 +16,6 @@ final class HoldRegistration: Hashable {
   var amendment: Serial?
   let taken: Instant
   let expiry: Instant?
-  /// Bytes charged in each verdict that lists it.
   let rememberedLength: Int
   fileprivate(set) var deadline: Due.Handle?
 

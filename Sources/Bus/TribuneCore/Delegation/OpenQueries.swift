@@ -22,7 +22,6 @@ struct OpenQueries {
   mutating func remove(_ query: QueryID) -> Bool {
     let isByTable = !places.isEmpty
     guard let place = isByTable ? places[query.rawValue] : all.firstIndex(of: query) else { return false }
-    // The last query fills the gap.
     let last = all.removeLast()
     if place < all.count { all[place] = last }
     guard isByTable else { return true }

@@ -18,7 +18,6 @@ struct OutcomeBudget {
     count <= identitiesLength / Self.identityLengthMax && answers <= reasonsLength
   }
 
-  /// An upper bound of `rememberedLength`.
   private static var identityLengthMax: Int { 2048 }
 
   /// Once an outcome does not fit, later ones do not either: a verdict lists the first ones.

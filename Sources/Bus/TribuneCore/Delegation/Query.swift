@@ -35,7 +35,6 @@ struct Query {
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
 
-    /// A restored participant that waits for a turn without a number.
     var isUnplaced: Bool {
       guard case .waiting = state else { return false }
       return !wasAsked && number == 0
@@ -74,7 +73,6 @@ struct Query {
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
-  /// A participant approved or, in a value query, gave a value.
   private var hasConsent = false
   /// Bytes charged, without userInfo.
   var rememberedByteCount = 0
@@ -82,11 +80,9 @@ struct Query {
   var exemptByteCount = 0
   /// Bytes charged for reasons and values.
   private(set) var answerByteCount = 0
-  /// The first participant that was not asked.
   private(set) var next = 0
   /// Lower bound of the next timeout; recomputed lazily.
   private(set) var nextExpiry: Instant
-  /// Since `takeSettled`, if the asker wants progress.
   private var newlySettled: [Int] = []
   /// Indices by the number of the id (see `PlacesByID`); empty for few participants.
   private var places: [UInt64: Int] = [:]
@@ -207,7 +203,6 @@ struct Query {
 
   // MARK: Turns
 
-  /// Returns false if the question has to wait.
   mutating func takeTurn(_ index: Int, isPrivileged: Bool, of max: Int) -> Bool {
     let inbox = participants[index].delegate.inbox
     if inbox.turns.value.start(for: asker.peer.uid, isPrivileged: isPrivileged, of: max) { return true }
@@ -221,7 +216,6 @@ struct Query {
       .wait(id, delegate.identity.id, for: asker.peer.uid, isPrivileged: isPrivileged)
   }
 
-  /// It already has its turn in `QuestionTurns`.
   mutating func noteSent(_ index: Int) {
     participants[index].wasAsked = true
     participants[index].hasTurn = true
@@ -234,7 +228,6 @@ struct Query {
     participants[index].delegate.inbox.turns.value.end(of: asker.peer.uid)
   }
 
-  /// The query has stopped waiting for the delegate.
   private mutating func abandonTurn(_ index: Int) {
     guard participants[index].hasTurn else { return leaveTurns(index) }
     participants[index].hasTurn = false
@@ -317,7 +310,6 @@ struct Query {
     participants.lazy.filter { $0.isOverdue(at: now) }.map(\.delegate.slot)
   }
 
-  /// Only overdue delegates get more time.
   mutating func prolong(_ slots: Set<ConnectionSlot>, at now: Instant, until end: Instant) {
     for index in participants.indices
     where participants[index].isOverdue(at: now) && slots.contains(participants[index].delegate.slot) {
@@ -382,8 +374,8 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let overrides = !isForValues && ask.flags.contains(.overrides)
-    // An override goes past holds and missing required delegates. If they alone stood against the query, it
-    // counts as unanswered.
+    // An override goes past holds and missing required delegates. Without other vetoes and without consent,
+    // the fallback decides.
     let isAnswered =
       hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =

@@ -26,9 +26,7 @@ struct QueryTable {
     }
   }
 
-  /// Bytes of a tail's buffer that a free record keeps.
   private static let tailKept = 1024
-  /// Of whose array a free record keeps the memory.
   private static let participantsKept = 64
 
   private var records: [Record] = []

@@ -16,14 +16,13 @@ struct QuestionTurns {
     let number: UInt64
     let query: QueryID
     let delegate: DelegateID
-    /// False once it need not be sent.
     var isOpen = true
   }
 
   private struct User {
     let uid: UInt32
     let isPrivileged: Bool
-    /// Including unread ones.
+    /// Includes unread ones.
     var sent = 0
     var unread = 0
     /// Unread when the server began its last check for unread frames.
@@ -40,7 +39,6 @@ struct QuestionTurns {
 
   /// Nearly always one or two.
   private var users: [User] = []
-  /// Indices in `users`, if there are many.
   private var places: [UInt32: Int] = [:]
   /// Users with waiting questions, in the order of their turns.
   private var turns: [(uid: UInt32, isPrivileged: Bool)] = []
@@ -59,7 +57,6 @@ struct QuestionTurns {
 
   // MARK: Questions
 
-  /// True if all would be sent at once.
   func hasTurns(_ count: Int, for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     guard let place = place(of: uid) else {
       return mayHave(count, beside: 0, isPrivileged: isPrivileged, of: max)
@@ -84,7 +81,7 @@ struct QuestionTurns {
   /// The limit for privileged users together, and for all others together.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
-  /// Returns false if the question has to wait; then `wait` must follow.
+  /// Returns false if the question cannot be sent; then `wait` must follow.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
     guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
@@ -99,7 +96,6 @@ struct QuestionTurns {
     if users[place].isPrivileged { privilegedCount += 1 }
   }
 
-  /// Returns the question's number, for `leave`.
   mutating func wait(
     _ query: QueryID, _ delegate: DelegateID, for uid: UInt32, isPrivileged: Bool
   ) -> UInt64 {
@@ -164,7 +160,7 @@ struct QuestionTurns {
 
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
-    // With thousands of users, looking up those that may have none would be expensive.
+    // With thousands of users, looking up all of them would be expensive.
     let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
     for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
       let user = knownPlace(of: turn.uid)
@@ -263,7 +259,6 @@ extension QuestionTurns {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
 
-  /// By user, in the order of their turns.
   var waitingByTurn: [(uid: UInt32, questions: [Waiting])] {
     turns.map { ($0.uid, users[knownPlace(of: $0.uid)].waiting.filter(\.isOpen)) }
   }

@@ -11,9 +11,9 @@ final class AwaitedPost {
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32
   var missing: [MissingObserver]
-  /// Name and object for monitors; nil if nobody monitored when it was posted.
+  /// nil if the post had no monitors.
   let shown: QueryTail?
-  /// Bytes charged, without reasons.
+  /// Bytes charged.
   var rememberedByteCount = 0
   /// Bytes charged.
   var reasonByteCount = 0
@@ -39,7 +39,7 @@ final class AwaitedPost {
   /// A unique sort key, the oldest first.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// Settled observers included.
+  /// Includes settled observers.
   let count: Int
 
   /// Sorted, because the observers' order in time does not matter.

@@ -10,7 +10,7 @@ struct BufferedNotifications {
     var count: UInt64
   }
 
-  /// Bytes for each run in addition to its frames.
+  /// Bytes for each run.
   private static var overhead: Int { 256 }
 
   private(set) var runs: CoalescingQueue<Run>
@@ -19,7 +19,7 @@ struct BufferedNotifications {
   /// Replaced by later ones during this suspension.
   var coalescedCount: UInt64 = 0
   private var count: UInt64 = 0
-  /// Notifications that the connection will receive, or see reported as lost.
+  /// Includes losses to report.
   var dueCount: UInt64 { count + lostCount }
 
   init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
@@ -45,7 +45,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // A run over the limit would drop all runs and then itself, so it is not copied.
+      // Not copied, because a run over the limit is dropped.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
@@ -59,7 +59,7 @@ struct BufferedNotifications {
     count += run.count
   }
 
-  /// Does not count the runs as lost. Returns false if it removed none.
+  /// Does not count the runs as lost.
   mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
     let removed = runs.remove { run in
       let bytes = run.slice.bytes

@@ -27,7 +27,6 @@ extension Bus {
     return waiting
   }
 
-  /// Replies at once without observers to wait for.
   mutating func startWaiting(_ posted: PostedNotification, _ awaiting: Set<ConnectionSlot>, at now: Instant) {
     let (slot, serial) = (posted.poster.slot, posted.header.serial)
     let shown = isMonitored ? posted.shownTail : nil
@@ -63,7 +62,7 @@ extension Bus {
     settle(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
-  /// Keeps the whole reason or nothing.
+  /// Does not truncate the reason.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard chargeAnswer(length, to: poster) else { return "" }
@@ -71,7 +70,6 @@ extension Bus {
     return reason
   }
 
-  /// The oldest post first.
   mutating func settleUnacknowledged(by slot: ConnectionSlot, at now: Instant) {
     let oldestFirst = connections[slot].unacknowledgedPosts.sorted {
       awaitedPosts[$0].age < awaitedPosts[$1].age

@@ -29,7 +29,7 @@ extension Bus {
 
   mutating func shownTail(at place: Int) -> QueryTail? { isMonitored ? queries.tail(at: place) : nil }
 
-  /// nil if nobody monitored when it was posted.
+  /// nil if the post had no monitors.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {
     awaitedPosts.number(poster: poster, serial: serial).flatMap { awaitedPosts[$0].shown }
   }

@@ -59,15 +59,14 @@ extension Bus {
 
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// Returns false if none is left. The effects must be performed before the next call.
+  /// The effects must be performed before the next call.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
-  /// Returns false if none is left.
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers a post whose longest wait for an idle bus is over; returns false if none is left.
+  /// After its longest wait for an idle bus.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -85,7 +84,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Usually, no receiver is suspended, and the route's array is used without a copy.
+    // Usually, the route's array is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
       receivers = receivers.filter { admit($0, &run, options) }
@@ -216,7 +215,6 @@ extension Bus {
     emit(.kept(kept))
   }
 
-  /// Sends the matching retained notifications, before any later post.
   mutating func sendSnapshot(
     of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
   ) {
@@ -231,6 +229,6 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// A retained post without userInfo clears the retained notification.
+  /// Without userInfo, it clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

@@ -12,15 +12,13 @@ struct CoalescingQueue<Element> {
     var byteCount: Int
   }
 
-  /// Compaction is due when removed entries outnumber this and the elements.
   private static var emptyMin: Int { 64 }
 
-  /// Delays the compaction by so many 256ths of its threshold.
   private let stagger: Int
   /// nil where an element was removed.
   private var entries: [Entry?] = []
   private var head = 0
-  /// The number of `entries[0]`. Numbers are unique while the queue has elements.
+  /// Unique while the queue has elements.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 
@@ -69,7 +67,6 @@ struct CoalescingQueue<Element> {
     for case let entry? in entries[(isEmpty ? entries.count : head)...] { body(entry.element, entry.keys) }
   }
 
-  /// Removed entries included.
   var placeCount: Int { max(entries.count, numbers.values.reduce(0) { $0 + $1.count }) }
 
   private mutating func take(at place: Int) -> Entry? {

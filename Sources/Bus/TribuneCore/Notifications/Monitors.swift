@@ -9,9 +9,8 @@ struct Monitors: ~Copyable {
   }
 
   private var center: NotificationCenter
-  /// Monitors may see all matching frames.
   private let access = Access(.everything)
-  /// Of monitors without a pattern, in order; and their numbers of registrations.
+  /// Monitors without a pattern, in order.
   private var watchers: [ConnectionSlot] = []
   private var watcherCounts: [ConnectionSlot: Int] = [:]
 
@@ -38,8 +37,7 @@ struct Monitors: ~Copyable {
     watchers.remove(at: place)
   }
 
-  /// - Parameter name: empty for frames without a name. An invalid name is handled like none, because
-  ///   monitors see refusals.
+  /// Frames with an invalid name are shown like those without a name, because monitors see refusals.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {

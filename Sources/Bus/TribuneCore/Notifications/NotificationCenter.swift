@@ -16,14 +16,12 @@ package struct NotificationCenter {
     package var isAwaited = false
   }
 
-  /// Identical observations of one connection share a key.
   private struct Key: Hashable {
     var slot: ConnectionSlot
     var suspension = SuspensionBehavior.coalesce
     var isAwaited = false
   }
 
-  /// The position of a connection in the route under construction.
   private struct Place {
     /// The last lookup that found the connection, because a route has each once.
     var round: UInt64 = 0
@@ -32,7 +30,6 @@ package struct NotificationCenter {
   }
 
   private var tree = PatternTree<Key>()
-  /// Names reserved for the bus, if these are kept apart.
   private var busTree = PatternTree<Key>()
   /// Without an object, an action is about all objects, as its question was.
   private var delegateTree = PatternTree<ConnectionSlot>()

@@ -29,13 +29,11 @@ package final class PatternTree<Key: Hashable> {
   private struct Content {
     /// Empty only for the root.
     var run: [TextNumber]
-    /// By the first token of their runs.
     private var branches = SmallDictionary<TextNumber, Node>()
     private var star: Node?
     var here = Leaf<Key>()
     /// Patterns that continue from here with `**`.
     var below = Leaf<Key>()
-    /// True while it is in `unused`.
     var isKept = false
 
     init(run: [TextNumber]) { self.run = run }
@@ -49,7 +47,6 @@ package final class PatternTree<Key: Hashable> {
 
     var isEmpty: Bool { !hasKeys && !isKept && star == nil && branches.isEmpty }
 
-    /// The only branch of a node without another purpose.
     var only: Node? {
       guard !hasKeys, !isKept, branches.count + (star == nil ? 0 : 1) == 1 else { return nil }
       return star ?? branches.any
@@ -79,7 +76,6 @@ package final class PatternTree<Key: Hashable> {
   private let unused = Cell<[[TextNumber]]>([])
   private let unusedMax: Int
   private let counted = Cell(0)
-  /// Repeated registrations included.
   package private(set) var count: Int {
     get { counted.value }
     set { counted.value = newValue }
@@ -89,7 +85,6 @@ package final class PatternTree<Key: Hashable> {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// The root included.
   package var extent: (nodes: Int, texts: Int) {
     (root.content.value.nodeCount, tokens.value.count + objects.value.count)
   }
@@ -142,7 +137,6 @@ package final class PatternTree<Key: Hashable> {
     swap(&numbers, &scratch.value)
   }
 
-  /// Creates missing nodes, and splits a node whose run continues differently.
   private func makeNode(at run: [TextNumber]) -> Node {
     var node = root
     var position = 0
@@ -179,7 +173,6 @@ package final class PatternTree<Key: Hashable> {
     return node
   }
 
-  /// Removes an unused node, and joins the remaining nodes.
   private func prune(_ run: ArraySlice<TextNumber>, from node: Node) {
     guard let token = run.first else {
       node.content.value.isKept = false
@@ -224,7 +217,6 @@ package final class PatternTree<Key: Hashable> {
     return cost
   }
 
-  /// `name` matches up to `position`.
   private func visit(
     _ node: Node, _ name: [TextNumber], at position: Int, object: Filter, _ found: (Key) -> Void
   ) -> Int {
@@ -248,7 +240,6 @@ package final class PatternTree<Key: Hashable> {
   }
 }
 
-/// In addition to keys for any object.
 private enum Filter {
   case none, every
   case one(TextNumber)
@@ -256,7 +247,6 @@ private enum Filter {
 
 /// Keys of the patterns that end at one node.
 private struct Leaf<Key: Hashable> {
-  /// Values count the insertions.
   private typealias Keys = SmallDictionary<Key, Int>
 
   private var anyObject = Keys()

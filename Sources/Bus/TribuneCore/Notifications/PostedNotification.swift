@@ -3,12 +3,10 @@
 package import TribuneWire
 
 struct PostedNotification {
-  /// Stamped with the poster's id.
   var slice: ByteSlice
   let header: FrameHeader
   let fields: Post
   let poster: Poster
-  /// Whose account is charged.
   let uid: UInt32
   let posted: Instant
   /// 0 unless it waits for the bus to be idle.
@@ -40,6 +38,6 @@ struct PostedNotification {
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
-  /// Only the user, if it posted to another daemon and has not come back.
+  /// Only the user, if it posted to an earlier daemon and has not come back.
   package let peer: PeerIdentity
 }

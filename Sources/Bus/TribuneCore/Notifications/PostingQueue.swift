@@ -7,14 +7,13 @@ import TribuneWire
 struct PostingQueue {
   /// Bytes. Beyond it, the oldest are delivered early, because none may be lost.
   private static var waitingMax: Int { 1 << 20 }
-  /// Bytes for each in addition to its frame.
+  /// Bytes for each.
   private static var overhead: Int { 512 }
   private static var idleNanoseconds: UInt64 { 1_000_000_000 }
 
   private var soon = CoalescingQueue<PostedNotification>()
   private var idle = CoalescingQueue<PostedNotification>()
 
-  /// Of notifications that wait for the bus to be idle.
   private var lastNumber: UInt64 = 0
 
   var hasSoon: Bool { !soon.isEmpty }
@@ -34,7 +33,7 @@ struct PostingQueue {
     let byteCount = posted.slice.weight + Self.overhead
     var keys = posted.keys
     if posted.fields.style == .whenIdle {
-      // A copy, to release the receive buffer.
+      // A copy releases the receive buffer.
       posted.slice = posted.slice.copied()
       if posted.number == 0 { posted.number = lastNumber + 1 }
       lastNumber = max(lastNumber, posted.number)
@@ -46,16 +45,14 @@ struct PostingQueue {
     return posted
   }
 
-  /// The number is not given again.
   mutating func remove(number: UInt64) -> PostedNotification? {
     lastNumber = max(lastNumber, number)
     return idle.remove(under: Self.key(ofNumber: number)).first
   }
 
-  /// No other key begins with NUL.
+  /// Other keys do not begin with NUL.
   private static func key(ofNumber number: UInt64) -> ExactText { ExactText("\0\(number)") }
 
-  /// The oldest notification, if too many bytes wait.
   mutating func popSurplus() -> PostedNotification? {
     guard soon.byteCount + idle.byteCount > Self.waitingMax else { return nil }
     guard let oldest = idle.first, soon.first.map({ oldest.posted <= $0.posted }) ?? true else {

@@ -2,13 +2,10 @@
 
 package import TribuneWire
 
-/// The last retained notification of its name and object.
 package struct RetainedNotification {
-  /// In a separate buffer.
   let tail: QueryTail
   package let sender: ConnectionID
   let peer: PeerIdentity
-  /// Whose account is charged.
   let uid: UInt32
   package let posted: Instant
   /// Ascending in the order of posting.

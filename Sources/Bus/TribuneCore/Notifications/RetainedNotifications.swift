@@ -6,7 +6,6 @@ import TribuneWire
 struct RetainedNotifications: ~Copyable {
   private final class Node {
     var branches: [String: Node] = [:]
-    /// Notifications whose name ends here.
     var here: [ExactText: RetainedNotification] = [:]
 
     var isEmpty: Bool { branches.isEmpty && here.isEmpty }
@@ -30,7 +29,7 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// The caller has charged the notification. Releases the charge of the one that it replaces.
+  /// Releases the charge of the replaced notification. The caller has charged this one.
   mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
     var node = root
     for token in name.split(separator: ".") {

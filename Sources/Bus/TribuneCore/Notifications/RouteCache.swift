@@ -25,14 +25,12 @@ struct RouteCache<Receiver> {
     func hasKey(_ other: RawSpan) -> Bool { key.rawBytes.isEqual(to: other) }
   }
 
-  /// Entries for each hash.
   private static var placesEach: Int { 4 }
   /// In all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
   /// In invalid routes, until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
-  /// The most receivers for which an entry keeps its memory.
   private static var capacityKeptMax: Int { 64 }
 
   private var routes: [Route]
@@ -40,7 +38,6 @@ struct RouteCache<Receiver> {
   private var receiversKept = 0
   private(set) var generation: UInt64 = 1
   private let seed: UInt64
-  /// Selects the entry to replace if all entries of a hash are in use. Any would do.
   private var turn = 0
 
   /// - Parameters:

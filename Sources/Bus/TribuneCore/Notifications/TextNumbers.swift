@@ -66,10 +66,9 @@ struct TextNumbers {
     return number
   }
 
-  /// A text that is not in use can still have a number, without registrations.
+  /// Also for a text that is not in use, without registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
-  /// The index of the text's entry, or of the empty entry for it.
   private func index(of text: RawSpan, _ hash: Int) -> Int {
     var index = hash & mask
     while let taken = entries[index]?.hash {

@@ -23,7 +23,6 @@ extension Bus {
   enum Use {
     case post
     case ask
-    /// A value query.
     case query
 
     func admits(_ kind: MethodKind) -> Bool {
@@ -79,7 +78,6 @@ extension Bus {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  /// Returns the number of protocols to charge.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot
   ) throws(WireError) -> Int {
@@ -142,7 +140,6 @@ extension Bus {
     return declarations.linked(for: object) != nil
   }
 
-  /// The name and the object must be valid.
   package mutating func check(post frame: FrameView, isClearing: Bool = false) throws(WireError) {
     if isClearing {
       _ = try method(named: frame.name, of: frame.object, for: .post)
@@ -151,7 +148,7 @@ extension Bus {
     }
   }
 
-  /// The checked method; nil if the object has no protocol.
+  /// nil if the object has no protocol.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
     if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
@@ -198,7 +195,7 @@ extension Bus {
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    // A replay attaches what was attached before, even if the declarations differ now.
+    // A replay attaches earlier delegates, even if the declarations differ now.
     guard !restoring.isReplaying else { return }
     let isOfAny = object.byteCount == 0
     var meant: [(object: String, linked: DelegateProtocol)] = []
@@ -277,7 +274,6 @@ extension Bus {
 }
 
 extension MethodKind {
-  /// For error messages.
   fileprivate var use: String {
     switch self {
     case .should: "asked"

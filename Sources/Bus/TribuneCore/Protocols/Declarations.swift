@@ -3,7 +3,6 @@
 package import TribuneProtocols
 import TribuneWire
 
-/// The result of one `declare`.
 final class DeclarationRegistration {
   let connection: ConnectionID
   let slot: ConnectionSlot
@@ -52,14 +51,13 @@ struct Declarations {
   }
 
   private(set) var library = ProtocolLibrary<Definer>()
-  /// The oldest first.
   private var byObject: [ExactText: [DeclarationRegistration]] = [:]
   /// The most specific first.
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
   private(set) var count = 0
-  /// Protocols on which the next declaration relies: those that it defines and, during a replay, those that
-  /// its names meant when it first came.
+  /// The protocols of the next declaration's definitions and, during a replay, of its names when it first
+  /// came.
   var context: [DelegateProtocol] = []
 
   let payloadCheck: PayloadCheck
@@ -96,7 +94,6 @@ struct Declarations {
 
   private func rule(for object: String) -> Rule? { rules.first { $0.pattern.matches(object) } }
 
-  /// 0 is for all declarers, and the configuration's patterns.
   func objects(of connection: UInt64) -> [(object: String, linked: DelegateProtocol, by: ConnectionID)] {
     var found: [(object: String, linked: DelegateProtocol, by: ConnectionID)] = []
     if connection == 0 { found = rules.map { ($0.pattern.text, $0.linked, .bus) } }
@@ -179,7 +176,6 @@ struct Declarations {
     return report
   }
 
-  /// The rules in force, and the texts of the protocols that they need.
   func appendRules(to buffer: ByteBuffer) {
     buffer.append(UInt32(rules.count))
     for rule in rules {
@@ -229,7 +225,6 @@ struct Declarations {
 
 /// Effects that the configuration's files alone do not show.
 package struct ConfiguredProtocols {
-  /// Definitions of connections that files have replaced.
   package internal(set) var replacements: [ProtocolDiagnostic] = []
   /// Patterns that keep an undefined protocol, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []

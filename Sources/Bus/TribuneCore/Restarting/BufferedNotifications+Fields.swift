@@ -18,7 +18,6 @@ extension BufferedNotifications {
     return files
   }
 
-  /// Ignores the limits.
   mutating func restore(_ restored: RestoredBuffer) {
     for run in restored.runs {
       append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)
@@ -31,7 +30,6 @@ extension BufferedNotifications {
 struct RestoredBuffer {
   private(set) var lostCount: UInt64
   private(set) var coalescedCount: UInt64
-  /// Frames of one name and object, in a separate buffer.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
   /// A run has whole posts; only one if it has a file or can be replaced.

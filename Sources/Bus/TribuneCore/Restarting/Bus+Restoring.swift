@@ -41,7 +41,6 @@ extension Bus {
     }
   }
 
-  /// Known to be given.
   package var highest: (query: UInt64, delegate: UInt64) {
     mutating get {
       raiseHighest()

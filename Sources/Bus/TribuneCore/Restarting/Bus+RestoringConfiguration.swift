@@ -14,7 +14,7 @@ extension Bus {
     declarations.appendRules(to: buffer)
   }
 
-  /// Lasts until the next configuration. If it throws, nothing has changed.
+  /// Changes nothing if it throws.
   package mutating func restoreConfiguration(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let deadline: UInt32 = try reader.integer()

@@ -14,7 +14,6 @@ extension Bus {
       let isSet = try frame.decode(Attach.self).isSet
       replaced = isSet ? replaceable(of: String(repairing: frame.object), from: slot) : []
     } catch {
-      // The bus will refuse the frame.
       replaced = []
     }
     buffer.append(UInt32(replaced.count))

@@ -30,8 +30,7 @@ extension Bus {
   }
 
   /// Cuts the deadline to the longest permitted one. Observers that are not connected are settled as gone.
-  ///
-  /// If it throws, nothing has changed; `notFound` if the poster is not connected.
+  /// Changes nothing if it throws.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())
@@ -61,7 +60,7 @@ extension Bus {
       throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
     }
     try requireFresh(serial, from: slot)
-    // A bus never has more connections than this, and each acknowledges once.
+    // A bus never has more connections.
     guard reply.acknowledged <= 1 << 24 else {
       throw WireError(
         .invalidValue,
@@ -85,8 +84,6 @@ extension Bus {
 
   // MARK: Posts that wait for the bus to be idle
 
-  /// If it throws, nothing has changed.
-  ///
   /// - Parameter frame: as posted.
   package mutating func restoreWaiting(
     _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
@@ -169,8 +166,8 @@ extension Bus {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Restores a notification after the retained ones. Together they can exceed the limits. If it throws,
-  /// nothing has changed.
+  /// Restores a notification after the retained ones. Together they can exceed the limits. Changes nothing if
+  /// it throws.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -192,10 +189,9 @@ extension Bus {
     return connections[slot].buffered?.append(to: buffer) ?? []
   }
 
-  /// Restores notifications after the buffered ones, without those that the connection may not observe now.
-  /// Together they can exceed the limits; then the next notification drops the oldest.
-  ///
-  /// If it throws, nothing has changed; `notFound` if the connection is not suspended.
+  /// Restores notifications after the buffered ones, except any that the connection may not observe now.
+  /// Together they can exceed the limits; then the next notification drops the oldest. Changes nothing if it
+  /// throws.
   package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {
@@ -217,7 +213,6 @@ extension RetainedNotification {
 
   package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }
 
-  /// Has only the length of a file.
   package func append(to buffer: ByteBuffer) {
     buffer.append(sender.rawValue)
     buffer.append(uid)

@@ -56,9 +56,8 @@ extension Bus {
 
   // MARK: Reading
 
-  /// The query can exceed the limits for new queries. Cuts its deadline to the longest permitted one.
-  ///
-  /// If it throws, nothing has changed; `notFound` if the asker is not connected.
+  /// The query can exceed the limits for new queries. Cuts its deadline to the longest permitted one. Changes
+  /// nothing if it throws.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())
@@ -117,7 +116,7 @@ extension Bus {
     }
     query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
 
-    // No throws after this line.
+    // Must not throw after this line.
     raiseHighest(query: id.rawValue)
     for id in ids { raiseHighest(delegate: id) }
     let place = queries.insert(
@@ -178,7 +177,6 @@ extension Bus {
     return participant
   }
 
-  /// The attached delegate, or a record of it that is not attached.
   private mutating func delegate(
     _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
   ) -> DelegateRegistration {
@@ -204,7 +202,6 @@ extension Bus {
     return method
   }
 
-  /// Settles delegates that have not come back.
   mutating func settleUnresolved(at now: Instant) {
     var gone: [DelegateRegistration] = []
     swap(&gone, &restoring.unresolved)
@@ -213,7 +210,6 @@ extension Bus {
 }
 
 extension ConnectionSlot {
-  /// Not a connection's slot.
   static let nowhere = ConnectionSlot(index: .max)
 }
 

@@ -27,9 +27,7 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Must follow the restore of the connection's delegates and of all queries.
-  ///
-  /// If it throws, no turn has changed; `notFound` without such a connection.
+  /// Must follow the restore of the connection's delegates and of all queries. Changes no turn if it throws.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
@@ -80,7 +78,6 @@ extension Bus {
     queries[place].waitForTurn(index, isPrivileged: connections[asker].account.isPrivileged)
   }
 
-  /// Queues questions without a known turn last.
   mutating func finishRestoringTurns(at now: Instant) {
     for place in queries.allPlaces {
       for index in queries[place].participants.indices

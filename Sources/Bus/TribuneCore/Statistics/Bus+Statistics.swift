@@ -31,7 +31,7 @@ extension Bus {
       if case .vetoed = verdict.verdict, !queries[place].isForValues { counts.vetoed &+= 1 }
       if verdict.isOverridden { counts.overridden &+= 1 }
       queries[place].count(in: &counts.outcomes)
-      // A query that asked no delegate has no waiting time.
+      // Queries without questions have no waiting time.
       if queries[place].hasAskedAnybody {
         counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
       }
@@ -71,7 +71,6 @@ extension Bus {
     return true
   }
 
-  /// The busiest first, then all others together.
   package func participantEntries(for slot: ConnectionSlot?) -> [ParticipantEntry] {
     let (busiest, others) = tallies.participants.all
     let visible = slot.map { visibleUsers(for: $0) } ?? .all

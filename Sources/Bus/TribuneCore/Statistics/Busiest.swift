@@ -10,7 +10,6 @@ package struct Busiest<Key: Hashable, C: Counts> {
 
   private var tallies: [Key: Tally<C>] = [:]
   private let others = Tally<C>(for: .max)
-  /// Evicts at this count.
   private var limit = Self.countMax + Self.slack
 
   package init() {}
@@ -41,7 +40,6 @@ package struct Busiest<Key: Hashable, C: Counts> {
     tallies.map { (key: $0, tally: $1) }.inShares { ($0.tally.uid.value, $0.tally.counts.activity) }
   }
 
-  /// Without keys that have no counts.
   package var all: (busiest: [(key: Key, counts: C)], others: C) {
     let counted = ranked.map { (key: $0.key, counts: $0.tally.counts) }.filter { $0.counts.activity > 0 }
     var others = others.counts

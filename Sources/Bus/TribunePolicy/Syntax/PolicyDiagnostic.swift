@@ -4,7 +4,6 @@ package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
   /// The line is valid but never matches.
   package var isWarning: Bool
   package var file: String
-  /// Counted from 1.
   package var line: Int
   /// In bytes, counted from 1.
   package var column: Int

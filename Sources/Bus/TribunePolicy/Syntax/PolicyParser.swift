@@ -4,7 +4,6 @@ import TribuneWire
 
 /// Returns nil for a name that the host does not have.
 package struct NameLookup: Sendable {
-  /// Accepts only ids.
   package static let none = NameLookup(user: { _ in nil }, group: { _ in nil })
 
   package typealias Find = @Sendable (String) throws -> UInt32?
@@ -21,7 +20,6 @@ package struct NameLookup: Sendable {
 package struct PolicyParser {
   private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
-  /// Of all files together.
   private static let linesMax = 100_000
 
   private let lookup: NameLookup
@@ -180,7 +178,7 @@ package struct PolicyParser {
     }
   }
 
-  /// A deny line must match some process, or it would allow what it should prevent.
+  /// A deny line that matches no process would allow by mistake.
   ///
   /// - Parameter effect: nil for an expectation, which is about one possible process.
   private mutating func who(

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// Builds one linked protocol from its declaration and its parents.
 struct Inheritance {
   private let declaration: ProtocolDeclaration
   private let parents: [DelegateProtocol]
@@ -15,7 +14,6 @@ struct Inheritance {
     self.parents = parents
   }
 
-  /// nil if `diagnostics` has errors.
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
     // Collects the last parent first, ancestors before descendants; reversed below.
@@ -112,7 +110,6 @@ struct Inheritance {
     var methods = declaration.methods.map { ProtocolMethod($0, origin: declaration.name, types: types) }
     var places = Dictionary(uniqueKeysWithValues: methods.enumerated().map { ($1.name, $0) })
     let ownCount = methods.count
-    // Own methods with a reported error.
     var wrong: Set<String> = []
     for ancestor in ancestors {
       for method in ancestor.methods where method.origin == ancestor.name {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A protocol is linked once all its parents are; declarations that remain then contain a cycle. Omits a
-/// protocol with an error in it or in one of its parents.
+/// A protocol is linked once all its parents are; the rest then contains a cycle. Omits a protocol with an
+/// error in it or in one of its parents.
 struct Linker {
   private enum State {
     case waiting
@@ -9,14 +9,12 @@ struct Linker {
     case broken
   }
 
-  /// Existing protocols, which stay unchanged.
   private let known: [String: DelegateProtocol]
   private var declarations: [ProtocolDeclaration] = []
   private var indexes: [String: Int] = [:]
   private var states: [State] = []
-  /// Parents among the declarations that are not settled.
+  /// Unsettled parents.
   private var waitingFor: [Int] = []
-  /// The indexes of heirs.
   private var children: [[Int]] = []
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
@@ -103,7 +101,6 @@ struct Linker {
       index = parent
     }
     var cycle = Array(path[(places[index] ?? 0)...])
-    // Report for the first declaration of the cycle.
     guard let first = cycle.min(), let place = cycle.firstIndex(of: first) else { return }
     cycle = Array(cycle[place...] + cycle[..<place])
     let declaration = declarations[first]
@@ -120,7 +117,6 @@ struct Linker {
     release(childrenOf: first)
   }
 
-  /// nil if omitted.
   private mutating func link(_ declaration: ProtocolDeclaration) -> DelegateProtocol? {
     guard let parents = parents(of: declaration), !declaration.isBroken else { return nil }
     var inheritance = Inheritance(declaration, parents)
@@ -134,7 +130,6 @@ struct Linker {
     return nil
   }
 
-  /// nil if a parent is missing or omitted.
   private mutating func parents(of declaration: ProtocolDeclaration) -> [DelegateProtocol]? {
     var parents: [DelegateProtocol] = []
     var broken: ProtocolDeclaration.Reference?
@@ -155,7 +150,6 @@ struct Linker {
     }
     guard areAllKnown else { return nil }
     if let broken {
-      // The error of a broken declaration has been reported.
       if !declaration.isBroken {
         report(broken.location, "\"\(declaration.name)\" is left out, as its parent \"\(broken.name)\" is")
       }

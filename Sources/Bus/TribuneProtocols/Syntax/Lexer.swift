@@ -6,7 +6,6 @@ struct Token {
     case word
     case leftBrace, rightBrace, leftParenthesis, rightParenthesis, leftBracket, rightBracket
     case colon, comma, question, arrow
-    /// A character that the language does not use.
     case stray
     case end
   }
@@ -25,7 +24,6 @@ struct Lexer {
   private var line = 1
   private var column = 1
   private var lastTokenLine = 0
-  /// The first comment that is not UTF-8.
   private(set) var malformedComment: (line: Int, column: Int)?
 
   init(_ bytes: [UInt8]) {

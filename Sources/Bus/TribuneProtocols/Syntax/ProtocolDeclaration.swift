@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A parsed protocol, before it is linked to its parents.
+/// Parsed, not linked yet.
 struct ProtocolDeclaration: Sendable {
   struct Reference: Sendable {
     var name: String
@@ -22,9 +22,7 @@ struct ProtocolDeclaration: Sendable {
   var parents: [Reference] = []
   var types: [TypeDefinition] = []
   var methods: [MethodDeclaration] = []
-  /// The named types that its types and methods refer to.
   var references: [Reference] = []
-  /// It has a reported error.
   var isBroken = false
 
   /// Parses to the same protocol.
@@ -50,12 +48,10 @@ package struct MethodDeclaration: Sendable, CustomStringConvertible {
   package var kind: MethodKind
   package var isRequired: Bool
   package var parameters: [ValueType.Field]
-  /// nil unless it is a value method.
   package var result: [ValueType.Field]?
   package var documentation: String
   package var location: SourceLocation
 
-  /// Both methods can receive the same messages.
   package func hasSignature(of other: MethodDeclaration) -> Bool {
     kind == other.kind && parameters == other.parameters && result == other.result
   }

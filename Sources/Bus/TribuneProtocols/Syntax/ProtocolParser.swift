@@ -221,7 +221,7 @@ struct ProtocolParser {
 
   var location: SourceLocation { SourceLocation(file: file, line: token.line, column: token.column) }
 
-  /// Empty if the token is not a word.
+  /// Empty if not a word.
   var text: String { token.kind == .word ? lexer.text(of: token) : "" }
 
   private var startsProtocol: Bool { text == "protocol" && following.kind == .word }

@@ -30,6 +30,5 @@ extension DepartedEntry {
 }
 
 extension MissingEntry {
-  /// In a query that is vetoed by default.
   package static let anyDelegate = "*"
 }

@@ -4,7 +4,6 @@
 package struct PeerUnits: Equatable, Sendable {
   /// Empty if none. For a process of a user's service manager, `user@UID.service`.
   package let system: String
-  /// Empty if none.
   package let user: String
 
   package init(system: String = "", user: String = "") { (self.system, self.user) = (system, user) }
@@ -76,7 +75,7 @@ package struct PeerIdentity: Equatable, Sendable {
 }
 
 extension PeerIdentity {
-  /// The id that no user has.
+  /// Not a user's id.
   package static let unknownUser = UInt32.max
 
   package static func gone(of user: UInt32 = unknownUser) -> PeerIdentity {

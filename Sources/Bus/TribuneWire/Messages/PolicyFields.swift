@@ -2,7 +2,6 @@
 
 /// A policy as the payload of a `list`, with ids instead of names.
 package struct PolicyFields: Equatable, Sendable {
-  /// nil without a policy.
   package var lines: [AccessLine]?
 
   package init(_ lines: [AccessLine]?) { self.lines = lines }
