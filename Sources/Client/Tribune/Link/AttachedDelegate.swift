@@ -3,11 +3,10 @@
 import Synchronization
 import TribuneWire
 
-/// A delegate's attachment on this side: the delegate, and its pending deliveries.
+/// A delegate's attachment on this side, and its pending deliveries.
 ///
 /// Notifications are delivered one at a time, each after the questions before it have reached the delegate; questions
-/// never wait. The delivering task lives while deliveries are left; it starts on the link's thread. The lock is held
-/// briefly, and nothing is resumed under it.
+/// never wait. The lock is held briefly, and nothing is resumed under it.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -39,13 +38,12 @@ final class AttachedDelegate: Sendable {
     static let itemsMax = 4096
 
     var items = BoundedQueue<Item>(limit: State.itemsMax)
-    /// Deliveries behind the reserved position of a loss report; nil without one.
+    /// Deliveries behind the reserved position of a loss report.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
     var isOver = false
     var lastQuestion: UInt64 = 0
     var unstarted: Set<UInt64> = []
-    /// The delivering task, until all questions up to that number have started.
     var waiting: (number: UInt64, continuation: CheckedContinuation<Void, Never>)?
 
     func hasStarted(upTo number: UInt64) -> Bool { !unstarted.contains { $0 <= number } }
@@ -68,9 +66,6 @@ final class AttachedDelegate: Sendable {
     receivesNotifications = patterns.contains(where: \.matchesWillOrDid)
   }
 
-  /// - Parameters:
-  ///   - name: of a `will` or a `did`.
-  ///   - object: empty for all objects.
   func receives(name: String, object: String) -> Bool {
     guard receivesNotifications,
       object.isEmpty || self.object.isEmpty || ExactText(self.object) == ExactText(object)
@@ -80,12 +75,12 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// Returns true if the caller must start the delivering task.
+  /// True if the caller must start the delivering task, as below.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
-  /// Queues the last delivery. Returns true if the caller must start the delivering task.
+  /// Queues the last delivery.
   func replace(by info: DelegateInfo) -> Bool {
     // An attachment that is over gets no later loss report.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
@@ -96,14 +91,13 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await deliverAll() }
   }
 
-  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries
-  /// behind an earlier reserved position are dropped.
+  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Those behind an
+  /// earlier position are dropped.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }
 
-  /// Delivers `reports` at the reserved position, or now without one, and then the deliveries behind it. Returns true
-  /// if the caller must start the delivering task.
+  /// Delivers `reports` at the reserved position, or now without one.
   func fillPosition(with reports: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
@@ -130,7 +124,7 @@ final class AttachedDelegate: Sendable {
   private func enqueue(_ item: (UInt64) -> Item) -> Bool {
     state.withLock { state -> Bool in
       guard !state.isOver else { return false }
-      // Notifications to delegates are never awaited, so dropping one needs no report.
+      // Notifications to delegates are never awaited, so a drop needs no report.
       if state.behind != nil {
         _ = state.behind?.append(item(state.lastQuestion))
         return false
@@ -177,7 +171,7 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Numbers a question that later notifications must not overtake; nil if the delegate receives no notifications.
+  /// Later notifications must not overtake the question. Nil if the delegate receives none.
   func noteQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in
@@ -187,7 +181,6 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  /// A question has reached the delegate, or its actor's queue.
   func noteStart(of number: UInt64) {
     let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.unstarted.remove(number)

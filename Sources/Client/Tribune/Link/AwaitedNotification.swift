@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// An awaited notification that several streams share. The bus gets one report, after all of them have reported.
+/// An awaited notification of several streams. The bus gets one report, after all of them.
 final class AwaitedNotification: Sendable {
   private struct State {
     var open: Int
@@ -11,7 +11,7 @@ final class AwaitedNotification: Sendable {
   }
 
   private let link: Link
-  /// With `post`, the bus's key for the notification.
+  /// With `post`, the bus's key.
   private let poster: ConnectionID
   private let post: Serial
   /// `LinkState.epoch`.
@@ -27,7 +27,7 @@ final class AwaitedNotification: Sendable {
     state = Mutex(State(open: streams))
   }
 
-  /// Records the report of one stream; nil is success. Each stream reports once.
+  /// Each stream reports once; nil is success.
   func settle(_ failure: String?) {
     let (isOver, failure) = state.withLock { state in
       state.open -= 1

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// An element that can report dropped elements.
 protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
   static var interrupted: Self { get }
@@ -19,11 +18,10 @@ extension LossReporting {
   func noteUnread() {}
 }
 
-/// Elements for a reader that may be slow, bounded in elements and in bytes of payload. The newest element always
-/// stays.
+/// Elements for a reader that may be slow, bounded in elements and in bytes of payload.
 ///
-/// Beyond a limit, the oldest are dropped. So all dropped elements precede the queued ones, and one number at the
-/// head reports them, followed by `interrupted` if an unknown loss was among them.
+/// The oldest are dropped, and the newest always stays. So one number at the head reports all drops, followed by
+/// `interrupted` if an unknown loss was among them.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 
@@ -67,7 +65,6 @@ struct BoundedQueue<Element: LossReporting> {
   }
 }
 
-/// A FIFO in a ring buffer.
 struct Ring<Element> {
   private var slots: [Element?] = []
   private var start = 0

@@ -4,24 +4,23 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// The two sides share only the queue's lock. Readers are never resumed under it, and elements never released: an
-/// awaited one then reports a failure.
+/// Readers are never resumed under its lock, and elements never released: an awaited one then reports a failure.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
   private struct State {
     var queue: BoundedQueue<Element>
-    /// Elements that belong behind an incomplete snapshot; nil without one.
+    /// Elements behind an incomplete snapshot.
     var changes: BoundedQueue<Element>?
-    /// Elements behind the reserved position of a loss report; nil without one.
+    /// Elements behind the reserved position of a loss report.
     var behind: BoundedQueue<Element>?
-    /// Set once; an inner nil is an end without an error.
+    /// An inner nil is an end without an error.
     var ending: TribuneError??
     /// In order; empty unless `queue` is.
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
-    /// Returns the reader that gets the element, or the awaited elements that were dropped for it.
+    /// Returns the reader that gets the element, or dropped awaited elements.
     mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
       if changes != nil { return (nil, changes?.append(element) ?? []) }
       if !readers.isEmpty { return (readers.removeFirst().reader, []) }
@@ -48,7 +47,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Adds an element of the first snapshot, before all changes. Elements of later snapshots are like any others.
+  /// Elements of the first snapshot precede all changes; later ones are like any others.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
       // Readers never wait before the first snapshot is complete.
@@ -59,7 +58,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Discards an incomplete snapshot, which will come again.
+  /// An incomplete snapshot comes again.
   func restartSnapshot() {
     let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       guard let changes = state.changes else { return [] }
@@ -76,7 +75,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     state.withLock { $0.changes = BoundedQueue(limit: limit) }
   }
 
-  /// Completes the snapshot, and adds the deliveries buffered behind it.
   func addChanges() {
     let unread = state.withLock { state -> [Element] in
       var unread: [Element] = []
@@ -87,8 +85,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.noteUnread() }
   }
 
-  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Elements behind an
-  /// earlier reserved position are dropped.
+  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Those behind an
+  /// earlier position are dropped.
   func reservePosition() {
     let dropped = state.withLock { state -> BoundedQueue<Element>? in
       guard state.ending == nil else { return nil }
@@ -98,8 +96,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Adds `reports` at the reserved position, and then the elements behind it. Returns false without a reserved
-  /// position.
+  /// Returns false without a reserved position.
   func fillPosition(with reports: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
     var unread: [Element] = []
@@ -119,7 +116,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     return wasReserved
   }
 
-  /// Called when the last reader is gone.
   func discard() {
     let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       defer {
@@ -132,7 +128,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Queued elements can still be read, up to a reserved position, whose report will never be known.
+  /// Queued elements stay readable up to a reserved position, whose report will never be known.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in
@@ -145,7 +141,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for (_, reader) in readers { reader.resume(returning: error.map { .failure($0) } ?? .success(nil)) }
   }
 
-  /// Nil after an end without an error, and when the task is cancelled.
   func next() async throws(TribuneError) -> Element? {
     let (ready, id) = state.withLock { state -> (Result<Element?, TribuneError>?, UInt64) in
       if let ready = Self.takeReady(&state) { return (ready, 0) }

@@ -5,7 +5,7 @@ import TribuneWire
 extension FrameKind {
   enum Purpose {
     case post
-    /// A question to the bus, or a change: an ask, a list, a hold's new reason.
+    /// An ask, a list, a hold's new reason.
     case request
     /// Lasts until it is taken back.
     case registration

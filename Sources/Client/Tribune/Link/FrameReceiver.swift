@@ -13,10 +13,10 @@ enum ReceivedFile {
 /// Handles the bus's frames, on the link's thread.
 ///
 /// Invalid bytes end the connection, because the bytes after them cannot be trusted. A reply to a cancelled request
-/// is not an error: a cancel and a reply can cross.
+/// is valid: a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
-  /// Over this connection, including those reported as lost.
+  /// Over this connection, including lost ones.
   private(set) var received: UInt64 = 0
   private let epoch: Int
   private var route: NotificationRoute
@@ -28,7 +28,7 @@ struct FrameReceiver {
     route = NotificationRoute(link, epoch: epoch)
   }
 
-  /// Handles the first frame after the hello. Returns true for a welcome, false for a refusal.
+  /// Returns true for a welcome, false for a refusal.
   func receiveFirst(_ frame: FrameView, acceptsFiles: Bool) throws(WireError) -> Bool {
     if frame.header.kind == .error {
       try refuse(frame)
@@ -81,7 +81,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // The bus sends one copy for all monitors of a connection, without their serials.
+      // The bus sends one copy for all monitors, without their serials.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -107,7 +107,7 @@ struct FrameReceiver {
     }
   }
 
-  /// Handles the refusal of one frame or, with serial 0, the error that ends the connection.
+  /// Serial 0 ends the connection.
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
@@ -127,7 +127,7 @@ struct FrameReceiver {
   private mutating func reportLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // Between two connections, the report goes to the reserved positions, before everything that came over this one.
+    // Between two connections, the report goes to the reserved positions.
     if link.state.withLock({ $0.noteLost(count) }) { return }
     let loss = Int(clamping: count)
     link.report(.lost(loss), .lost(loss))
@@ -171,7 +171,7 @@ struct FrameReceiver {
   }
 }
 
-/// The receivers of a notification, looked up once for a run with one name.
+/// Looked up once for a run of notifications with one name.
 private struct NotificationRoute {
   private let link: Link
   private let epoch: Int
@@ -243,7 +243,7 @@ private struct NotificationRoute {
   private func deliverAwaited(_ notification: Notification, _ header: FrameHeader) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
-      // The bus sent it before it knew that the awaited observation was being taken back.
+      // The bus sent it before it learned of the retirement.
       if observers.isRetiring { acknowledge(header, "the observation was taken back") }
       return
     }
@@ -258,7 +258,6 @@ private struct NotificationRoute {
 }
 
 extension FrameView {
-  /// - Throws: `invalidName`, `invalidObject`.
   fileprivate func requireNameAndObject() throws(WireError) {
     guard NameSyntax.isName(name) else {
       throw WireError(.invalidName, "the bus delivered a notification without a valid name")
@@ -270,7 +269,7 @@ extension FrameView {
 }
 
 extension UserInfo {
-  /// From the frame's payload or its file; nil when this process cannot receive or map the file.
+  /// Nil when this process cannot receive or map the file.
   init?(of frame: FrameView, _ file: ReceivedFile?) {
     switch file {
     case nil:
@@ -293,7 +292,7 @@ struct KnownPosters {
   static let slotsMax: UInt32 = 1 << 20
 
   private var byID: [ConnectionID: (slot: UInt32, poster: Poster)] = [:]
-  /// The last poster of each slot. Another slot may have it by now.
+  /// Another slot may have it by now.
   private var idBySlot: [UInt32: ConnectionID] = [:]
 
   var count: Int { byID.count }

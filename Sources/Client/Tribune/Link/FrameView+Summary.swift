@@ -4,7 +4,6 @@ import TribuneWire
 
 /// Short descriptions of frames, for monitors.
 extension FrameView {
-  /// Describes the fields; empty if they add nothing to the kind, the name and the object.
   func summary() throws(WireError) -> String {
     switch header.kind {
     case .welcome:

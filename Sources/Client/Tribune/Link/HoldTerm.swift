@@ -5,7 +5,6 @@ import Synchronization
 /// The lifetime of a hold, which the link and the public `Hold` share.
 final class HoldTerm: Sendable {
   private struct State {
-    /// Nil until the hold ends.
     var hasExpired: Bool?
     var waiters: [UInt64: Reply<Bool>] = [:]
     var lastWaiter: UInt64 = 0
@@ -13,7 +12,7 @@ final class HoldTerm: Sendable {
 
   /// Nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The connection (`LinkState.epoch`) whose last frame took the hold.
+  /// The connection whose last frame took the hold.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
@@ -30,7 +29,7 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(expired)) }
   }
 
-  /// Returns false if the hold ended otherwise, and when the task is cancelled.
+  /// False after another end, and on cancellation.
   func expired() async -> Bool {
     let id = state.withLock { state -> UInt64 in
       state.lastWaiter += 1

@@ -3,7 +3,6 @@
 import Synchronization
 import TribuneWire
 
-/// Questions to delegates, their answers, and notifications to delegates.
 extension Link {
   func deferAnswer(to question: Question, by span: Duration, status: String) throws(TribuneError) {
     let payload = status.reasonBytes
@@ -17,7 +16,7 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Takes back the attachments of deallocated delegates.
+  /// Detaches deallocated delegates.
   ///
   /// - Parameter enqueue: returns true if the delivering task must be started.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
@@ -48,7 +47,7 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// Returns also the delegate: its last reference must not end under the lock, because its end may use the link.
+  /// The delegate's last reference must not end under the lock, because its end may use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
@@ -84,7 +83,6 @@ extension LinkState {
   }
 
   /// - Parameter extensionTime: milliseconds from now.
-  /// - Throws: `notFound` if the bus does not wait for the answer.
   mutating func deferAnswer(
     to question: Question, by extensionTime: UInt32, status: [UInt8]
   ) throws(TribuneError) -> Outbox.Duty {
@@ -108,7 +106,7 @@ extension LinkState {
 
   private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     removeRegistration(serial)
-    // The bus no longer reports how their queries end, and the delegate is gone.
+    // The bus no longer reports how their queries end.
     _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }

@@ -6,8 +6,7 @@ import TribuneWire
 
 /// The loss of a connection, and the start of the next one, on the link's thread.
 extension Link {
-  /// Fails the requests that the lost connection leaves unanswered, and reports the loss. Returns false while a
-  /// caller still writes to the old connection; that caller will wake the thread.
+  /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
   func settleInterruption() -> Bool {
     let (actions, cause) = state.withLock { ($0.settleInterruption(at: .now), $0.interruption?.cause) }
     guard let actions, let cause else { return false }
@@ -16,7 +15,7 @@ extension Link {
     return true
   }
 
-  /// Resumes normal operation after the renewal. Returns false if the connection has ended.
+  /// Returns false if the connection has ended.
   func reopen() -> Bool {
     guard let reopening = state.withLock({ $0.reopen(at: .now) }) else { return false }
     perform(reopening.actions)
@@ -25,8 +24,7 @@ extension Link {
     return true
   }
 
-  /// Reserves a position for the loss report in every stream and attachment. Called before the next connection's
-  /// deliveries.
+  /// Called before the next connection's deliveries.
   func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)
@@ -55,7 +53,7 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.fillPosition(with: deliveries) }
   }
 
-  /// Delivers a report to all receivers of notifications, because it can concern any of them.
+  /// A loss can concern any receiver.
   func report(_ delivery: Delivery, _ traffic: TrafficDelivery) {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.liveStreams, state.trafficStreams, state.allReceivers)

@@ -4,7 +4,7 @@ import Synchronization
 import TribuneWire
 
 extension Link {
-  /// Adds `stream` to an observation. Returns when the bus has confirmed it.
+  /// Returns when the bus has confirmed the observation.
   ///
   /// Equal observations of a connection are one to the bus, and their streams share its copy. An observation that
   /// wants retained notifications has one stream.
@@ -50,16 +50,14 @@ extension Link {
 }
 
 extension LinkState {
-  /// The terms of an observation. Equal terms are one observation to the bus.
+  /// Equal keys are one observation to the bus.
   struct ObservationKey: Hashable {
-    /// Empty for any.
     var pattern: String
-    /// Empty for any.
+    /// Like the pattern, empty for any.
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications. They come under the observation's serial, so the observation
-    /// cannot be shared.
+    /// The stream that wants retained notifications, which come under the observation's serial.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -72,9 +70,7 @@ extension LinkState {
   }
 
   struct ObservationMatcher {
-    /// Nil for any.
     let pattern: Pattern?
-    /// Empty for any.
     let object: ExactText
 
     func matches(name: String, object: String) -> Bool {
@@ -83,7 +79,7 @@ extension LinkState {
     }
   }
 
-  /// Returns true if the bus had confirmed it before; the caller then resumes `reply`.
+  /// If true, the caller resumes `reply`: the bus had confirmed it before.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -143,7 +139,6 @@ extension LinkState {
     return duties
   }
 
-  /// The streams that observe a notification, each once.
   struct Observers {
     var streams: [DeliveryStream<Delivery>] = []
     /// Of a stream, either all observations are awaited, or none.
@@ -166,11 +161,8 @@ extension LinkState {
     return found
   }
 
-  /// The stream of a retained notification for an unconfirmed observation; nil if the stream already has the
-  /// notification.
-  ///
-  /// It has it if an earlier observation of the stream matches: the notification was retained then, or has come
-  /// since.
+  /// Nil if the stream already has the retained notification: if an earlier observation of it matches, the
+  /// notification was retained then, or has come since.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
     guard let key = requests[serial]?.observation, let identity = key.snapshotStream else { return nil }
     for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
@@ -181,7 +173,7 @@ extension LinkState {
 
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }
 
-  /// The streams of observations that are registered again.
+  /// Of observations that are registered again.
   var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= (interruption?.lastSerial ?? 0) } }
 
   func streams(where isWanted: (Observation) -> Bool) -> [DeliveryStream<Delivery>] {
@@ -192,7 +184,6 @@ extension LinkState {
     return found
   }
 
-  /// Each stream once.
   var trafficStreams: [DeliveryStream<TrafficDelivery>] {
     var found: [DeliveryStream<TrafficDelivery>] = []
     for case .monitor(let stream) in registrations.values { found.appendOnce(stream) }

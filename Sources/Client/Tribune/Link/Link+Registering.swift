@@ -4,10 +4,8 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// Registering and taking back delegates, holds and declarations.
 extension Link {
-  /// Takes a registration back; does nothing after its end. Cancelling the task does not stop it, because bus and
-  /// connection must agree.
+  /// Cancelling the task does not stop it, because bus and connection must agree.
   func takeBack(_ registration: Serial) async throws(TribuneError) {
     let result = await Reply<Okay>.wait { reply in
       guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return Okay() }
@@ -21,7 +19,7 @@ extension Link {
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// A duplicate of the socket over which the hold was the last frame; nil if the link has another socket by now.
+  /// The socket over which the hold was the last frame; nil if the link has another by now.
   func duplicateSocket(of term: HoldTerm) throws(Errno) -> FileDescriptor? {
     guard let epoch = term.lastEpoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.
@@ -33,7 +31,6 @@ extension Link {
 }
 
 extension LinkState {
-  /// Returns nil if it is over already.
   mutating func takeBack(_ registration: Serial, _ reply: Reply<Okay>) -> [Action]? {
     var actions: [Action] = []
     switch removeRegistration(registration) {
@@ -55,8 +52,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// The bus has ended a registration. After a change of policy, the connection ends, as after a refused renewal: the
-  /// loss of a hold or a delegate must not go unnoticed.
+  /// After a change of policy, the connection ends, as after a refused renewal: the loss of a hold or a delegate must
+  /// not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why): return end(TribuneError(.notPermitted, why))

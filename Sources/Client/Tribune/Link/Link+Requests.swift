@@ -5,7 +5,6 @@ import TribuneSystem
 import TribuneWire
 
 extension Link {
-  /// The name, object and payload of an outgoing frame.
   struct Message {
     var name = ""
     var object = ""
@@ -15,7 +14,6 @@ extension Link {
     fileprivate var isLong: Bool { payload.count >= WireLimits.descriptorPayloadLength }
   }
 
-  /// Moves long userInfo to a memory file, which receivers can map.
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
     // The outbox must have capacity first, because it counts the file's memory only later.
     post = try await waitForCapacity(for: post)
@@ -55,8 +53,6 @@ extension Link {
     return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
   }
 
-  /// Sends a frame and waits for the bus's reply.
-  ///
   /// - Parameters:
   ///   - isTakenBack: cancelling the task also cancels the request on the bus.
   ///   - request: makes the entry that waits for the reply.
@@ -92,7 +88,6 @@ extension Link {
 }
 
 extension Link.Message {
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`.
   init(_ name: String, _ object: String, _ userInfo: UserInfo) throws(TribuneError) {
     let name = try Checked.name(name)
     do throws(WireError) {
@@ -132,7 +127,7 @@ enum Checked {
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
   }
 
-  /// Nanoseconds of the host's monotonic clock, up to the end of its range; 0 for never.
+  /// Nanoseconds of the host's monotonic clock, up to its end; 0 for never.
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
     guard span > .zero else { throw TribuneError(.refused, "the span of a hold must be positive") }
@@ -143,7 +138,7 @@ enum Checked {
     return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
-  /// On the wire, 0 means none, so a given span is at least 1.
+  /// On the wire, 0 means none.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

@@ -7,22 +7,20 @@ import TribuneWire
 /// A client's connection to a bus over all its sockets: at most one at a time, to which `socket` refers.
 ///
 /// Callers append frames and, if no other thread writes, write them at once: a query is in the kernel before its
-/// caller suspends. The link's thread waits in the kernel. It decodes frames, resumes waiting calls, puts questions
-/// to delegates, and writes the frames that callers left.
+/// caller suspends. The link's thread reads, and writes the rest.
 ///
-/// They share `state` under a lock, because callers are on any thread. Nothing is resumed or written under the lock.
-/// The locks of `work` and of each `OpenQuestion` are taken after it.
+/// They share `state` under a lock, because callers are on any thread. Nothing is resumed or written under it. The
+/// locks of `work` and of each `OpenQuestion` are taken after it.
 ///
-/// The receiving thread retains the link, which is over when that thread has ended. When the bus is lost, the thread
-/// makes `socket` refer to the next connection (`LinkThread+Reconnecting`).
+/// The receiving thread retains the link, which is over when that thread has ended.
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// Changes with every observation and attachment: the thread checks its cached routes against it without the lock.
+  /// The thread checks its cached routes against this without the lock.
   let routesVersion = Atomic(0)
-  /// Called by the link's thread when the connection is lost and when it is back.
+  /// Called by the link's thread.
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
 
@@ -116,8 +114,8 @@ final class Link: Sendable {
     }
   }
 
-  /// Ends reading after a failed write: later frames will never reach the bus over this connection. The thread reads
-  /// the frames that have arrived, and then handles the end.
+  /// After a failed write, later frames never reach the bus. The thread reads the frames that have arrived, and then
+  /// handles the end.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -130,7 +128,6 @@ final class Link: Sendable {
   ///
   /// - Parameter fields: of the frame to be sent. This wait is part of its deadline.
   /// - Returns: the fields, with the rest of the deadline.
-  /// - Throws: `notSentInTime` at the deadline.
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
@@ -152,8 +149,6 @@ final class Link: Sendable {
 
   // MARK: Ending
 
-  /// Ends the connection and resumes all waiting calls; does nothing after its end.
-  ///
   /// - Parameter error: nil when this side closed it.
   func end(_ error: TribuneError?) {
     perform(state.withLock { $0.end(error) })
@@ -164,7 +159,7 @@ final class Link: Sendable {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Returns nil if this side closed it, and when the task is cancelled.
+  /// Nil if this side closed it, and on cancellation.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in

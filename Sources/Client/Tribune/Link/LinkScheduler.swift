@@ -6,17 +6,16 @@ import TribuneSystem
 /// Alternates a link's thread between receiving and working.
 ///
 /// The thread that a question wakes also puts it to the delegate: waking another thread for a quick answer would cost
-/// more than the rest of the library's work. The same holds for the tasks of the connection's executor.
+/// more than the rest of the library's work. The same holds for the tasks of the executor.
 ///
-/// Such code may block its thread. When a work turn is too long, another thread takes over receiving. Until the first
-/// thread is back, work goes to Swift's threads: a link never has more than two. The first thread ends when it comes
-/// back and finds the other one receiving. While there may be work, a sleeping task checks for this.
+/// Such code may block its thread. After a while, another thread takes over receiving. Until the first is back, work
+/// goes to Swift's threads: a link never has more than two. The first ends if the other is receiving then.
 final class LinkScheduler: Sendable {
   /// It can take twice as long to notice.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
-  /// The lock's holder receives, for a whole turn. Other threads never wait for the lock.
+  /// The lock's holder receives, for a whole turn. Other threads never wait for it.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {
@@ -40,7 +39,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Receives until work comes, and returns the next turn; one of receiving only at the end of the stream.
+  /// Returns the next turn; one of receiving only at the end of the stream.
   private func receive(_ own: Thread.ID, _ receiver: inout LinkThread) -> WorkQueue.Next {
     link.work.withLock { $0.beginReceiving(own) }
     var isWaiting = link.work.withLock { $0.isEmpty }

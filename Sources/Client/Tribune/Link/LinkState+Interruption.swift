@@ -10,28 +10,26 @@ import TribuneWire
 
 extension LinkState {
   struct Interruption {
-    /// The last serial before the loss. Registrations with later serials wait in the outbox and are not renewed.
+    /// Registrations with later serials wait in the outbox and are not renewed.
     let lastSerial: Serial
     let cause: TribuneError
-    /// Of the last attempt to reconnect.
     var failure: TribuneError?
     var closingDeadline: Instant?
-    /// Connections that the next one succeeds, with the number of notifications that each had received.
+    /// With the number of notifications that each had received.
     var predecessors: [Succeed] = []
     var renewal: Renewal?
     /// False if a predecessor's loss is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
-    /// Requests that wait for a connection.
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
-  /// The remaining steps until the new connection is equivalent to the last one.
+  /// The steps that make a new connection equivalent to the last one.
   struct Renewal {
     var frames: ArraySlice<RenewalFrame>
-    /// The bus must confirm this serial before more is sent.
+    /// The bus must confirm it before more is sent.
     var awaited: Serial?
-    /// The number of predecessors for which the bus's answer is missing.
+    /// Predecessors for which the bus's answer is missing.
     var successions: Int
 
     var isComplete: Bool { frames.isEmpty && awaited == nil && successions == 0 }
@@ -44,7 +42,7 @@ extension LinkState {
     let bringsSnapshot: Bool
   }
 
-  /// The losses of older predecessors remain unknown.
+  /// The losses of older ones remain unknown.
   private static let predecessorsMax = 4
 
   /// The observations are unknown to every bus from now on.
@@ -63,9 +61,8 @@ extension LinkState {
     }
   }
 
-  /// Fails unanswered requests that the bus may have received. Requests that it cannot have received wait for the
-  /// next connection; registrations are sent again. Returns nil while a caller is still writing to the old
-  /// connection.
+  /// Fails requests that the bus may have received; the others wait for the next connection. Nil while a caller is
+  /// still writing to the old one.
   mutating func settleInterruption(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -98,7 +95,7 @@ extension LinkState {
     return actions + takeQuestions()
   }
 
-  /// Filters unsent frames, and resumes the calls that regain capacity.
+  /// Filters unsent frames.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Action] {
     let waiters = outbox.sift(fate)
     return waiters.isEmpty ? [] : [.plain(waiters, .success(()))]
@@ -111,14 +108,13 @@ extension LinkState {
 
   // MARK: Waiting requests
 
-  /// - Parameter deadline: milliseconds from now, which bound the wait.
+  /// - Parameter deadline: milliseconds from now.
   mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   /// Due work while the thread looks for the bus.
   struct Due {
-    /// Fails overdue requests.
     var actions: [Action] = []
     /// The connection is closing, and has nothing more to do or has waited long enough.
     var isOver = false
@@ -141,7 +137,6 @@ extension LinkState {
       }
     }
     if let deadline = interruption.closingDeadline {
-      // Only posts still wait for a bus.
       due.actions += sift { $0.header.kind == .post ? .kept : .dropped }
       due.isOver = deadline <= now || !outbox.hasUnsent
     }
@@ -156,8 +151,7 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Makes the outbox send the waiting frames that are still wanted. Frames that this bus does not accept would end
-  /// the connection, so they are refused.
+  /// Frames that this bus does not accept would end the connection, so they are refused.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
@@ -194,7 +188,7 @@ extension LinkState {
         }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
-      // The bus never sees the frame that this cancels, and its caller no longer waits.
+      // The bus never sees the frame that this cancels.
       case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept
@@ -223,7 +217,7 @@ extension FrameFields {
 }
 
 extension UInt32 {
-  /// At least 1, because 0 is no deadline, and stays.
+  /// 0 is no deadline.
   fileprivate func shortened(by span: Duration) -> UInt32 {
     guard self > 0 else { return 0 }
     let (seconds, attoseconds) = span.components
@@ -236,7 +230,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// userInfo that waited for the bus is in a file, and is not copied into its frame.
+  /// userInfo in a file is not copied into its frame later.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

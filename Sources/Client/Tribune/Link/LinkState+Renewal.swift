@@ -2,12 +2,9 @@
 
 import TribuneWire
 
-/// Makes a new connection equivalent to the last one.
 extension LinkState {
-  /// Prepares to send every registration over a new connection, in the original order.
-  ///
-  /// Returns the streams whose snapshots come again, and the existing delegates: the last reference to one must not
-  /// end under the lock.
+  /// Prepares to send every registration over a new connection, in the original order. Returns also the existing
+  /// delegates: the last reference to one must not end under the lock.
   mutating func beginRenewal() -> (streams: [DeliveryStream<Delivery>], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var streams: [DeliveryStream<Delivery>] = []
@@ -48,13 +45,11 @@ extension LinkState {
     return (streams, delegates)
   }
 
-  /// Handles the end of the new connection before the renewal was complete.
-  ///
   /// - Parameter isWelcomed: true if the bus knows the connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     noteLostConnection()
-    // Deliveries behind the reserved positions are dropped. So it has received nothing, and has missed everything.
+    // Deliveries behind the reserved positions are dropped, so it has missed everything.
     if isWelcomed { notePredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {
@@ -69,13 +64,13 @@ extension LinkState {
     changeInterruption {
       $0.failure = $0.failure ?? error
       $0.renewal = nil
-      // That report came over the ended connection, and counts as missed by it.
+      // That report came over the ended connection, which has missed it.
       $0.missed = 0
     }
     return actions + takeQuestions()
   }
 
-  /// The frames up to the first one that must be confirmed before the rest.
+  /// Up to the first frame that must be confirmed before the rest.
   mutating func nextRenewals() -> [UInt8] {
     var bytes: [UInt8] = []
     changeInterruption {
@@ -102,18 +97,18 @@ extension LinkState {
     }
   }
 
-  /// Returns true if the notifications are reported later, at the reserved positions.
+  /// True if the loss is reported later, at the reserved positions.
   mutating func noteLost(_ count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
   }
 
-  /// Handles the refusal of a frame. A refused renewal ends the connection, unless it is of an expired hold.
+  /// A refused renewal ends the connection, unless it is of an expired hold.
   ///
   /// - Parameter nanoseconds: the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The refusal of a registration that was taken back by then does no harm.
+    // The registration may have been taken back by then.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))

@@ -3,9 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// Requests, and the bus's replies to them.
 extension LinkState {
-  /// A request that waits for the bus's reply.
   enum Request {
     case okay(Reply<Okay>)
     case attachment(Reply<Attached?>, AttachedDelegate)
@@ -13,7 +11,7 @@ extension LinkState {
     /// A change of a hold's reason.
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
-    /// An awaited observation is being taken back; its matcher is kept until the bus has confirmed.
+    /// The matcher of an awaited observation is kept until the bus has confirmed its end.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
@@ -23,7 +21,6 @@ extension LinkState {
     case takingBack(Reply<Okay>)
     /// An observation has its key.
     case renewal(ObservationKey?)
-    /// Asks for the loss between two connections.
     case succession
 
     var observation: ObservationKey? {
@@ -33,7 +30,6 @@ extension LinkState {
     }
   }
 
-  /// A registration that the bus has confirmed.
   enum Registration {
     case attachment(AttachedDelegate)
     case hold(HoldTerm)
@@ -54,18 +50,16 @@ extension LinkState {
   /// Nil if the same attachment existed, and was taken back before the bus answered: the caller tries again.
   typealias Attached = (serial: Serial, delegate: AttachedDelegate)
 
-  /// An action of the link, once its lock is released.
+  /// Performed once the lock is released.
   enum Action {
     case none
     case send(Outbox.Duty)
-    /// Shuts the socket, and wakes the thread.
     case disconnect
     case work(WorkQueue.Work)
-    /// Releases frames that are never sent.
     case discard([OutgoingBatch])
-    /// Ends a question whose query will have no reported end.
+    /// The query will have no reported end.
     case cancel(OpenQuestion)
-    /// Ends a question whose attachment was taken back.
+    /// The attachment was taken back.
     case withdraw(OpenQuestion)
     case endAttachment(AttachedDelegate)
     case endHold(HoldTerm, hasExpired: Bool)
@@ -86,8 +80,6 @@ extension LinkState {
 
   // MARK: Sending
 
-  /// Sends a request, or lets it wait for the next connection.
-  ///
   /// - Parameter now: only needed for a request with a deadline.
   mutating func send(
     _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
@@ -113,8 +105,9 @@ extension LinkState {
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
   }
 
+  /// Returns nil if the outbox is full.
+  ///
   /// - Parameter tick: of the coarse clock.
-  /// - Returns: nil if the outbox is full.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
   ) throws(TribuneError) -> Outbox.Duty? {
@@ -136,7 +129,7 @@ extension LinkState {
     return session?.acceptsFiles == true
   }
 
-  /// Returns nil if `waiter` is resumed later, with capacity or at the deadline.
+  /// Returns nil if `waiter` is resumed later.
   mutating func awaitCapacity(
     _ id: Serial, until deadline: Instant?, _ waiter: Reply<Void>
   ) throws(TribuneError) -> Void? {
@@ -158,7 +151,6 @@ extension LinkState {
     outbox.append(Cancel(target: target), serial: nextSerial())
   }
 
-  /// Keeps the frame of a registration, to send it again over the next connection.
   mutating func keep<F: FrameFields>(_ fields: F, _ serial: Serial, _ message: Link.Message) {
     if F.kind.purpose == .registration, reconnects {
       registered[serial] = fields.renewal.frame(serial: serial, message)
@@ -293,8 +285,7 @@ extension LinkState {
     }
     attached.id.store(okay.delegate, ordering: .relaxed)
     registrations[known] = .attachment(attached)
-    // A renewal attaches instead of setting, because it must not replace other delegates again. The frame of an older
-    // attachment stays.
+    // A renewal must not replace other delegates again. The frame of an older attachment stays.
     if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
     return (.success((known, attached)), nil)
   }

@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// The requests and registrations of a connection: a value without I/O or clock, which `Link` keeps under its lock.
+/// The requests and registrations of a connection: a value without I/O or clock, under the link's lock.
 ///
 /// Each event is a method that returns actions, which the link carries out after unlocking.
 struct LinkState {
@@ -22,9 +22,7 @@ struct LinkState {
     case ended(TribuneError?)
   }
 
-  /// Why the stream from the bus is about to end.
   enum Departure {
-    /// The bus restarts, or stops.
     case restart(TribuneError)
     case failedWrite(TribuneError)
   }
@@ -45,27 +43,27 @@ struct LinkState {
   /// Zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
-  /// The last welcome. It outlives the connection, because the public ids do.
+  /// Outlives the connection, because the public ids do.
   private(set) var session: Session?
   private var lastSerial: Serial = 0
   private var closers: [Serial: Reply<TribuneError?>] = [:]
 
-  // Only methods of this type change the rest. It is not private, because they are in several files.
+  // Only methods of this type change the rest, but in several files.
 
   var outbox: Outbox
   /// Counts lost connections. The bus's ids are valid for one connection only.
   var epoch = 0
   var requests: [Serial: Request] = [:]
-  /// The starts of requests' deadlines.
+  /// Starts of requests' deadlines.
   var deadlineStarts: [Serial: Instant] = [:]
   /// The frame that made each registration, under way or confirmed. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
-  /// Awaited observations that are being taken back, by the serial of the `cancel`.
+  /// Awaited observations, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
   /// As the bus last confirmed.
   var isSuspended = false
-  /// Confirmed registrations other than observations.
+  /// Confirmed ones other than observations.
   var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
 
@@ -92,10 +90,10 @@ struct LinkState {
     }
   }
 
-  /// True while requests are accepted, for this bus or for the next.
+  /// Requests are accepted, for this bus or for the next.
   var isAsking: Bool { isServing && interruption?.closingDeadline == nil }
 
-  /// True while the bus can send requests to this side, now or after reconnecting.
+  /// The bus can send requests to this side, now or after reconnecting.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
@@ -138,7 +136,7 @@ struct LinkState {
     return greeting.map { .welcome($0, .success(welcome)) } ?? .none
   }
 
-  /// The task that connects was cancelled. An open connection goes on.
+  /// An open connection goes on.
   mutating func stopConnecting() -> [Action] {
     if case .connecting = phase { end(.taskCancelled) } else { [] }
   }
@@ -149,12 +147,10 @@ struct LinkState {
     case greet
     case receive
     case reconnect
-    /// Waits for the bus to close.
     case close(by: Instant, endsWriting: Bool)
     case end
   }
 
-  /// - Parameter now: needed in some phases only.
   mutating func nextStep(at now: @autoclosure () -> Instant) -> Step {
     switch phase {
     case .connecting: return .greet
@@ -170,8 +166,6 @@ struct LinkState {
     }
   }
 
-  /// A caller or the thread has written part of a batch.
-  ///
   /// Returns an action that resumes calls waiting for capacity, and true if a caller must wake the link's thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
@@ -182,7 +176,7 @@ struct LinkState {
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// Writing has failed, though the bus is not gone. A caller's failed write to a lost connection means nothing.
+  /// A caller's failed write to a lost connection means nothing.
   mutating func noteFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -194,8 +188,7 @@ struct LinkState {
     }
   }
 
-  /// Handles the error with which the bus closes the connection. Returns false if reading ends now, and the thread
-  /// looks for the bus.
+  /// Returns false if reading ends now, and the thread looks for the bus.
   mutating func noteClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)
@@ -210,7 +203,6 @@ struct LinkState {
     }
   }
 
-  /// Errors of a bus that may accept the next attempt to connect.
   private static let passingErrors: [ErrorCode] = [
     .restarted, .shuttingDown, .tooManyConnections, .outOfMemory, .helloTimeout,
   ]
@@ -220,7 +212,6 @@ struct LinkState {
     case end(TribuneError?)
   }
 
-  /// - Parameter received: the number of notifications.
   mutating func endOfStream(received: UInt64) -> StreamEnd {
     let lost = TribuneError(.connectionLost, "the bus closed the connection")
     let cause: TribuneError
@@ -241,7 +232,7 @@ struct LinkState {
     return .reconnect
   }
 
-  /// Sends waiting frames after the renewal. Returns nil if the connection has ended.
+  /// Returns nil if the connection has ended.
   mutating func reopen(at now: Instant) -> Reopening? {
     guard let interruption else { return nil }
     let reopening = finish(interruption, at: now)
@@ -251,8 +242,7 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// Writes the rest of the outbox, and ends by the deadline. While interrupted, posts may still reach a bus. Returns
-  /// false if it was closing already.
+  /// While interrupted, posts may still reach a bus. Returns false if it was closing already.
   mutating func close(by deadline: Instant) -> Bool {
     switch phase {
     case .open(let departure):

@@ -8,10 +8,10 @@ import TribuneWire
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 
-  /// The pauses between attempts grow up to the second of these. The first attempt is made at once.
+  /// The pauses grow up to the second of these. The first attempt is made at once.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// If a connection lasts for less than this, the pauses continue to grow.
+  /// After a shorter connection, the pauses continue to grow.
   private static let settling = Duration.seconds(1)
   /// Longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)
@@ -31,7 +31,7 @@ struct Reconnection {
 
   /// - Parameters:
   ///   - limit: nil for ever.
-  ///   - last: when the link last reconnected, and the pause before that attempt.
+  ///   - last: the last reconnection, and the pause before that attempt.
   init(within limit: Duration?, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
     deadline = now.advanced(by: limit ?? Self.forEver)
     // A connection that is lost as soon as it is made must not lead to a busy loop.
@@ -47,11 +47,8 @@ struct Reconnection {
   private static func pause(after last: Duration) -> Duration { min(max(last * 2, pauseMin), pauseMax) }
 }
 
-/// Looks for the bus when it is gone, and makes the new connection equivalent to the last one.
 extension LinkThread {
-  /// Performs the next step. Returns false if the link has ended.
-  ///
-  /// - Parameter isWaiting: wait for something to do.
+  /// Returns false if the link has ended.
   mutating func reconnect(isWaiting: Bool) throws(TribuneError) -> Bool {
     let now = ContinuousClock.now
     var reconnection =
@@ -154,7 +151,7 @@ extension LinkThread {
     }
   }
 
-  /// Sends the rest of the renewal. Returns false if the kernel has not taken it all.
+  /// Returns false if the kernel has not taken it all.
   private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
     while true {
       if case .renewing(let batch?) = reconnection.stage {

@@ -5,11 +5,10 @@ import TribuneSystem
 import TribuneWire
 
 /// The work of a link's thread: connects, reads until the connection ends, and writes the frames that callers left.
-///
 /// Its buffer grows with the bytes that arrive, never with an announced length.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// With less free space than this, the unfinished bytes move to another buffer.
+  /// With less free space, the unfinished bytes move to another buffer.
   private static let receiveMin = 4_096
   /// A bus that closes the connection before its welcome may just have been killed, and the next one already listens.
   /// The pause doubles with each attempt.
@@ -18,7 +17,7 @@ struct LinkThread: ~Copyable {
   /// Before the bus has announced its limits.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   private static let descriptorsWaitingMax = 16
-  /// The bus takes the passed files without an event, so this is polled.
+  /// The bus takes passed files without an event.
   private static let passRetryInterval = Duration.milliseconds(10)
 
   enum Greeting: Equatable {
@@ -30,9 +29,8 @@ struct LinkThread: ~Copyable {
   let link: Link
   let address: Address
   private var buffer = ByteBuffer(capacity: bufferCapacity)
-  /// Bytes at the start of the buffer that have been handled.
+  /// Handled bytes at the start of the buffer.
   private var consumed = 0
-  /// Descriptors that are not assigned to a frame yet.
   private var descriptors = PassedDescriptors()
   /// The length of the partial frame; 0 while unknown.
   private var awaited = 0
@@ -41,7 +39,7 @@ struct LinkThread: ~Copyable {
   private var attemptCount = 1
   private(set) var receiver: FrameReceiver
   var reconnection: Reconnection?
-  /// When the link last reconnected, and the pause before that attempt.
+  /// With the pause before that attempt.
   var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
 
   private init(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
@@ -51,7 +49,6 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// Runs a link from its first attempt to connect to its end.
   static func run(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
     let thread = LinkThread(link, address, greetingDeadline: greetingDeadline)
     do throws(TribuneError) { try thread.connect() } catch { return link.end(error) }
@@ -93,8 +90,6 @@ struct LinkThread: ~Copyable {
   }
 
   /// Reads once and writes once, if possible. Returns false at the end of the link.
-  ///
-  /// - Parameter isWaiting: wait for something to do.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)
@@ -134,7 +129,6 @@ struct LinkThread: ~Copyable {
     if isFullOfFiles { timeout = min(timeout ?? Self.passRetryInterval, Self.passRetryInterval) }
     let ready = try poll(forWriting: isStuck, timeout: timeout)
     if ready.isWoken { link.wakeup.clear() }
-    // A caller that leaves frames to this thread wakes it.
     if ready.isWoken || isStuck || isFullOfFiles { write() }
     if ready.isReadable, try read() == .ended { return try endOfStream() }
     return true
@@ -148,7 +142,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Waits for `span`, or until another thread wakes this one.
+  /// Another thread can end the wait.
   func pause(_ span: Duration = .milliseconds(5)) throws(TribuneError) {
     do throws(Errno) {
       if try Poll.wait(for: link.wakeup, timeout: span) { link.wakeup.clear() }
@@ -157,7 +151,6 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Writes the frames that callers left, as far as the kernel takes them.
   func write() {
     while let batch = link.state.withLock({ $0.outbox.nextForThread() }) {
       let (bytes, progress) = batch.write(to: link.socket)
@@ -230,7 +223,6 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Nil if the frame announces no file.
   private mutating func takeFile(of frame: FrameView) throws(WireError) -> ReceivedFile? {
     guard frame.header.flags.contains(.descriptor) else { return nil }
     guard frame.header.kind == .post || frame.header.kind == .retained else {

@@ -5,13 +5,13 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, and its delegate's task.
 ///
-/// The task, the bus's report of the ending, and the end of the connection come from different threads. The lock is
-/// held briefly, and taken after the link's if both are.
+/// Its answer and its ending come from different threads. The lock is held briefly, and taken after the link's if
+/// both are.
 final class OpenQuestion: Sendable {
   private enum Stage {
     /// → answered, withdrawn
     case open
-    /// The answer has been appended to the outbox. Final.
+    /// The answer is in the outbox. Final.
     case answered
     /// The bus does not wait for the answer. Final.
     case withdrawn
@@ -21,7 +21,7 @@ final class OpenQuestion: Sendable {
     /// Nil if the task returned before it was stored here.
     var task: Task<Void, Never>?
     var stage = Stage.open
-    /// Once `answer` has returned, the delegate can learn how the query ended.
+    /// Only then can the delegate learn how the query ended.
     var hasReturned = false
     /// Set if the ending was known before.
     var ending: Conclusion.Ending?
@@ -50,7 +50,7 @@ final class OpenQuestion: Sendable {
 
   func noteAnswer() { state.withLock { $0.stage = .answered } }
 
-  /// Starts the answer, on the calling thread up to its first suspension.
+  /// Runs on the calling thread up to the first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
     // The question has now reached the delegate, or its actor's queue.
@@ -80,7 +80,7 @@ final class OpenQuestion: Sendable {
     if let ending { report(ending, here: true) }
   }
 
-  /// Withdraws an unanswered question, without a report to the delegate.
+  /// Without a report to the delegate.
   func withdraw() {
     let task = state.withLock { state -> Task<Void, Never>? in
       if state.stage == .answered { return nil }
@@ -90,7 +90,7 @@ final class OpenQuestion: Sendable {
     task?.cancel()
   }
 
-  /// Withdraws an unanswered question, and reports the ending to the delegate once `answer` has returned.
+  /// Reports the ending to the delegate once `answer` has returned.
   ///
   /// - Parameter here: the calling thread may run the delegate, up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {

@@ -3,15 +3,13 @@
 import TribuneSystem
 import TribuneWire
 
-/// Frames that wait to be written, and their writer.
+/// Frames that wait to be written, and their writer: the caller that appended without a writer, or the link's thread.
 ///
-/// One thread writes at a time: the caller that appended without a writer, or the link's thread. The thread takes
-/// over when the kernel has no space, when others appended during the write, and in a burst. Frames that are appended
-/// during a write go with the next batch.
+/// The thread takes over when the kernel has no space, when others appended during the write, and in a burst. Frames
+/// that are appended during a write go with the next batch.
 struct Outbox {
   typealias Instant = ContinuousClock.Instant
 
-  /// The duty of an appending caller, once the link's lock is released.
   enum Duty {
     case none
     case write(OutgoingBatch)
@@ -30,16 +28,15 @@ struct Outbox {
     case lateCaller
     /// Appended frames wait for a connection. → thread, broken
     case noConnection
-    /// The connection has ended: appended frames are discarded. Final.
+    /// Appended frames are discarded. Final.
     case broken
   }
 
-  /// A batch that was written in part.
   private enum Unfinished {
     case none
     /// Continues when the socket has space.
     case stuck(OutgoingBatch)
-    /// Is tried again soon: the kernel has space, but the bus must take files first, which no event reports.
+    /// Is polled: the kernel has space, but the bus must take files first, which no event reports.
     case fullOfFiles(OutgoingBatch)
 
     var batch: OutgoingBatch? {
@@ -50,7 +47,7 @@ struct Outbox {
     }
   }
 
-  /// With more unwritten bytes than the high mark, posting waits until they fall below the low mark.
+  /// Over the high mark, posting waits until the unwritten bytes are below the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
   /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: batches cost
@@ -66,10 +63,10 @@ struct Outbox {
   private var tick: Int64 = 0
   private var callerPosts = 0
   let survives: Bool
-  /// Appended bytes that the kernel has not taken.
+  /// Bytes that the kernel has not taken.
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
-  /// Lower bound of the deadlines of calls that wait for capacity.
+  /// Lower bound of the waiting calls' deadlines.
   private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
@@ -77,7 +74,6 @@ struct Outbox {
   var isStuck: Bool { if case .stuck = unfinished { true } else { false } }
   var isFullOfFiles: Bool { if case .fullOfFiles = unfinished { true } else { false } }
 
-  /// - Parameter survives: unsent frames wait for another peer.
   init(survives: Bool) {
     self.survives = survives
     passed = PassedCount()
@@ -102,12 +98,10 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// A batch has been written as far as possible. Returns calls that waited for capacity, and true if the link's
-  /// thread must continue.
+  /// Returns calls that waited for capacity, and true if the link's thread must continue.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
-    // The connection ended during the write.
     if writer == .broken { return ([], false) }
     unwritten -= bytes
     switch progress {
@@ -143,9 +137,7 @@ struct Outbox {
     return nil
   }
 
-  /// The connection has ended.
-  ///
-  /// - Returns: the unsent frames. Their files are closed with them, which must happen outside the lock.
+  /// Returns the unsent frames. Their files must be closed outside the lock.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
@@ -165,15 +157,15 @@ struct Outbox {
 
   // MARK: Between two connections
 
-  /// The peer is gone. Later frames wait for the next one.
+  /// Later frames wait for the next connection.
   mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
-  /// True once writers have stopped using the socket.
+  /// Writers have stopped using the socket.
   var isInterrupted: Bool { writer == .noConnection }
 
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Filters unsent frames in order, once writers have stopped using them. Returns calls that regain capacity.
+  /// Filters unsent frames in order. Returns calls that regain capacity.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
@@ -184,7 +176,7 @@ struct Outbox {
     return takeWaiters()
   }
 
-  /// The thread of the new connection writes the waiting frames. Returns calls that waited for capacity.
+  /// Returns calls that waited for capacity.
   mutating func resume() -> [Reply<Void>] {
     passed.reset()
     writer = .thread
@@ -222,7 +214,7 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    // A broken connection is about to end, and its end resumes them with the reason.
+    // The end of a broken connection resumes them with the reason.
     guard !capacityWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
     return takeAllWaiters()
   }

@@ -6,8 +6,7 @@ import TribuneWire
 
 /// Outgoing frames, back to back.
 ///
-/// A batch passes between the link's state and the writer. Its lock is never contended, because only one of them has
-/// the batch at a time.
+/// The lock is never contended, because the link's state and the writer take turns with the batch.
 final class OutgoingBatch: Sendable {
   enum Progress {
     case whole
@@ -22,24 +21,22 @@ final class OutgoingBatch: Sendable {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
-    /// Of frames that are wholly unwritten, at these offsets.
+    /// Of unwritten frames, at these offsets.
     var files: [(start: Int, file: MemoryFile)] = []
   }
 
   private static let initialCapacity = 4096
-  /// The largest capacity that is kept for the next frames.
   private static let keptCapacity = 262_144
 
   /// Bytes of files in flight to a bus that does not take them; other limits do not count them.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
-  /// Shared by all batches of a link.
   private let passed: PassedCount
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// A file goes with the frame's first byte. Returns the appended bytes, including the file's.
+  /// A file goes with the frame's first byte. Returns the bytes, including the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
@@ -59,8 +56,7 @@ final class OutgoingBatch: Sendable {
     content.withLock { Hello(capabilities: capabilities).append(to: $0.buffer) }
   }
 
-  /// Writes as much as the kernel takes, and returns these bytes, including those of files. A batch that was written
-  /// completely is empty again.
+  /// Returns the written bytes, including those of files. A wholly written batch is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -100,7 +96,7 @@ final class OutgoingBatch: Sendable {
 extension OutgoingBatch {
   enum Fate {
     case dropped, kept
-    /// With this many milliseconds until its deadline.
+    /// Milliseconds until its deadline.
     case shortened(UInt32)
   }
 
@@ -130,12 +126,11 @@ extension OutgoingBatch {
 }
 
 extension FrameLimits {
-  /// The frames are this process's.
   fileprivate static let any = FrameLimits(fields: .max, payload: .max)
 }
 
 extension OutgoingBatch.Content {
-  /// The bytes for one call: up to the next frame with a file, or from that frame on.
+  /// Up to the next frame with a file, or from that frame on.
   fileprivate var nextSend: (range: Range<Int>, file: MemoryFile?) {
     guard let next = files.first else { return (written..<buffer.count, nil) }
     guard next.start == written else { return (written..<next.start, nil) }
@@ -149,7 +144,6 @@ final class PassedCount: Sendable {
 
   func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 
-  /// A new connection has no passed files.
   func reset() { count.store(0, ordering: .relaxed) }
 
   func hasCapacity(for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor) throws(Errno) -> Bool {

@@ -3,10 +3,10 @@
 import Synchronization
 import TribuneSystem
 
-/// Work that runs client code, and the turns of the threads.
+/// Work that runs client code, and the turns of the threads (`LinkScheduler`).
 ///
-/// Work for delegates and tasks of the connection's executor wait here until the thread has handled everything that
-/// it read (`LinkScheduler`). The lock is held briefly, and nothing runs under it.
+/// It waits until the thread has handled everything that it read. The lock is held briefly, and nothing runs under
+/// it.
 struct WorkQueue {
   enum Work: Sendable {
     case question(OpenQuestion)
@@ -17,7 +17,6 @@ struct WorkQueue {
 
   enum Next {
     case receive
-    /// The items of a work turn.
     case work(turn: UInt64, count: Int, isWatched: Bool)
     case handOver([Work])
   }
@@ -27,8 +26,8 @@ struct WorkQueue {
     case receiving
     /// The receiving thread does the work of this turn. → receiving, takenOver
     case working(UInt64)
-    /// That work continues while another thread receives, or is being started for it. → receiving, ended; working if
-    /// the thread could not be started
+    /// Another thread receives, or is being started for it. → receiving, ended; working if the thread could not be
+    /// started
     case takenOver(UInt64)
     /// Appended work is not run here. Final.
     case ended
@@ -36,7 +35,6 @@ struct WorkQueue {
 
   private var work = Ring<Work>()
   private var turn = Turn.receiving
-  /// The thread that receives, or did so last.
   private var thread: Thread.ID?
   private(set) var lastTurn: UInt64 = 0
   private var isWatched = false
@@ -46,7 +44,6 @@ struct WorkQueue {
   /// Called by the receiving thread.
   mutating func append(_ new: Work) { work.append(new) }
 
-  /// The way of a task's job.
   enum Enqueued {
     case waits
     /// The thread must be woken to run it.
@@ -69,11 +66,9 @@ struct WorkQueue {
 
   mutating func beginReceiving(_ own: Thread.ID) {
     thread = own
-    // Another thread's work turn is not over.
     if case .working(let number) = turn { turn = .takenOver(number) }
   }
 
-  /// The receiving thread has handled everything that it read.
   mutating func next() -> Next {
     if isEmpty { return .receive }
     guard turn == .receiving else { return .handOver(takeAll()) }
@@ -86,12 +81,11 @@ struct WorkQueue {
   /// Nil at the end of the work, or when another thread has taken over.
   mutating func next(in number: UInt64) -> Work? { turn == .working(number) ? work.popFirst() : nil }
 
-  /// The thread of that work turn is back from it.
   mutating func endWorking(_ number: UInt64) {
     if turn == .working(number) || turn == .takenOver(number) { turn = .receiving }
   }
 
-  /// Receiving is over. Returns the work that is left for Swift's threads.
+  /// Returns the work that is left for Swift's threads.
   mutating func end() -> [Work] {
     turn = .ended
     return takeAll()
@@ -114,7 +108,7 @@ struct WorkQueue {
     case takeover
   }
 
-  /// - Parameter last: the last work turn at the time of the previous check.
+  /// - Parameter last: the last work turn at the previous check.
   mutating func check(after last: UInt64) -> CheckResult {
     switch turn {
     case .receiving where lastTurn == last, .takenOver, .ended:
@@ -137,7 +131,7 @@ struct WorkQueue {
 }
 
 extension WorkQueue.Work {
-  /// Runs the code on the calling thread, up to its first suspension.
+  /// Runs on the calling thread up to the first suspension.
   func run(on link: Link) {
     switch self {
     case .question(let open): open.start(on: link)
