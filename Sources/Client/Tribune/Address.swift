@@ -2,9 +2,9 @@
 
 import TribuneSystem
 
-/// The address of a bus, such as `unix:/run/tribune/bus`.
+/// A bus's address, such as `unix:/run/tribune/bus`.
 public struct Address: Hashable, Sendable, CustomStringConvertible {
-  /// The path of the bus's socket.
+  /// The socket's path.
   public var path: String { didSet { servers = nil } }
   /// The users whose processes may serve the bus; nil for all.
   var servers: [UInt32]?
@@ -14,8 +14,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
 
   /// Parses `unix:PATH`.
   ///
-  /// - Throws: ``TribuneError/Code/invalidAddress`` when the text has another form, or the path is empty, contains a
-  ///   zero byte or is longer than a socket's path can be (107 bytes).
+  /// - Throws: ``TribuneError/Code/invalidAddress`` for another form, and for a path that is empty, contains a zero
+  ///   byte or is longer than 107 bytes.
   public init(_ text: String) throws(TribuneError) {
     let scheme = "unix:"
     guard text.hasPrefix(scheme) else {
@@ -28,11 +28,11 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// `unix:PATH`.
   public var description: String { "unix:\(path)" }
 
-  /// The address of the system's bus: `/run/tribune/bus`.
+  /// The system's bus: `/run/tribune/bus`.
   public static let system = Address(path: "/run/tribune/bus")
 
-  /// The address of the bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil if the variable is
-  /// not set. The bus need not run.
+  /// The bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil without the variable. The bus need
+  /// not run.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -41,14 +41,13 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     Address(path: "\(runtimeDirectory)/tribune/bus")
   }
 
-  /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
+  /// The default: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
-  /// Such a folder must belong to this user: a program that runs as root with another user's environment must not let
-  /// that user's delegates decide. For the same reason, connecting to a bus in the folder fails unless this user or
-  /// root serves it.
+  /// Such a folder must belong to this user, and this user or root must serve its bus: a program that runs as root
+  /// with another user's environment must not let that user's delegates decide.
   ///
-  /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
+  /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {
     try resolve(
       environment: Environment.value(of:), exists: Environment.fileExists, isOwn: Environment.fileIsOwn)
@@ -93,7 +92,6 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     return "; is tribuned.socket running?"
   }
 
-  /// Two addresses are equal if their paths are.
   public static func == (one: Address, other: Address) -> Bool { one.path == other.path }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }

@@ -13,15 +13,15 @@ extension Connection {
   /// - Parameters:
   ///   - object: empty for any.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
-  ///   - order: the position in the chain: lower is earlier; equal values are ordered by the time of attaching.
+  ///   - order: the position in the chain: lower is earlier; equal values are ordered by time.
   ///   - onFailure: the effect of a timeout, a lost connection or an error.
-  ///   - timeout: the time for an answer; nil for the bus's default, 5 s unless configured otherwise.
+  ///   - timeout: for an answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
   ///     protocol accepts only delegates that conform to it, or to one that inherits from it.
-  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`,
-  ///   `connectionLost`, `cancelled`; `refused` when another delegate of this connection responds to exactly these
-  ///   names of the object under this label, or when the same attachment is taken back during each of 8 attempts.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `refused` when
+  ///   another delegate of this connection responds to exactly these names of the object under this label, or when
+  ///   the same attachment is taken back during each of 8 attempts.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -39,7 +39,7 @@ extension Connection {
   /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the delegates of any object
   /// are replaced; else these stay. After an error, all delegates stay.
   ///
-  /// The parameters and the errors are those of
+  /// The parameters and errors are those of
   /// ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult
   public func set(
@@ -86,19 +86,18 @@ extension Connection {
       .refused, "the same attachment was taken back during each of \(Self.attachingTries) attempts to attach")
   }
 
-  /// Takes a hold: a standing veto on queries whose names match a pattern.
+  /// Takes a hold: a standing veto on queries whose names match a pattern, except value queries.
   ///
   /// It lasts until ``Hold/release()``, until it expires, or until the connection ends, even if the returned object
-  /// is not kept. Value queries are not vetoed.
+  /// is not kept.
   ///
   /// - Parameters:
   ///   - object: nil for any.
   ///   - why: the reason in verdicts; truncated at 4,096 bytes.
-  ///   - label: the holder's name in verdicts and lists, at most 255 bytes. It is a claim, shown beside the process's
-  ///     identity.
-  ///   - span: the time until the hold expires; nil for never.
-  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when the
-  ///   span is not positive or the reason is empty.
+  ///   - label: the holder's claimed name, at most 255 bytes.
+  ///   - span: nil to hold without expiry.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or the
+  ///   reason is empty.
   @discardableResult
   public func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "", expiresIn span: Duration? = nil
@@ -110,7 +109,7 @@ extension Connection {
   ///   - isLast: the connection sends nothing more, so `Hold.duplicateSocket()` has a descriptor for a child. If more
   ///     is sent, even by ``Hold/release()``, the bus ends the connection.
   ///   - holder: the process in verdicts and lists; nil for this one. Only root and the user that runs the bus may
-  ///     name another; else `notPermitted`.
+  ///     name another.
   package func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "",
     expiresIn span: Duration? = nil, isLast: Bool, for holder: PeerIdentity? = nil
@@ -131,18 +130,18 @@ extension Connection {
     return Hold(serial: serial, term: term, connection: self)
   }
 
-  /// Asks for more time on behalf of a delegate of this user, which may belong to another connection.
+  /// Asks for more time on behalf of a delegate of this user, even of another connection.
   ///
-  /// This is for programs that a delegate runs. It returns when the bus has accepted it. A delegate uses
-  /// ``Question/deferAnswer(by:status:)``.
+  /// This is for programs that a delegate runs; a delegate uses ``Question/deferAnswer(by:status:)``. It returns when
+  /// the bus has accepted it.
   ///
   /// - Parameters:
   ///   - query: the query in which the delegate was asked.
   ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
   ///   - extension: the time until the answer, from now, within the asker's deadline.
-  ///   - status: a message for the asker; truncated at 4,096 bytes.
-  /// - Throws: `notFound` when the query does not wait for that delegate; `connectionLost`, `cancelled`, and any
-  ///   other refusal of the bus, such as when 0 could mean several delegates.
+  ///   - status: for the asker; truncated at 4,096 bytes.
+  /// - Throws: `notFound` when the query does not wait for that delegate, and any other refusal of the bus, such as
+  ///   when 0 could mean several delegates.
   public func deferAnswer(
     query: UInt64, delegate: UInt64 = 0, by extension: Duration, status: String = ""
   ) async throws(TribuneError) {

@@ -5,14 +5,14 @@ import TribuneWire
 extension Connection {
   /// Asks the delegates of an object, and those of any object, before something is done.
   ///
-  /// If no delegate responds, the default is the verdict, at once. A matching hold is a veto, and so is a
-  /// missing delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
+  /// If no delegate responds, the default is the verdict, at once. A matching hold is a veto, and so is a missing
+  /// delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
   ///   - name: such as `window.shouldClose`.
   ///   - object: empty for all objects.
-  ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - deadline: of the verdict; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
+  ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
   ///     verdict is allowed and lists the vetoes; the bus logs and posts it.
@@ -22,7 +22,7 @@ extension Connection {
   ///     thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
   ///   `notPermitted` when the bus does not let this user override, `refused` for an override without a reason,
-  ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and any other refusal of the bus.
+  ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func ask(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
@@ -41,19 +41,12 @@ extension Connection {
 
   /// Asks the delegates of an object, and those of any object, for a value, one after the other until one gives it.
   ///
-  /// A missing value is not an error: ``QueryReply/value`` is nil then, and the outcomes say why. Holds do not affect
-  /// value queries. Cancelling the task cancels the query on the bus.
+  /// Without a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value queries.
+  /// Cancelling the task cancels the query on the bus.
   ///
-  /// - Parameters:
-  ///   - name: such as `browser.numberOfRows`.
-  ///   - object: empty for all objects.
-  ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
-  ///   - parent: the query that the caller is answering (``Question/query``).
-  ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
-  ///     thread and must not block.
+  /// - Parameter name: such as `browser.numberOfRows`. The other parameters are those of `ask`.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
-  ///   `unknownName`, `invalidParameter`, `connectionLost`, `cancelled`, and any other refusal of the bus.
+  ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func query(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
@@ -63,7 +56,7 @@ extension Connection {
 
   /// Asks all delegates of an object, and those of any object, at once, and collects every value.
   ///
-  /// The parameters and the errors are those of ``query(_:object:userInfo:deadline:parent:progress:)``.
+  /// The parameters and errors are those of ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil

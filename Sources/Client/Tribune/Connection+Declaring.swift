@@ -3,18 +3,18 @@
 import TribuneWire
 
 extension Connection {
-  /// Declares the protocol of an object's delegates: their messages, and those that they must respond to.
+  /// Declares the protocol of an object's delegates.
   ///
   /// Later delegates of the object must conform to the protocol, and queries and notifications about the object must
-  /// be in it. Delegates that are attached already stay. The declaration lasts until ``Declaration/withdraw()`` or
-  /// the end of the connection, even if the returned object is not kept.
+  /// be in it. Attached delegates stay. The declaration lasts until ``Declaration/withdraw()`` or the end of the
+  /// connection, even if the returned object is not kept.
   ///
   /// - Parameters:
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.
   ///   - definitions: protocols in the language of `.protocol` files; they last as long as the declaration.
   /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the
   ///   definitions have mistakes; `conflict` when the object is declared with another protocol, or a name is defined
-  ///   differently; `payloadTooLong`, `limitExceeded`, `connectionLost`, `cancelled`.
+  ///   differently; `payloadTooLong`, `limitExceeded`.
   @discardableResult
   public func declare(
     _ object: String, as protocolName: String, definitions: String = ""
@@ -31,8 +31,7 @@ extension Connection {
   /// use them.
   ///
   /// - Parameter source: protocols in the language of `.protocol` files.
-  /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`, `connectionLost`,
-  ///   `cancelled`.
+  /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`.
   @discardableResult
   public func define(_ source: String) async throws(TribuneError) -> Declaration {
     guard !source.isEmpty else { throw TribuneError(.invalidProtocol, "the definitions are empty") }

@@ -17,8 +17,7 @@ extension Connection {
   ///
   /// Switching to the executor and back costs one hop each, so it pays from the second `ask` on. Until such a task
   /// suspends, the connection does not receive. After about 10 ms, another thread takes over receiving, and the
-  /// executor's tasks run on Swift's threads until the first thread is back. They also run there once the connection
-  /// has ended.
+  /// executor's tasks run on Swift's threads until the first thread is back, and after the connection's end.
   public var executor: any TaskExecutor { link }
 }
 

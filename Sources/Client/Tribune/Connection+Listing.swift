@@ -3,17 +3,13 @@
 import TribuneWire
 
 extension Connection {
-  /// The status of the bus.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`; `protocolViolation` if the bus reports none.
+  /// - Throws: `protocolViolation` if the bus reports no status.
   public func status() async throws(TribuneError) -> BusStatus {
     for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
     throw .violation("the bus reports no status")
   }
 
-  /// All connections of the bus, including this one.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// Includes this connection.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
     try await link.list(.connections).compactMap {
       if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
@@ -22,7 +18,7 @@ extension Connection {
 
   /// This connection, as the bus sees it.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `protocolViolation` if the bus does not list it.
+  /// - Throws: `protocolViolation` if the bus does not list it.
   public func own() async throws(TribuneError) -> ConnectionInfo {
     let list = List(.connections, connection: session.connection.rawValue)
     for case .connection(let entry) in try await link.list(list, name: "", object: "") {
@@ -33,63 +29,45 @@ extension Connection {
 
   /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus begins
   /// without any.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
     }
   }
 
-  /// All observations of the bus.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
   public func observations() async throws(TribuneError) -> [ObservationInfo] {
     try await link.list(.observations).compactMap {
       if case .observation(let entry) = $0 { ObservationInfo(entry) } else { nil }
     }
   }
 
-  /// All retained notifications, by name and object.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// The retained notifications, by name and object.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
     try await link.list(.retained).compactMap {
       if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
     }
   }
 
-  /// All attached delegates of the bus.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
   public func delegates() async throws(TribuneError) -> [DelegateInfo] {
     try await link.list(.delegates).compactMap {
       if case .delegate(let entry) = $0 { DelegateInfo(entry) } else { nil }
     }
   }
 
-  /// All holds of the bus.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
   public func holds() async throws(TribuneError) -> [HoldInfo] {
     try await link.list(.holds).compactMap {
       if case .hold(let entry) = $0 { HoldInfo(entry) } else { nil }
     }
   }
 
-  /// All objects with a declaration or with delegates.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// The objects with a declaration or with delegates.
   public func objects() async throws(TribuneError) -> [ObjectInfo] {
     try await link.list(.objects).compactMap {
       if case .object(let entry) = $0 { ObjectInfo(entry) } else { nil }
     }
   }
 
-  /// Users' accounts, sorted by user: of all users if the policy lets this connection list everything, else of its
-  /// user.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// Of all users if the policy lets this connection list everything, else of its user. Sorted by user.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
     try await link.list(.accounts).compactMap {
       if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
@@ -97,47 +75,37 @@ extension Connection {
   }
 
   /// The queries under way, the oldest first.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
   public func queries() async throws(TribuneError) -> [QueryInfo] {
     try await link.list(.queries).compactMap {
       if case .query(let entry) = $0 { QueryInfo(entry) } else { nil }
     }
   }
 
-  /// Statistics of queries by name: the busiest 1,000 names first, then one entry for all others, if the policy lets
-  /// this connection list everything.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// The busiest 1,000 names first, then one entry for all others, if the policy lets this connection list
+  /// everything.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
     }
   }
 
-  /// Statistics of delegates and awaited observers: of all users if the policy lets this connection list everything,
-  /// else of its user. The busiest 1,000 come first, then one entry for all others.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// Of all users if the policy lets this connection list everything, else of its user. The busiest 1,000 come first,
+  /// then one entry for all others.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
     }
   }
 
-  /// Users' posts and deliveries, by unit: of all users if the policy lets this connection list everything, else of
-  /// its user. The busiest 1,000 come first, then one entry for all others.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// By unit, of all users if the policy lets this connection list everything, else of its user. The busiest 1,000
+  /// come first, then one entry for all others.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }
     }
   }
 
-  /// All protocols that the bus knows.
-  ///
-  /// - Throws: `connectionLost`, `cancelled`.
+  /// The protocols that the bus knows.
   public func protocols() async throws(TribuneError) -> [ProtocolInfo] {
     try await link.list(.protocols).compactMap {
       if case .protocol(let entry) = $0 { ProtocolInfo(entry) } else { nil }
@@ -147,7 +115,7 @@ extension Connection {
   /// The messages of a protocol, inherited ones included.
   ///
   /// - Parameter what: a declared object, or the name of a protocol.
-  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when it is neither; `connectionLost`, `cancelled`.
+  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when it is neither.
   public func introspect(_ what: String) async throws(TribuneError) -> [MemberInfo] {
     let what = try Checked.object(what)
     guard !what.isEmpty else {
@@ -160,7 +128,7 @@ extension Connection {
 
   /// Matching holds, missing required delegates, and the delegates that a query would ask. Does not ask them.
   ///
-  /// - Throws: `invalidName`, `invalidObject`, `connectionLost`, `cancelled`.
+  /// - Throws: `invalidName`, `invalidObject`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
     let name = try Checked.name(name)
     let object = try Checked.object(object)
@@ -190,7 +158,7 @@ extension Connection {
   ///   - connection: `:N`, without a subject; nil for this connection.
   /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` for an unknown action, or if it is never about that
   ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one that
-  ///   this process may not see; `connectionLost`, `cancelled`.
+  ///   this process may not see.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
     connection: String? = nil

@@ -6,10 +6,9 @@ import TribuneWire
 extension Connection {
   /// Observes notifications by name and object.
   ///
-  /// Returns once the bus has confirmed the observation. It covers all later posts.
-  ///
-  /// With `retained`, the sequence begins with the matching retained notifications (``Notification/isRetained``) and
-  /// continues with new ones, without a gap or a repetition. Those beyond the limit are reported as lost.
+  /// Returns once the bus has confirmed the observation. It covers all later posts. With `retained`, the sequence
+  /// begins with the matching retained notifications (``Notification/isRetained``) and continues with new ones,
+  /// without a gap or a repetition. Those beyond the limit are reported as lost.
   ///
   /// - Parameters:
   ///   - pattern: the names; nil for any.
@@ -19,8 +18,8 @@ extension Connection {
   ///   - suspension: the treatment of notifications while the connection is suspended.
   ///   - awaited: awaited posts wait for this observer, which must acknowledge each of them
   ///     (``Notification/acknowledgement``). One that it does not read in time has failed.
-  /// - Throws: `invalidPattern`, `invalidObject`, `connectionLost`, `cancelled`; `limitExceeded`, also when retained
-  ///   notifications cannot be sent because this connection has not read earlier data.
+  /// - Throws: `invalidPattern`, `invalidObject`; `limitExceeded`, also when retained notifications cannot be sent
+  ///   because this connection has not read earlier data.
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -65,17 +64,13 @@ extension Connection {
   /// Suspends this connection's notifications, as with Cocoa's NSDistributedNotificationCenter.
   ///
   /// Returns when the bus has confirmed. Until ``resume()``, each observation's ``SuspensionBehavior`` applies to its
-  /// notifications. Questions and notifications to delegates still arrive. Awaited notifications and immediate ones
-  /// (``PostOptions/isImmediate``) arrive also, after the buffered ones. Suspending twice has no further effect.
-  ///
-  /// - Throws: `connectionLost`. Cancelling the task does not stop it.
+  /// notifications. Questions and notifications to delegates still arrive, and so do awaited and immediate
+  /// notifications (``PostOptions/isImmediate``), after the buffered ones. Suspending twice has no further effect.
+  /// Cancelling the task does not stop it.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
-  /// Resumes this connection's notifications.
-  ///
-  /// When it returns, the buffered notifications are in the sequences, in the order of their posts.
-  ///
-  /// - Throws: `connectionLost`. Cancelling the task does not stop it.
+  /// When it returns, the buffered notifications are in the sequences, in the order of their posts. Cancelling the
+  /// task does not stop it.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
   /// As the bus last confirmed.
@@ -86,7 +81,7 @@ extension Connection {
   /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has the
   /// messages of all its monitors.
   ///
-  /// - Throws: `invalidPattern`, `limitExceeded`, `connectionLost`, `cancelled`, and any other refusal of the bus.
+  /// - Throws: `invalidPattern`, `limitExceeded`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {
     for pattern in patterns { _ = try Checked.pattern(pattern) }
     let stream = DeliveryStream<TrafficDelivery>(limit: 4096)

@@ -9,8 +9,8 @@ extension Connection {
   /// that one task posts stay in order.
   ///
   /// - Parameter object: empty for none.
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `connectionLost`; `cancelled` when
-  ///   the task is cancelled while it waits for capacity; nothing is posted then.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is
+  ///   cancelled while it waits for capacity; nothing is posted then.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) { try await link.post(options.fields, try .init(name, object, userInfo)) }
@@ -33,19 +33,19 @@ extension Connection {
 
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
   ///
-  /// A `will` needs this barrier. An observer that fails, disconnects or is too slow is not an error: the reply names
-  /// it. The post also waits for suspended connections, unless their observations drop notifications. Without awaited
-  /// observers, the reply comes at once. Cancelling the task ends the waiting; the notification stays posted.
+  /// A `will` needs this barrier. The reply names observers that fail, disconnect or are too slow. The post also
+  /// waits for suspended connections, unless their observations drop notifications. Without awaited observers, the
+  /// reply comes at once. Cancelling the task ends the waiting; the notification stays posted.
   ///
   /// - Parameters:
   ///   - name: such as `archive.willPrune`.
   ///   - object: empty for none.
-  ///   - deadline: the longest time to wait; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - deadline: of the reply; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
+  ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
   ///   - isRetained: as ``PostOptions/isRetained``.
   ///   - isImmediate: as ``PostOptions/isImmediate``, for suspended connections that are not awaited.
   /// - Throws: as ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when the posts of this
-  ///   connection already wait for too many observers, `cancelled` when the task is cancelled.
+  ///   connection already wait for too many observers.
   public func postAwaited(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     isRetained: Bool = false, isImmediate: Bool = false

@@ -6,8 +6,9 @@ import TribuneWire
 
 /// A connection to the bus: posts, asks, observes and answers.
 ///
-/// Any number of tasks may use one connection at the same time. Releasing the last reference to it and to the objects
-/// that it returned ends it as ``close()`` does, without waiting.
+/// Any number of tasks may use one connection at the same time. Its requests throw `connectionLost` and, unless they
+/// say otherwise, `cancelled`; each lists its further errors (``TribuneError/Code``). Releasing the last reference to
+/// it and to the objects that it returned ends it as ``close()`` does, without waiting.
 ///
 /// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. If the bus
 /// is gone or was killed at a bad moment, this object reconnects. It then renews all registrations: observations,
@@ -25,9 +26,8 @@ import TribuneWire
 /// If the bus is not back in time, or if the new bus refuses a registration, the connection ends: its owner must know
 /// that its registrations are no longer in force.
 public final class Connection: Sendable {
-  /// The connection's id, `:N`, which the bus never uses again. It changes after an interruption.
+  /// `:N`, which the bus never uses again. It changes after an interruption.
   public var id: String { session.connection.description }
-  /// The bus at the other end.
   public var bus: BusInfo { session.bus }
 
   let link: Link
@@ -49,16 +49,16 @@ public final class Connection: Sendable {
   ///   - address: by default ``Address/resolve()``, which says whose bus is accepted.
   ///   - limit: the time limit for the welcome of a bus that listens. While a bus restarts, or hangs and is about to
   ///     be replaced, new connections wait at its socket.
-  ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for
-  ///     never, nil for ever: then even a bus that stops (`shuttingDown`) does not end the connection. The first
-  ///     connection is tried again only if the bus closes it before its welcome.
+  ///   - reconnectTimeout: how long to look for a lost bus at the same address; zero for never, nil for ever: then
+  ///     even a bus that stops (`shuttingDown`) does not end the connection. The first connection is tried again only
+  ///     if the bus closes it before its welcome.
   ///   - identifiesPosters: notifications have their ``Notification/poster``. The bus introduces each poster once, so
   ///     this costs nothing for each notification.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's thread and must not
   ///     block.
-  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `cancelled`; `protocolViolation` when the peer
-  ///   is not a bus; from a bus that refuses the connection, `limitExceeded`, `shuttingDown`, `tooSlow` (it waited
-  ///   too long for the hello) or `connectionLost` (it was restarted).
+  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `protocolViolation` when the peer is not a bus;
+  ///   from a bus that refuses the connection, `limitExceeded`, `shuttingDown`, `tooSlow` (it waited too long for the
+  ///   hello) or `connectionLost` (it was restarted).
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
     reconnectingFor reconnectTimeout: Duration? = .seconds(10),
@@ -71,7 +71,7 @@ public final class Connection: Sendable {
       events: events)
   }
 
-  /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.
+  /// Returns the reason when the connection has ended; nil after ``close()``, and on cancellation.
   public func closed() async -> TribuneError? { await link.ended() }
 
   /// False while the connection is interrupted.
@@ -88,7 +88,7 @@ public final class Connection: Sendable {
 
 /// A change of a connection's state.
 public enum ConnectionEvent: Equatable, Sendable {
-  /// The connection was lost, and the client looks for the bus.
+  /// The client looks for the bus.
   case disconnected(TribuneError)
   /// The connection is back, with another id, and all its registrations are renewed.
   ///

@@ -46,7 +46,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let notPermitted = Code("notPermitted")
     /// The bus does not know the protocol.
     public static let unknownProtocol = Code("unknownProtocol")
-    /// The definitions have mistakes; the message lists them with their lines and columns.
+    /// The definitions have mistakes; the message has their lines and columns.
     public static let invalidProtocol = Code("invalidProtocol")
     /// The delegate does not conform to the protocol of the object; the message says how, in full.
     public static let notConforming = Code("notConforming")
@@ -66,7 +66,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   /// For people: one line without a full stop; mistakes in definitions have a line each.
   public var message: String
 
-  /// Makes an error, for delegates and tests.
+  /// For delegates and tests.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

@@ -16,9 +16,9 @@ public struct AccountInfo: Hashable, Sendable {
   /// Bytes of `partial-frames`, `log`, `retained` and `queues`; a number of the others. It can exceed the share,
   /// which shrinks when others take some.
   public var used: Int
-  /// The user's limit at the moment.
+  /// At the moment.
   public var share: Int
-  /// The limit of all users together.
+  /// Of all users together.
   public var total: Int
 }
 

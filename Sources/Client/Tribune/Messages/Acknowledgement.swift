@@ -7,8 +7,7 @@ import Synchronization
 /// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call counts;
 /// releasing the last reference without a call reports a failure. If several sequences of a connection have received
 /// the notification, the bus gets one report, after the last of them; it is a failure if any of them failed. This
-/// object does not keep the connection open; the end of the connection is reported as
-/// ``AwaitedReply/Missing/Kind/gone``.
+/// object does not keep the connection open, whose end is reported as ``AwaitedReply/Missing/Kind/gone``.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isSettled = Atomic(false)
@@ -17,7 +16,7 @@ public final class Acknowledgement: Sendable {
 
   deinit { settle("the observer released the notification without an acknowledgement") }
 
-  /// Reports success. Never waits.
+  /// Never waits.
   public func done() { settle(nil) }
 
   /// - Parameter reason: for the poster; truncated at 4,096 bytes.

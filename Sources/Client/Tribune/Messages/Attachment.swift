@@ -12,7 +12,7 @@ import Synchronization
 /// the delegate as attached, and its questions time out. On a bus that was restarted without state, it is not
 /// attached.
 public final class Attachment: Sendable {
-  /// The delegate's id in verdicts and `explain`; never used again. It changes after an interruption.
+  /// In verdicts and `explain`; never used again. It changes after an interruption.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
   private let attached: AttachedDelegate
   private let serial: UInt64
@@ -24,8 +24,8 @@ public final class Attachment: Sendable {
     self.connection = connection
   }
 
-  /// Leaves the chain. Unanswered questions are withdrawn, and ``Delegate/concluded(_:)`` is no longer called.
-  /// Leaving twice, or after being replaced, changes nothing.
+  /// Leaves the chain. Unanswered questions are withdrawn, without ``Delegate/concluded(_:)``. Leaving twice, or
+  /// after being replaced, changes nothing.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the attachment. Cancelling the task does not
   ///   stop it.

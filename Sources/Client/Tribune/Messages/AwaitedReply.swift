@@ -12,21 +12,21 @@ public struct AwaitedReply: Hashable, Sendable {
       case failed
     }
 
-    /// The connection, `:N`.
+    /// `:N`.
     public var connection: String
-    /// The process, as in ``Asker``.
+    /// As in ``Asker``.
     public var pid: Int32
     public var uid: UInt32
     public var process: String
     public var units: Units
     public var unit: String { units.primary }
     public var kind: Kind
-    /// The observer's reason; empty if none.
+    /// May be empty.
     public var reason: String
     /// From the post to this result.
     public var elapsed: Duration
 
-    /// Makes a value for tests.
+    /// For tests.
     public init(
       connection: String, pid: Int32, uid: UInt32, process: String, units: Units, kind: Kind, reason: String,
       elapsed: Duration
@@ -42,12 +42,12 @@ public struct AwaitedReply: Hashable, Sendable {
     }
   }
 
-  /// The number of connections that are done.
+  /// Connections that are done.
   public var acknowledged: Int
-  /// The other connections, by their ids.
+  /// The others, by their ids.
   public var missing: [Missing]
 
-  /// Makes a reply for tests.
+  /// For tests.
   public init(acknowledged: Int, missing: [Missing] = []) {
     self.acknowledged = acknowledged
     self.missing = missing

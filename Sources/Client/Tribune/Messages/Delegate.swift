@@ -48,7 +48,6 @@ extension Delegate {
   public func replaced(by delegate: DelegateInfo) async {}
 }
 
-/// A delegate's answer to a question.
 public enum Answer: Hashable, Sendable {
   case approve
   /// Has the reason.
@@ -68,20 +67,19 @@ public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
 
 /// The asker, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
-  /// The process's id, as the kernel recorded it when it connected.
+  /// As the kernel recorded it when it connected.
   public var pid: Int32
-  /// The user of the process when it connected.
+  /// When it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
+  /// The comm, at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// Its systemd units.
   public var units: Units
   /// `units.primary`.
   public var unit: String { units.primary }
-  /// The connection, `:N`.
+  /// `:N`.
   public var connection: String
 
-  /// Makes an asker for tests.
+  /// For tests.
   public init(
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), connection: String = ":0"
   ) {
@@ -95,11 +93,11 @@ public struct Asker: Hashable, Sendable {
 
 /// A query, as it is put to one delegate.
 public struct Question: Sendable {
-  /// The query's id, never used again. A nested query names it as its `parent`.
+  /// Never used again. A nested query names it as its `parent`.
   public let query: UInt64
-  /// The name of the query, such as `window.shouldClose`.
+  /// Such as `window.shouldClose`.
   public let name: String
-  /// The object that it is about; empty for none.
+  /// Empty for none.
   public let object: String
   public let userInfo: UserInfo
   /// The time for the answer, unless the delegate defers.
@@ -109,7 +107,7 @@ public struct Question: Sendable {
   public let isDryRun: Bool
   /// The asker wants a value (``Answer/value(_:)``) instead of permission.
   public let wantsValue: Bool
-  /// The id of the asked attachment (``Attachment/id``).
+  /// ``Attachment/id``.
   public let delegate: UInt64
 
   /// Nil for a question that was made locally.
@@ -117,7 +115,7 @@ public struct Question: Sendable {
   /// `LinkState.epoch`.
   var epoch = 0
 
-  /// Makes a question for tests. Deferring its answer does nothing.
+  /// For tests. Deferring its answer does nothing.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
     timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,
@@ -138,7 +136,7 @@ public struct Question: Sendable {
   ///
   /// - Parameters:
   ///   - extension: the time until the answer, from now.
-  ///   - status: a message for the asker; truncated at 4,096 bytes.
+  ///   - status: for the asker; truncated at 4,096 bytes.
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
@@ -156,11 +154,10 @@ public struct Conclusion: Hashable, Sendable {
     case cancelled
   }
 
-  /// The query's id.
   public var query: UInt64
   public var ending: Ending
 
-  /// Makes a conclusion for tests.
+  /// For tests.
   public init(query: UInt64, ending: Ending) {
     self.query = query
     self.ending = ending

@@ -16,7 +16,6 @@ public struct DurationHistogram: Hashable, Sendable {
     public var count: Int
   }
 
-  /// An empty histogram.
   public init() { (count, sum, longest, buckets) = (0, .zero, .zero, []) }
 
   public var count: Int

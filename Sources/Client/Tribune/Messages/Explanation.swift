@@ -5,9 +5,9 @@ public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
   /// The labels or units of required delegates that are not attached: each would veto.
   public var missing: [String]
-  /// The delegates that would be asked, in the chain's order.
+  /// In the chain's order.
   public var delegates: [DelegateInfo]
-  /// The protocol of the object's delegates; nil if it was not declared.
+  /// The object's; nil if it was not declared.
   public var protocolName: String?
 
   /// For tests.

@@ -13,8 +13,7 @@ import TribuneWire
 /// milliseconds after its start. If the veto must be certain even then, require a delegate in the bus's configuration
 /// (`RequireDelegate=`): its absence is a veto.
 public final class Hold: Sendable {
-  /// The hold's id in verdicts and `holds`; never used again, and never a delegate's. It changes after an
-  /// interruption.
+  /// In verdicts and `holds`; never used again, and never a delegate's. It changes after an interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
   private let serial: UInt64
   private let term: HoldTerm
@@ -26,7 +25,7 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
-  /// Ends the hold. Releasing twice, or after it has expired, changes nothing.
+  /// Releasing twice, or after it has expired, changes nothing.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the hold. Cancelling the task does not stop it.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
@@ -58,25 +57,23 @@ public final class Hold: Sendable {
   public func expired() async -> Bool { await term.expired() }
 }
 
-/// One hold, as the bus sees it.
 public struct HoldInfo: Hashable, Sendable {
-  /// The hold's id, never used again.
+  /// Never used again.
   public var id: UInt64
-  /// The connection that took it, `:N`.
+  /// `:N`.
   public var connection: String
   /// The holder's claimed name; may be empty.
   public var label: String
-  /// The process, as in ``Asker``.
+  /// As in ``Asker``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// The names that it vetoes.
   public var pattern: String
-  /// The object that it applies to; empty for any.
+  /// Empty for any.
   public var object: String
-  /// The reason in verdicts.
+  /// The reason.
   public var why: String
   /// Since it was taken.
   public var age: Duration

@@ -2,9 +2,8 @@
 
 /// The bus of a connection, as it introduced itself.
 public struct BusInfo: Hashable, Sendable {
-  /// The daemon's process id.
   public var pid: Int32
-  /// The daemon's version, for people.
+  /// For people.
   public var software: String
   /// Bytes of userInfo in one message.
   public var payloadMax: Int
@@ -14,17 +13,15 @@ public struct BusInfo: Hashable, Sendable {
   public var delegatesMax: Int
   /// Open queries of one connection.
   public var queriesMax: Int
-  /// The longest deadline of a query.
   public var deadlineMax: Duration
-  /// The deadline of a query whose asker sets none.
+  /// For queries whose askers set none.
   public var deadlineDefault: Duration
 }
 
 /// The status of the bus. Its counters begin at 0 when it starts.
 public struct BusStatus: Hashable, Sendable {
-  /// The daemon's process id.
   public var pid: Int32
-  /// The daemon's version, for people.
+  /// For people.
   public var software: String
   public var address: String
   /// Since its start.
@@ -61,11 +58,10 @@ public struct BusStatus: Hashable, Sendable {
   public var kept: Int
 }
 
-/// One connection, as the bus sees it.
 public struct ConnectionInfo: Hashable, Sendable {
-  /// The connection's id, `:N`, never used again.
+  /// `:N`, never used again.
   public var id: String
-  /// The process, as in ``Asker``.
+  /// As in ``Asker``.
   public var pid: Int32
   public var uid: UInt32
   public var gid: UInt32
@@ -79,7 +75,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var queries: Int
   /// Queued bytes that it has not read.
   public var queuedBytes: Int
-  /// Notifications that it lost because it did not read. Continues over a restart.
+  /// Because it did not read. Continues over a restart.
   public var lost: Int
   public var posted: Int
   /// The bus does not read from it for now, to let its observers catch up.
@@ -103,41 +99,40 @@ public struct ConnectionInfo: Hashable, Sendable {
   /// Its frames refused for other reasons.
   public var refused: Int
   public var asked: Int
-  /// How often it was paused.
+  /// Times that it was paused.
   public var pauses: Int
   public var pausedTime: Duration
   public var lossyTime: Duration
 }
 
-/// A connection that has gone in the last minute.
+/// A connection that left in the last minute.
 public struct DepartedConnectionInfo: Hashable, Sendable {
-  /// The connection's id, `:N`, never used again.
+  /// `:N`, never used again.
   public var id: String
-  /// The process, as in ``Asker``. Another process may have its id by now.
+  /// As in ``Asker``. Another process may have the id by now.
   public var pid: Int32
   public var uid: UInt32
   public var gid: UInt32
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// How long it was connected.
+  /// While it was connected.
   public var age: Duration
-  /// The time since it has gone.
+  /// Since it left.
   public var elapsed: Duration
   /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client closed it.
   public var closedBecause: String?
-  /// Notifications that it lost because it did not read.
+  /// Because it did not read.
   public var lost: Int
   public var posted: Int
 }
 
-/// One observation, as the bus sees it.
 public struct ObservationInfo: Hashable, Sendable {
   /// `:N`.
   public var connection: String
-  /// The names that it matches; `**` or empty for any.
+  /// `**` or empty for any.
   public var pattern: String
-  /// The object that it matches; empty for any.
+  /// Empty for any.
   public var object: String
   /// Applies while the connection is suspended.
   public var suspension: SuspensionBehavior
@@ -150,9 +145,9 @@ public struct RetainedInfo: Hashable, Sendable {
   public var name: String
   /// Empty for none.
   public var object: String
-  /// The connection that posted it, `:N`; it may have ended.
+  /// `:N`; it may have ended.
   public var connection: String
-  /// The user who posted it, and whose quota it counts against.
+  /// Its quota is charged.
   public var uid: UInt32
   /// Bytes of userInfo.
   public var byteCount: Int
@@ -160,15 +155,14 @@ public struct RetainedInfo: Hashable, Sendable {
   public var age: Duration
 }
 
-/// One attached delegate, as the bus sees it.
 public struct DelegateInfo: Hashable, Sendable {
-  /// The delegate's id, never used again.
+  /// Never used again.
   public var id: UInt64
   /// `:N`.
   public var connection: String
   /// May be empty.
   public var label: String
-  /// The process, as in ``Asker``.
+  /// As in ``Asker``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -176,12 +170,11 @@ public struct DelegateInfo: Hashable, Sendable {
   public var unit: String { units.primary }
   /// Empty for any.
   public var object: String
-  /// Its position in the chain: lower is earlier.
+  /// Lower is earlier.
   public var order: Int32
-  /// The effect of its failure.
+  /// The effect of a failure.
   public var failurePolicy: FailurePolicy
-  /// The time for an answer.
+  /// For an answer.
   public var timeout: Duration
-  /// The names that it responds to.
   public var patterns: [String]
 }

@@ -4,13 +4,13 @@
 ///
 /// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
-  /// The name, such as `window.willClose`.
+  /// Such as `window.willClose`.
   public var name: String
-  /// The object that it is about, such as `window/42`; empty for none.
+  /// Such as `window/42`; empty for none.
   public var object: String
-  /// The connection that posted it, `:N`, stamped by the bus; nil for the bus itself.
+  /// `:N`, stamped by the bus; nil for the bus itself.
   public var sender: String?
-  /// The process that posted it, if the connection asked for that; nil for the bus itself.
+  /// Nil unless the connection asked for posters, and for the bus itself.
   public var poster: Poster?
   public var userInfo: UserInfo
   /// True if it was posted before the observation, which asked for retained notifications.
@@ -20,7 +20,7 @@ public struct Notification: Hashable, Sendable {
   /// Copies of the notification share it. A poster waits for observations with `awaited`, and never for a delegate.
   public internal(set) var acknowledgement: Acknowledgement?
 
-  /// Makes a notification for tests.
+  /// For tests.
   public init(
     _ name: String, object: String = "", sender: String? = nil, poster: Poster? = nil,
     userInfo: UserInfo = .none, isRetained: Bool = false

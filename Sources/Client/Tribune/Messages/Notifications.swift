@@ -26,7 +26,7 @@ public struct Notifications: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<Delivery>
 
-    /// The next delivery; nil after the end, and when the task is cancelled.
+    /// Nil after the end, and on cancellation.
     public mutating func next() async throws(TribuneError) -> Delivery? {
       try await subscription.stream.next()
     }

@@ -3,9 +3,9 @@
 /// The subject of a decision of the bus's policy.
 public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
-  /// The primary group and the supplementary groups.
+  /// Primary and supplementary.
   public var groups: [UInt32]
-  /// The unit of the system's service manager; nil without one, or if the kernel cannot vouch for it.
+  /// Of the system's service manager; nil without one, or if the kernel cannot vouch for it.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {
@@ -17,12 +17,10 @@ public struct PolicySubject: Hashable, Sendable {
 
 /// How the policy of the bus decides about an action, and why.
 public struct PolicyDecision: Hashable, Sendable {
-  /// A line of a policy file.
   public struct Line: Hashable, Sendable {
     public var file: String
     /// Counted from 1; 0 if `text` is about a setting of the configuration.
     public var number: Int
-    /// The line, without its comment.
     public var text: String
   }
 

@@ -44,7 +44,7 @@ public struct PostOptions: Hashable, Sendable {
   /// Suspended connections receive it also, after their buffered notifications.
   public var isImmediate: Bool
 
-  /// Makes options; the defaults are plain delivery.
+  /// The defaults are plain delivery.
   public init(
     style: Style = .now, coalescing: Coalescing = [], isRetained: Bool = false, isImmediate: Bool = false
   ) {

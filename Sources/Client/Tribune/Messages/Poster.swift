@@ -11,18 +11,17 @@ public struct Poster: Hashable, Sendable {
   /// Shared by all notifications of the poster.
   private let identity: PeerIdentity
 
-  /// The process's id; nil if it is unknown, or has no meaning where the bus runs.
+  /// Nil if it is unknown, or has no meaning where the bus runs.
   public var pid: Int32? { identity.pid == 0 ? nil : Int32(clamping: identity.pid) }
-  /// The user of the process when it connected; nil if unknown.
+  /// When the process connected; nil if unknown.
   public var uid: UInt32? { identity.uid == PeerIdentity.unknownUser ? nil : identity.uid }
-  /// The process's name (comm), at most 15 bytes; empty if unknown.
+  /// The comm, at most 15 bytes; empty if unknown.
   public var process: String { identity.process }
-  /// Its systemd units.
   public var units: Units { Units(identity.units) }
   /// `units.primary`.
   public var unit: String { units.primary }
 
-  /// Makes a poster for tests.
+  /// For tests.
   public init(pid: Int32? = nil, uid: UInt32? = nil, process: String = "", units: Units = Units()) {
     identity = PeerIdentity(
       pid: UInt32(clamping: pid ?? 0), uid: uid ?? PeerIdentity.unknownUser, gid: PeerIdentity.unknownUser,

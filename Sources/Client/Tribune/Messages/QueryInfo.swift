@@ -15,33 +15,33 @@ public struct QueryInfo: Hashable, Sendable {
       case settled(Outcome.Kind)
     }
 
-    /// The id of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
+    /// Of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
     public var delegate: UInt64
     /// `:N`; nil for a required delegate that is not attached.
     public var connection: String?
     /// May be empty.
     public var label: String
-    /// Its process, as in ``Asker``.
+    /// As in ``Asker``.
     public var pid: Int32
     public var uid: UInt32
     public var process: String
     public var units: Units
     public var state: State
-    /// The reason of the outcome; may be empty.
+    /// Of the outcome; may be empty.
     public var reason: String
-    /// The time for which the query has waited for it, or until the outcome.
+    /// Up to now, or to the outcome.
     public var elapsed: Duration
-    /// The time until it times out; nil unless the query waits for it.
+    /// Until it times out; nil unless the query waits for it.
     public var remaining: Duration?
     /// The query waits for it now.
     public var isAwaited: Bool { state == .queued || state == .asked }
   }
 
-  /// The query's id, never used again.
+  /// Never used again.
   public var id: UInt64
-  /// The connection that asked, `:N`.
+  /// `:N`.
   public var connection: String
-  /// The asker's process, as in ``Asker``.
+  /// As in ``Asker``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -59,7 +59,7 @@ public struct QueryInfo: Hashable, Sendable {
   /// The holds against it, and then the delegates in the chain's order, those that it waits for included; 256 at
   /// most.
   public var participants: [Participant]
-  /// The number of participants that the bus has not listed.
+  /// Participants that the bus has not listed.
   public var omittedCount: Int
 }
 

@@ -2,16 +2,16 @@
 
 /// The reply to a value query.
 public struct QueryReply: Hashable, Sendable {
-  /// The query's id, never used again.
+  /// Never used again.
   public var query: UInt64
-  /// The outcomes of delegates, in the chain's order: all with a value, and the others that fit.
+  /// In the chain's order: all with a value, and the others that fit.
   public var outcomes: [Outcome]
-  /// The number of outcomes that do not fit. They have no values.
+  /// Outcomes that do not fit. They have no values.
   public var omittedCount: Int
-  /// A suggestion, as in ``Verdict/similarName``.
+  /// As in ``Verdict/similarName``.
   public var similarName: String
 
-  /// Makes a reply for tests.
+  /// For tests.
   public init(query: UInt64, outcomes: [Outcome] = [], omittedCount: Int = 0, similarName: String = "") {
     self.query = query
     self.outcomes = outcomes

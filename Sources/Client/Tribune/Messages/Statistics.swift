@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// The number of outcomes of each kind.
 public struct OutcomeCounts: Hashable, Sendable {
   public var approved: Int
   public var vetoed: Int
@@ -18,10 +17,9 @@ public struct OutcomeCounts: Hashable, Sendable {
 
 /// Queries of a name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
-  /// Nil for all names together that are not among the busiest 1,000.
+  /// Nil for all names that are not among the busiest 1,000.
   public var name: String?
   public var asked: Int
-  /// Verdicts that were vetoes.
   public var vetoed: Int
   /// Verdicts that would have been vetoes without an override.
   public var overridden: Int
@@ -35,18 +33,16 @@ public struct NameStatistics: Hashable, Sendable {
 /// The outcomes of delegates or awaited observers of one user, unit and label since the bus started.
 public struct ParticipantStatistics: Hashable, Sendable {
   public enum Role: String, Hashable, Sendable {
-    /// It answers queries.
     case delegate
-    /// It handles awaited notifications.
     case observer
   }
 
   public var role: Role
   /// Empty for observers.
   public var label: String
-  /// Their unit of the system's service manager or, without one, of the user's; may be empty.
+  /// Of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
-  /// Nil for all together that are not among the busiest 1,000.
+  /// Nil for all that are not among the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
   /// From the question, or the notification, to the outcome.
@@ -55,9 +51,9 @@ public struct ParticipantStatistics: Hashable, Sendable {
 
 /// The activity of a user's processes in a unit since the bus started.
 public struct UserStatistics: Hashable, Sendable {
-  /// Nil for all together that are not among the busiest 1,000.
+  /// Nil for all that are not among the busiest 1,000.
   public var uid: UInt32?
-  /// The unit of the system's service manager or, without one, of the user's; may be empty.
+  /// Of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
   public var connections: Int
   public var posted: Int

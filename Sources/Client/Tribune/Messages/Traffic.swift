@@ -2,7 +2,6 @@
 
 /// A frame on the bus, as a monitor sees it.
 public struct TrafficItem: Sendable, CustomStringConvertible {
-  /// The content of the frame besides its name, object and userInfo.
   public enum Content: Sendable, CustomStringConvertible {
     /// A notification, with its options beyond plain delivery, as short texts.
     case post(wishes: [String])
@@ -16,7 +15,6 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     case question(
       query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker, isDryRun: Bool, wantsValue: Bool)
     case answer(query: UInt64, delegate: UInt64, Answer)
-    /// A delegate asks for more time.
     case deferral(query: UInt64, delegate: UInt64, by: Duration, status: String)
     /// A report to the asker of the query's progress with one delegate.
     case progress(Progress)
@@ -25,7 +23,6 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     case concluded(Conclusion, delegate: UInt64)
     /// The bus refuses a frame. The code is the name of the protocol's error, or an unknown number.
     case refusal(code: String, message: String)
-    /// This many notifications to the receiver were dropped.
     case loss(Int)
     /// Any other frame, as text; empty if the kind is enough.
     case other(String)
@@ -57,7 +54,6 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   /// The frame as it was on the wire, including its header.
   public var bytes: ArraySlice<UInt8> { capture[frameStart...] }
 
-  /// The payload.
   public var userInfo: UserInfo { UserInfo(capture[payloadStart...]) }
 }
 
@@ -86,7 +82,7 @@ public struct Traffic: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<TrafficDelivery>
 
-    /// The next element; nil after the end, and when the task is cancelled.
+    /// Nil after the end, and on cancellation.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
       try await subscription.stream.next()
     }

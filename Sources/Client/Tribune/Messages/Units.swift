@@ -4,10 +4,10 @@ import TribuneWire
 
 /// The systemd units of a process: two facts, as in systemd's journal.
 public struct Units: Hashable, Sendable {
-  /// The unit of the system's service manager, which the system vouches for; empty if none. For a process of a user's
-  /// service manager, it is that manager's, `user@UID.service`.
+  /// Of the system's service manager, which the system vouches for; empty if none. For a process of a user's service
+  /// manager, it is that manager's, `user@UID.service`.
   public var system: String
-  /// The unit of a user's service manager, whose name the user has chosen; empty if none.
+  /// Of a user's service manager, whose name the user has chosen; empty if none.
   public var user: String
 
   public init(system: String = "", user: String = "") {

@@ -10,7 +10,6 @@ public enum Mode: String, Hashable, Sendable, CaseIterable {
   case order
 }
 
-/// The verdict on a query.
 public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
     /// Without a veto, or the asker overrides the vetoes.
@@ -20,13 +19,13 @@ public struct Verdict: Hashable, Sendable {
   }
 
   public var decision: Decision
-  /// The query's id, never used again.
+  /// Never used again.
   public var query: UInt64
   /// No delegate approved or vetoed: the decision is the default.
   public var isUnanswered: Bool
-  /// The outcomes, in the chain's order: the holds and the delegates that fit.
+  /// In the chain's order: the holds and the delegates that fit.
   public var outcomes: [Outcome]
-  /// The number of outcomes that do not fit. At least one veto is always listed if one exists.
+  /// Outcomes that do not fit. At least one veto is always listed if one exists.
   public var omittedCount: Int
   /// The asker overrode vetoes, which are among the outcomes.
   public var isOverridden: Bool
@@ -36,7 +35,7 @@ public struct Verdict: Hashable, Sendable {
   /// well known. Empty if the asker may know none.
   public var similarName: String
 
-  /// Makes a verdict for tests.
+  /// For tests.
   public init(
     _ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = [],
     omittedCount: Int = 0, isOverridden: Bool = false, isDryRun: Bool = false,
@@ -65,22 +64,22 @@ public struct Outcome: Hashable, Sendable {
     case timedOut
     /// It left, or its connection ended, before it answered; or it is required and not attached.
     case gone
-    /// It failed; the reason is its error.
+    /// The reason is its error.
     case failed
-    /// It is a hold, a standing veto; the reason is the hold's.
+    /// A standing veto; the reason is the hold's.
     case held
-    /// It gave a value, which the outcome carries.
+    /// The outcome carries its value.
     case answered
   }
 
-  /// The id of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
+  /// Of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
   public var delegate: UInt64
-  /// The delegate's label; may be empty.
+  /// May be empty.
   public var label: String
   public var kind: Kind
-  /// The reason or the error; may be empty.
+  /// May be empty.
   public var reason: String
-  /// The delegate's process, as in ``Asker``.
+  /// As in ``Asker``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -91,7 +90,7 @@ public struct Outcome: Hashable, Sendable {
   /// Nil unless the kind is ``Kind/answered``.
   public var value: UserInfo?
 
-  /// Makes an outcome for tests.
+  /// For tests.
   public init(
     delegate: UInt64, label: String = "", kind: Kind, reason: String = "", pid: Int32 = 0, uid: UInt32 = 0,
     process: String = "", units: Units = Units(), elapsed: Duration = .zero, value: UserInfo? = nil
@@ -121,13 +120,13 @@ public struct Progress: Hashable, Sendable {
 
   public var query: UInt64
   public var delegate: UInt64
-  /// The delegate's label; may be empty.
+  /// May be empty.
   public var label: String
-  /// Its status if it has ``Stage/deferred``, or the reason for its outcome; may be empty.
+  /// The status if it has ``Stage/deferred``, or the reason for the outcome; may be empty.
   public var status: String
   /// The time that it now has; zero once it has settled.
   public var timeout: Duration
-  /// The delegate's process, as in ``Asker``.
+  /// As in ``Asker``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -135,7 +134,7 @@ public struct Progress: Hashable, Sendable {
   public var unit: String { units.primary }
   public var stage: Stage
 
-  /// Makes a progress report for tests.
+  /// For tests.
   public init(
     query: UInt64, delegate: UInt64, label: String = "", status: String = "", timeout: Duration = .zero,
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), stage: Stage
