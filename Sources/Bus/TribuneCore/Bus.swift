@@ -26,7 +26,7 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// Connections with unread questions that delay others.
+  /// They delay others.
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
@@ -46,7 +46,6 @@ package struct Bus: ~Copyable {
 
   struct Suspensions {
     var byteCount = 0
-    /// Connections with changed buffers.
     var slots: [ConnectionSlot] = []
   }
 

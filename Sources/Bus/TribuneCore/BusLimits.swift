@@ -14,9 +14,7 @@ package struct BusLimits: Equatable, Sendable {
   package var patternsMax = 16_384
   package var patternTokensMax = 65_536
   package var queriesMax = 1024
-  /// Delegates of all queries under way.
   package var participantsMax = 65_536
-  /// See `QuestionTurns`.
   package var questionsAtATime = 64
   /// Bytes of userInfo kept for delegates whose turn has not come. A lone query is exempt.
   package var questionsMax = 32 << 20
@@ -58,7 +56,7 @@ package struct BusLimits: Equatable, Sendable {
 
   package init() {}
 
-  /// Without bounds on quantities, for a replay: each frame met the limits in force when it first came.
+  /// For a replay: each frame met the limits in force when it first came.
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,

@@ -12,7 +12,6 @@ struct Connection {
   var registeredLengths = SmallDictionary<Serial, Int>()
   var observations = SmallDictionary<Serial, NotificationCenter.Observation>()
   var monitors: [Serial: Monitors.Registration] = [:]
-  /// Of observations and monitors.
   var tokenCount = 0
   var delegates: [Serial: DelegateRegistration] = [:]
   var delegatesByDedupKey: [ExactText: DelegateRegistration] = [:]
@@ -25,11 +24,10 @@ struct Connection {
   /// By the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
   var participantCount = 0
-  /// Bytes of kept userInfo, exempt ones included.
+  /// Includes exempt bytes.
   var questionByteCount = 0
-  /// Bytes of reasons and values received.
   var answerByteCount = 0
-  /// Numbers by serial; and the observers of all of them, settled ones included.
+  /// Numbers, by serial. The count includes settled observers.
   var awaitedPosts: [Serial: Int] = [:]
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []

@@ -90,7 +90,6 @@ package struct Deadlines<Item> {
       siftDown(position)
       siftUp(position)
     }
-    // Frees the memory of a burst.
     if heap.isEmpty, items.count > 64 { self = Deadlines() }
   }
 

@@ -10,7 +10,6 @@ package enum Effect {
   case refusal(ConnectionSlot, Serial, WireError)
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
-  /// The tail has the kept part.
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   /// Not for a registration that its connection cancelled.

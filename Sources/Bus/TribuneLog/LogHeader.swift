@@ -39,7 +39,7 @@ struct LogHeader {
   static let segmentCapacityMax = 1 << 32
 
   let slotCount: Int
-  /// Bytes, a multiple of 8.
+  /// A multiple of 8 bytes.
   let segmentCapacity: Int
 
   /// - Parameter segmentCapacity: bytes, rounded down to whole words.

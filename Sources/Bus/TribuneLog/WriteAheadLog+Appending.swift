@@ -67,7 +67,7 @@ extension WriteAheadLog {
     return damage
   }
 
-  /// Returns the entry's length; nil if it would reach past `end`.
+  /// nil if the entry would reach past `end`.
   func write(
     _ kind: UInt8, _ owner: UInt64, _ time: UInt64, _ prefix: (UInt64, UInt64)?, _ head: RawSpan,
     _ tail: RawSpan,

@@ -24,7 +24,6 @@ package final class WriteAheadLog {
     var committed: Int
     var kept = 0
     var compaction: Compaction?
-    /// The other segment has pages that are not needed.
     var isOtherSegmentStale = false
   }
 
@@ -34,7 +33,6 @@ package final class WriteAheadLog {
     /// Entries from here on were appended after the compaction began.
     var tailStart: Int
     var isFull = false
-    /// Uncommitted entries take part.
     var commits = false
   }
 

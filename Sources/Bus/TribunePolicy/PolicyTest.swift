@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An expectation about a policy, from a `.test` file.
 package struct PolicyTest: Sendable {
   package var isAllowed: Bool
   package var request: Request

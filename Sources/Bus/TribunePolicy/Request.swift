@@ -2,13 +2,12 @@
 
 package import TribuneWire
 
-/// An action on one message, or on all messages of a registration.
 package struct Request: Sendable {
   package var action: Action
   package var pattern: Pattern
   /// Empty for none, nil for any.
   package var object: String?
-  /// An allowed part suffices, as for a list.
+  /// An allowed part suffices.
   private(set) var isOfPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// The kernel's facts about the process at the other end of a connection.
 package struct Subject: Hashable, Sendable {
   package var user: UInt32
   package var groups: Groups
@@ -89,7 +88,7 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// The reason why this condition is never met after the ones before it; nil if it may be.
+  /// nil if the condition may be met after the others.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil

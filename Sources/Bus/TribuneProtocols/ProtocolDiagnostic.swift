@@ -4,7 +4,6 @@ import TribuneWire
 
 package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// The protocol with this error is omitted.
     case mistake
     /// A different protocol with this name exists, and stays.
     case conflict

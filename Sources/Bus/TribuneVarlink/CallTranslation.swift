@@ -4,7 +4,6 @@ import TribuneJSON
 package import TribuneWire
 
 package enum TranslatedCall {
-  /// Whole frames with the call's id as serial.
   case frames(ByteBuffer)
   /// Without its zero byte; nil if the client wants none.
   case reply(String?)
@@ -119,7 +118,6 @@ extension VarlinkCall {
     if takesMore { ask.flags.insert(.wantsProgress) }
     try parameters.requireNoOthers()
     guard ask.overrideReason.fits(WireLimits.reasonLength) else { throw .invalidParameter("override") }
-    // The verdict would not be delivered.
     guard !isOneway else { return .reply(nil) }
     let frame = ByteBuffer(capacity: 64 + userInfo.count)
     frame.appendFrame(

@@ -3,7 +3,6 @@
 import TribuneJSON
 package import TribuneWire
 
-/// The reply to a frame that the bus sends to a connection.
 package struct FrameReply {
   /// Without its zero byte; nil if the client gets none.
   package let message: String?
@@ -83,7 +82,6 @@ package struct FrameReply {
   private static func refusal(
     _ frame: FrameView, _ call: CallID?, in context: Context
   ) throws(WireError) -> FrameReply {
-    // The connection ends without a call to reply to.
     if frame.header.serial == 0, !context.isInCall { return .nothing }
     if case .takeBack = call?.method { return .nothing }
     // Another call may be under way by now.

@@ -33,7 +33,6 @@ package final class BufferPool {
       let index = kept.value.last + 1 == count ? 0 : kept.value.last + 1
       kept.value.last = index
       guard isKnownUniquelyReferenced(&kept.value.buffers[index]) else { continue }
-      // A buffer that has grown is replaced.
       if kept.value.buffers[index].capacity != bufferCapacity {
         kept.value.buffers[index] = ByteBuffer(capacity: bufferCapacity)
       }

@@ -128,7 +128,7 @@
     return true
   }
 
-  /// The caller must store the bytes before they are read.
+  /// Must be stored before they are read.
   func skip(_ count: Int) {
     reserve(count)
     unsafe state.pointee.count += count

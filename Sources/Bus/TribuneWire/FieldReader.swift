@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads a frame's fields in order, and checks each against the remaining bytes.
+/// Checks each field against the remaining bytes.
 package struct FieldReader: ~Escapable {
   private let bytes: RawSpan
   private var position = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes in an accepted frame.
+/// Bytes.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
   package var payload: Int

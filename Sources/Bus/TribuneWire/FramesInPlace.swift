@@ -8,7 +8,6 @@ extension RawSpan {
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
-  /// nil if unknown to this version.
   package func frameKind(at offset: Int) -> FrameKind? {
     FrameKind(rawValue: integer(at: offset + FrameHeader.kindOffset, as: UInt8.self))
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules for names and objects, checked once, when a frame arrives.
+/// Checked once, when a frame arrives.
 package enum NameSyntax {
   package static let reservedPrefix = "tribune."
 

@@ -48,7 +48,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes may overlap bytes that were compared already.
+    // The last eight bytes may be compared twice.
     var index = 0
     while index < count - 8 {
       if integer(at: offset + index, as: UInt64.self) != integer(at: other + index, as: UInt64.self) {

@@ -21,7 +21,6 @@ struct LineIndex {
   }
 
   private var entries: [Entry] = []
-  /// The index of each bucket's first entry, and the count of all.
   private var starts: [Int32]
   private let mask: UInt64
 

@@ -78,7 +78,7 @@ private final class FoundLines {
     denies = LineTree(lines, .deny)
   }
 
-  /// Like `Sequence<BoundLine>.decision(on:)`, but does not examine all lines.
+  /// As `Sequence<BoundLine>.decision(on:)`.
   func decision(on request: Request) -> Policy.Decision {
     if let place = first(of: denies, .deny, request) { return .denied(by: lines[place].index) }
     if let place = first(of: allows, .allow, request) { return .allowed(by: lines[place].index) }
@@ -109,14 +109,11 @@ struct Access: ~Copyable {
 
   private var rules: AccessRules
   private(set) var namedGroups: [UInt32]
-  /// By slot.
   private var ids: [UInt64] = []
   private var permissions: [Permissions?] = []
   private var bySubject: [Subject: Permissions] = [:]
-  /// By the places of the lines in the policy.
   private var commonLines: [[Int]: FoundLines] = [:]
   private var lastID: UInt64 = 0
-  /// Subjects without connections are removed at this number.
   private var tidyCount = 64
   /// Some line denies a subject to observe something.
   private(set) var filtersObservers = false

@@ -21,9 +21,7 @@ package final class Accounts {
   private var accounts: [UInt32: UserAccount] = [:]
   private var weights: [UInt32: Int] = [:]
   private let privileged: Set<UInt32>
-  /// Accounts with ended connections that are still charged.
   private var closingAccounts: [UserAccount] = []
-  /// Empty accounts are removed at this number.
   private var tidyCount = 64
 
   package init(privileged: Set<UInt32> = []) { self.privileged = privileged }

@@ -10,9 +10,9 @@ package final class UserAccount {
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0
-    /// Bytes of answers, which are charged to the log.
+    /// Charged to the log.
     var answerByteCount = 0
-    /// Bytes of kept userInfo that are exempt from the share.
+    /// Exempt from the share.
     var exemptByteCount = 0
     var suspendedCount = 0
     var keepingCount = 0

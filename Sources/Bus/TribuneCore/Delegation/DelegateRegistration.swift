@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A delegate. Its queries keep it after it has left the chain, to name it in verdicts.
+/// Its queries keep it after it has left the chain, to name it in verdicts.
 package final class DelegateRegistration {
   package let identity: DelegateIdentity
   package let connection: ConnectionID
@@ -15,14 +15,12 @@ package final class DelegateRegistration {
   package let failurePolicy: FailurePolicy
   /// Milliseconds.
   package let timeout: UInt32
-  /// Without duplicates.
   package let patterns: [Pattern]
   let patternTokenCount: Int
 
   /// Bytes charged in each query that it takes part in.
   let rememberedLength: Int
 
-  /// Shared by all delegates of the connection.
   let inbox: QuestionInbox
   let tally: Tally<ParticipantCounts>
 

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// The space left in a verdict. Without a bound, clients that may hold or delegate a name could make its
-/// verdicts arbitrarily long, by long reasons and labels.
+/// Without a bound, clients that may hold or delegate a name could make its verdicts arbitrarily long, by
+/// long reasons and labels.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int
@@ -13,7 +13,7 @@ struct OutcomeBudget {
     reasonsLength = limits.outcomeReasonsMax
   }
 
-  /// A safe estimate: if true, outcomes need not be admitted one by one.
+  /// A safe estimate: if true, `admit` can be skipped.
   func fits(_ count: Int, answers: Int) -> Bool {
     count <= identitiesLength / Self.identityLengthMax && answers <= reasonsLength
   }
@@ -30,7 +30,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Cuts the first reason that does not fit, and drops all later ones.
+  /// Cuts the first reason that does not fit, and all later ones.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

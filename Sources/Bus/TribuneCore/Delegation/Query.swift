@@ -31,7 +31,6 @@ struct Query {
     var number: UInt64 = 0
     /// When the query began to wait for it. The question may have been sent later.
     var asked = Instant(nanoseconds: 0)
-    /// From `asked` to the outcome.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
 
@@ -64,7 +63,6 @@ struct Query {
   /// nil for a dry run.
   var tally: Tally<NameCounts>?
   let started: Instant
-  /// Bounds everything.
   private(set) var deadline: Instant
   /// Holds, and missing required delegates.
   private(set) var standing: [Outcome] = []
@@ -76,9 +74,7 @@ struct Query {
   private var hasConsent = false
   /// Bytes charged, without userInfo.
   var rememberedByteCount = 0
-  /// userInfo bytes exempt from the asker's share.
   var exemptByteCount = 0
-  /// Bytes charged for reasons and values.
   private(set) var answerByteCount = 0
   private(set) var next = 0
   /// Lower bound of the next timeout; recomputed lazily.

@@ -45,7 +45,6 @@ struct QuestionTurns {
   private(set) var sentCount = 0
   private var privilegedCount = 0
   private(set) var unreadCount = 0
-  /// Users with sent questions.
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
   /// The server checks for unread frames, because questions wait for that.
@@ -78,7 +77,7 @@ struct QuestionTurns {
     return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
 
-  /// The limit for privileged users together, and for all others together.
+  /// For privileged users together, and for all others together.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
   /// Returns false if the question cannot be sent; then `wait` must follow.
@@ -151,7 +150,6 @@ struct QuestionTurns {
     return true
   }
 
-  /// Stops the server's check if no question waits for it.
   private mutating func withdrawReport() {
     guard isReported, turns.isEmpty else { return }
     isReported = false
@@ -277,7 +275,6 @@ extension QuestionTurns {
   }
 }
 
-/// Shared by all delegates of a connection.
 final class QuestionInbox {
   let slot: ConnectionSlot
   let turns = Cell(QuestionTurns())

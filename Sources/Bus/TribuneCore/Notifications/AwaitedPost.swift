@@ -13,9 +13,7 @@ final class AwaitedPost {
   var missing: [MissingObserver]
   /// nil if the post had no monitors.
   let shown: QueryTail?
-  /// Bytes charged.
   var rememberedByteCount = 0
-  /// Bytes charged.
   var reasonByteCount = 0
 
   var deadline: Due.Handle?

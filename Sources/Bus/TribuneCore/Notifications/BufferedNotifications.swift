@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The notifications buffered for a suspended connection, in the order of delivery.
+/// In the order of delivery.
 struct BufferedNotifications {
   /// Contiguous frames of one name and object.
   struct Run {
@@ -14,7 +14,6 @@ struct BufferedNotifications {
   private static var overhead: Int { 256 }
 
   private(set) var runs: CoalescingQueue<Run>
-  /// For lack of space.
   var lostCount: UInt64 = 0
   /// Replaced by later ones during this suspension.
   var coalescedCount: UInt64 = 0

@@ -3,8 +3,6 @@
 import TribunePolicy
 package import TribuneWire
 
-/// The observations of all connections, and the routes that follow from them.
-///
 /// A route has the connections that receive one (name, object), each once. Delegates receive the
 /// notifications that announce or report an action on their object.
 package struct NotificationCenter {
@@ -35,7 +33,6 @@ package struct NotificationCenter {
   private var delegateTree = PatternTree<ConnectionSlot>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
-  /// By slot.
   private var places: [Place] = []
   private(set) var round: UInt64 = 0
 

@@ -27,7 +27,6 @@ package final class PatternTree<Key: Hashable> {
   }
 
   private struct Content {
-    /// Empty only for the root.
     var run: [TextNumber]
     private var branches = SmallDictionary<TextNumber, Node>()
     private var star: Node?
@@ -70,9 +69,7 @@ package final class PatternTree<Key: Hashable> {
   private let root = Node(run: [])
   private let tokens = Cell(TextNumbers())
   private let objects = Cell(TextNumbers())
-  /// Reused for tokens, to avoid allocations.
   private let scratch = Cell<[TextNumber]>([])
-  /// The runs to the nodes of released patterns, the oldest first.
   private let unused = Cell<[[TextNumber]]>([])
   private let unusedMax: Int
   private let counted = Cell(0)
@@ -245,7 +242,6 @@ private enum Filter {
   case one(TextNumber)
 }
 
-/// Keys of the patterns that end at one node.
 private struct Leaf<Key: Hashable> {
   private typealias Keys = SmallDictionary<Key, Int>
 

@@ -9,7 +9,6 @@ struct PostedNotification {
   let poster: Poster
   let uid: UInt32
   let posted: Instant
-  /// 0 unless it waits for the bus to be idle.
   var number: UInt64 = 0
   /// Bytes charged in advance to retain it.
   var reserved = 0

@@ -8,7 +8,6 @@ package struct Receiver: Equatable, Sendable {
     case drop
     /// Buffers only the last notification of each name and object.
     case coalesce
-    /// Buffers all notifications.
     case hold
     /// Delivers the buffered notifications, then this one.
     case flush

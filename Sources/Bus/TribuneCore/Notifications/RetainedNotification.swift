@@ -8,7 +8,6 @@ package struct RetainedNotification {
   let peer: PeerIdentity
   let uid: UInt32
   package let posted: Instant
-  /// Ascending in the order of posting.
   var number: UInt64 = 0
 
   var cost: Int { Self.cost(of: tail, from: peer) }

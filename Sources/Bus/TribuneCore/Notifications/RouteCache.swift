@@ -17,7 +17,6 @@ struct RouteCache<Receiver> {
     var hash: UInt64 = 0
     var generation: UInt64 = 0
     var nameLength = 0
-    /// Name and object.
     var key: [UInt8] = []
     var receivers: [Receiver] = []
     var decisions = Decisions()
@@ -122,7 +121,6 @@ struct RouteCache<Receiver> {
   }
 }
 
-/// The policy's decisions on one route, for a few subjects.
 private struct Decisions {
   /// The id of the permissions, shifted, and the actions. 0 is not an id.
   private var entries = SIMD4<UInt64>()

@@ -8,9 +8,7 @@ package import TribuneWire
 package struct PayloadCheck: Sendable {
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
-  /// Against the method's parameters.
   let userInfo: Check
-  /// Against the method's result.
   let value: Check
 
   package init(userInfo: @escaping Check, value: @escaping Check) {
@@ -99,7 +97,6 @@ extension Bus {
     return count
   }
 
-  /// Refuses the protocol if the object already has another one.
   private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
     let known = declarations.library[name]
     let given = declarations.context.first { $0.name == name }

@@ -52,7 +52,6 @@ struct Declarations {
 
   private(set) var library = ProtocolLibrary<Definer>()
   private var byObject: [ExactText: [DeclarationRegistration]] = [:]
-  /// The most specific first.
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
   private(set) var count = 0
@@ -223,7 +222,6 @@ struct Declarations {
   }
 }
 
-/// Effects that the configuration's files alone do not show.
 package struct ConfiguredProtocols {
   package internal(set) var replacements: [ProtocolDiagnostic] = []
   /// Patterns that keep an undefined protocol, because their objects have delegates.

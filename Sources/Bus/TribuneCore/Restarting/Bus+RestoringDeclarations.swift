@@ -21,7 +21,6 @@ extension Bus {
     }
   }
 
-  /// For the next replayed declaration.
   package mutating func setDeclarationContext(_ context: RawSpan) throws(WireError) {
     var reader = FieldReader(context)
     declarations.context = try ProtocolLibrary<Definer>.link(from: &reader)

@@ -20,7 +20,6 @@ extension Bus {
     for delegate in replaced { buffer.append(delegate.identity.id.rawValue) }
   }
 
-  /// For the next replayed `attach`.
   package mutating func setAttachContext(_ context: RawSpan) throws(WireError) {
     var reader = FieldReader(context)
     limits.delegateTimeout = try reader.integer()

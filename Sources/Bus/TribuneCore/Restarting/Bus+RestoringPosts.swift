@@ -84,7 +84,6 @@ extension Bus {
 
   // MARK: Posts that wait for the bus to be idle
 
-  /// - Parameter frame: as posted.
   package mutating func restoreWaiting(
     _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
   ) throws(WireError) {
@@ -161,7 +160,6 @@ extension Bus {
     )
   }
 
-  /// In the order of posting.
   package mutating func allRetained() -> [RetainedNotification] {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }

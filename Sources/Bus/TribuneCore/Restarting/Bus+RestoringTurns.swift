@@ -2,7 +2,6 @@
 
 package import TribuneWire
 
-/// Each user's unread questions, and the waiting ones.
 extension Bus {
   // MARK: Writing
 

@@ -35,7 +35,6 @@ package struct Busiest<Key: Hashable, C: Counts> {
     limit = max(Self.countMax, tallies.count) + Self.slack
   }
 
-  /// The first to evict comes last.
   private var ranked: [(key: Key, tally: Tally<C>)] {
     tallies.map { (key: $0, tally: $1) }.inShares { ($0.tally.uid.value, $0.tally.counts.activity) }
   }

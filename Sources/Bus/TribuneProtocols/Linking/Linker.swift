@@ -13,7 +13,6 @@ struct Linker {
   private var declarations: [ProtocolDeclaration] = []
   private var indexes: [String: Int] = [:]
   private var states: [State] = []
-  /// Unsettled parents.
   private var waitingFor: [Int] = []
   private var children: [[Int]] = []
   private var ready: [Int] = []

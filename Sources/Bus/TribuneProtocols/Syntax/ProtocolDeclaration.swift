@@ -2,7 +2,6 @@
 
 package import TribuneWire
 
-/// Parsed, not linked yet.
 struct ProtocolDeclaration: Sendable {
   struct Reference: Sendable {
     var name: String

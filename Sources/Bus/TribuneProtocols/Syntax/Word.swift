@@ -25,7 +25,6 @@ enum Word {
     }
   }
 
-  /// For diagnostics.
   var expected: String {
     switch self {
     case .protocolName: "a protocol's name (a letter, then letters, digits and _)"

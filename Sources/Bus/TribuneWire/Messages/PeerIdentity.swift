@@ -21,7 +21,7 @@ package struct PeerUnits: Equatable, Sendable {
   package var text: String { user.isEmpty ? system : "\(system)/\(user)" }
 }
 
-/// The process at the other end of a connection, as the kernel and systemd know it.
+/// As the kernel and systemd know it.
 package struct PeerIdentity: Equatable, Sendable {
   /// Shared by all copies: an identity is in every question and every outcome.
   private final class Storage: Sendable {
@@ -75,7 +75,6 @@ package struct PeerIdentity: Equatable, Sendable {
 }
 
 extension PeerIdentity {
-  /// Not a user's id.
   package static let unknownUser = UInt32.max
 
   package static func gone(of user: UInt32 = unknownUser) -> PeerIdentity {
