@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A delegate in GLib's main loop. Vetoes reboots, until SIGINT or SIGTERM.
+ * A delegate in GLib's main loop. It vetoes reboots until SIGINT or SIGTERM.
  *
  *   cc glib.c $(pkg-config --cflags --libs tribune glib-2.0) -o veto
  *   ./veto
- *
- * A source of its own makes the connection one of the loop's: it polls for what the connection waits for.
  */
 
 #include <glib-unix.h>
@@ -29,7 +27,7 @@ static gboolean prepare(GSource *source, gint *timeout_ms)
   if (events < 0 || tribune_get_timeout(connection->bus, &until) < 0) {
     return FALSE;
   }
-  /* The events of GLib have the values of poll(2). */
+  /* GLib's events have the values of poll(2). */
   g_source_modify_unix_fd(source, connection->tag, (GIOCondition)events);
   /* Both count microseconds of CLOCK_MONOTONIC. */
   g_source_set_ready_time(source, until > G_MAXINT64 ? -1 : (gint64)until);

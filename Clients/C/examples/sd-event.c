@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * An observer in the event loop of sd-event(3). Prints the names of notifications, until SIGINT or SIGTERM.
+ * An observer in the event loop of sd-event(3). It prints the names of notifications until SIGINT or SIGTERM.
  *
  *   cc -D_GNU_SOURCE sd-event.c $(pkg-config --cflags --libs tribune libsystemd) -o observe
  *   ./observe 'backup.**'
  *
- * The sources follow what the connection waits for: `prepare` is run before each poll.
+ * `prepare` runs before each poll, and updates the sources.
  */
 
 #include <signal.h>
@@ -21,7 +21,7 @@ struct connection {
   sd_event_source *timer;
 };
 
-/* Handles what there is, and leaves the loop once the connection has ended. */
+/* Leaves the loop once the connection has ended. */
 static int process(sd_event_source *source, struct connection *connection)
 {
   tribune_error error;

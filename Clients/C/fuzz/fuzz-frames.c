@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds the decoders with any bytes: as a stream that comes in two pieces into the inbox, and as the fields of each
- * kind of frame. What was read is written and read again, and must be the same bytes then. Run by fuzz/run.
+ * Feeds any bytes to the decoders: as a stream in two pieces, and as the fields of each kind of frame. Fields that
+ * were read must survive writing unchanged. Run by fuzz/run.
  */
 
 #include <stdlib.h>
@@ -34,7 +34,6 @@ static void feed_fields(uint8_t kind, const uint8_t *data, size_t size)
   wire_writer_free(&twice);
 }
 
-/* Reads all that a program can read of a message. */
 static void read_message(tribune_message *message)
 {
   const tribune_outcome *outcome;
@@ -54,7 +53,7 @@ static void read_message(tribune_message *message)
   sum += peer == NULL ? 0 : strlen(peer->process) + strlen(peer->system_unit) + strlen(peer->user_unit);
   const char *name = tribune_message_get_name(message);
   sum += name == NULL ? 0 : strlen(name) + strlen(tribune_message_get_object(message));
-  /* So that nothing of it is left out. */
+  /* Keeps the reads from being optimized away. */
   __asm__ volatile("" : : "r"(sum));
   tribune_message_unref(message);
 }

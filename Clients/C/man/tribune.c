@@ -10,7 +10,7 @@ int main(void)
     fprintf(stderr, "no bus: %s\n", error.message);
     return 1;
   }
-  /* Ask, act, and tell. Only a positive result allows anything. */
+  /* Only a positive result allows the action. */
   int allowed = tribune_ask(bus, "backup.shouldPrune", "volume/home", NULL, 0, NULL, NULL, &error);
   if (allowed > 0) {
     printf("pruning\n");

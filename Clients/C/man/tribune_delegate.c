@@ -16,7 +16,7 @@ static void answer(tribune_slot *slot, tribune_message *message, void *userdata)
     }
     break;
   case TRIBUNE_ENDED:
-    /* From here on, this delegate vetoes nothing. */
+    /* This delegate no longer vetoes. */
     fprintf(stderr, "%s\n", tribune_message_get_error(message)->message);
     break;
   default:

@@ -27,7 +27,6 @@ static int parse(struct address *address, const char *text, tribune_error *error
   return 0;
 }
 
-/* Whether there is a socket `suffix` in a folder of this user's own. */
 static bool is_own(struct address *address, const char *folder, size_t length, const char *suffix)
 {
   int written = snprintf(address->path, sizeof address->path, "%.*s", (int)length, folder);
@@ -47,7 +46,7 @@ int address_find(struct address *address, const char *text, tribune_error *error
   if (text != NULL || (preset != NULL && preset[0] != '\0')) {
     return parse(address, text != NULL ? text : preset, error);
   }
-  /* systemd separates several runtime directories with colons. */
+  /* systemd separates several directories with colons. */
   const char *folders = secure_getenv("RUNTIME_DIRECTORY");
   while (folders != NULL && *folders != '\0') {
     size_t length = strcspn(folders, ":");

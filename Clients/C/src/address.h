@@ -3,11 +3,11 @@
 #define TRIBUNE_ADDRESS_H
 
 /*
- * Where the bus is, and whose bus is accepted.
+ * Finds the bus.
  *
- * A folder that the environment names has to be this user's own, and this user or root has to serve the bus there: a
- * program that runs as root with another user's environment must not let that user's delegates decide. A program with
- * more privileges than its caller ignores the environment.
+ * A folder from the environment must belong to this user, and this user or root must serve its bus: a program that
+ * runs as root with another user's environment must not let that user's delegates decide. A set-user-ID program
+ * ignores the environment.
  */
 
 #include <stdbool.h>
@@ -17,13 +17,12 @@
 
 struct address {
   char path[sizeof((struct sockaddr_un *)0)->sun_path];
-  /* Whether the peer has to be this user or root. */
   bool needs_own_server;
 };
 
-/* Takes `unix:PATH`, or finds the default if `text` is NULL. */
+/* `unix:PATH`, or NULL for the default. */
 int address_find(struct address *address, const char *text, tribune_error *error);
-/* Returns a non-blocking socket that is connected; -EAGAIN if the bus has not accepted those that connected before. */
+/* Non-blocking. -EAGAIN if the bus's backlog is full. */
 int address_connect(const struct address *address, tribune_error *error);
 
 #endif

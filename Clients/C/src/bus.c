@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "error.h"
 
-/* How much longer than the bus's deadline a function waits. */
+/* A wait ends this long after the bus's deadline. */
 #define GRACE_USEC 5000000u
 
 int bus_check(const tribune *bus)
@@ -77,7 +77,7 @@ int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_len
   bool was_waiting = bus->outbox.first != NULL;
   int result = outbox_add(&bus->outbox, writer->data, writer->length, file, file_length);
   *writer = (struct wire_writer){0};
-  /* If frames are queued, the kernel has refused more. */
+  /* Earlier frames mean that the kernel has refused more. */
   if (result == 0 && !was_waiting) {
     bus_write(bus);
   }
@@ -116,7 +116,7 @@ bool bus_is_closed_by(const struct frame *frame, tribune_error *error)
     return false;
   }
   wire_read_refusal(&reader, &refusal);
-  /* The codes up to 63 are about the connection. */
+  /* Codes up to 63 concern the connection. */
   if (reader.failed || refusal.code > 63) {
     return false;
   }
@@ -124,7 +124,7 @@ bool bus_is_closed_by(const struct frame *frame, tribune_error *error)
   return true;
 }
 
-/* The bus has closed the connection. What it sent last says why. */
+/* The last frame has the reason. */
 static void find_reason(tribune *bus, tribune_error *error)
 {
   error_set(error, -ECONNRESET, TRIBUNE_ERROR_CONNECTION_LOST, "the bus closed the connection");
@@ -168,7 +168,6 @@ bool bus_read(tribune *bus)
   return true;
 }
 
-/* Waits until something arrives, or can be written, and reads once. */
 static int wait_once(tribune *bus, uint64_t until_usec)
 {
   uint64_t now = now_usec();
@@ -198,7 +197,7 @@ int bus_pump(tribune *bus, uint64_t until_usec)
 void bus_await_capacity(tribune *bus, uint64_t until_usec)
 {
   while (bus_check(bus) == 0 && outbox_is_full(&bus->outbox) && !bus->is_input_over) {
-    /* If this empties the outbox, there is nothing to wait for. */
+    /* An empty outbox needs no wait. */
     bus_write(bus);
     if (outbox_is_full(&bus->outbox) && wait_once(bus, until_usec) < 0) {
       return;
@@ -215,7 +214,7 @@ static bool is_reply(const struct frame *frame, uint64_t serial)
 
 int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct frame ***ret, tribune_error *error)
 {
-  /* Nothing else removes frames meanwhile, so each is examined once. */
+  /* Only this function removes frames here, so each is examined once. */
   struct frame **link = &bus->inbox.first;
   for (;;) {
     for (; *link != NULL; link = &(*link)->next) {

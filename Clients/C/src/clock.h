@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Microseconds of CLOCK_MONOTONIC. */
+/* CLOCK_MONOTONIC. */
 static inline uint64_t now_usec(void)
 {
   struct timespec now;
@@ -13,7 +13,7 @@ static inline uint64_t now_usec(void)
   return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
-/* The time after `span` microseconds; UINT64_MAX is never. */
+/* UINT64_MAX means never. */
 static inline uint64_t usec_from_now(uint64_t span)
 {
   uint64_t now = now_usec();

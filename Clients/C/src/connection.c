@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How a connection begins and ends, and how an event loop drives it. */
+/* Begin and end of a connection, and its event loop. */
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "error.h"
 
-/* Time limit for the welcome if tribune_open() does not wait for it. */
+/* Applies if tribune_open() does not wait. */
 #define GREETING_USEC 30000000u
 
 /* ---- Beginning and end ---- */
@@ -64,7 +64,7 @@ static int bus_new(tribune **ret, unsigned flags)
   return result;
 }
 
-/* Connects, and waits for the welcome unless `until_usec` is 0. */
+/* `until_usec` 0 does not wait for the welcome. */
 static int try_open(tribune **ret, const struct address *address, unsigned flags, uint64_t until_usec,
                     tribune_error *error)
 {
@@ -109,8 +109,8 @@ int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t ti
     return result;
   }
   uint64_t until_usec = timeout_usec == 0 ? 0 : usec_from_now(timeout_usec);
-  /* No event says when a full backlog has space again. A bus that closes the connection before its welcome may just have
-     been killed, with the next one listening already. */
+  /* A full backlog causes no event when it has space. A bus that closes the connection before its welcome may just
+     have been killed, with the next one listening already. */
   for (uint64_t pause_usec = 5000;; pause_usec = pause_usec < 80000 ? pause_usec * 2 : pause_usec) {
     result = try_open(ret, &found, flags, until_usec, error);
     bool is_passing = result == -EAGAIN || (result == -ECONNRESET && pause_usec < 80000);
@@ -130,7 +130,7 @@ tribune *tribune_ref(tribune *bus)
   return bus;
 }
 
-/* The last reference was dropped: the connection ends, and no callback runs. */
+/* Callbacks do not run. */
 static void abandon(tribune *bus)
 {
   if (bus->process == getpid() && bus->phase != PHASE_ENDED) {
@@ -162,12 +162,11 @@ tribune *tribune_unref(tribune *bus)
   return NULL;
 }
 
-/* The input is over and handled: tells every slot. */
 static void end_connection(tribune *bus)
 {
   bus->phase = PHASE_ENDED;
-  /* The bus must not keep in force what nobody here handles any more. The number of the descriptor stays taken,
-     since the program may still poll it. */
+  /* The bus must not keep registrations in force without a handler. The descriptor stays open, because the program
+     may still poll it. */
   shutdown(bus->fd, SHUT_RDWR);
   outbox_end(&bus->outbox);
   inbox_end(&bus->inbox);
@@ -183,7 +182,7 @@ int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error)
   if (slot == NULL) {
     return error_number(error, result < 0 ? result : -ENOMEM);
   }
-  /* Frames are handled in their order: the reply to the last one says that the bus has handled all. */
+  /* The bus handles frames in order, so the reply to the last one covers all. */
   slot->serial = bus_next_serial(bus);
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_CANCEL, 0, slot->serial);
@@ -247,7 +246,7 @@ int tribune_get_timeout(tribune *bus, uint64_t *ret_usec)
   return 0;
 }
 
-/* Handles the queued frames, but none that arrive while callbacks wait. Returns whether there were any. */
+/* Ignores frames that arrive during callbacks. Returns true if any were handled. */
 static bool handle_inbox(tribune *bus)
 {
   bool has_handled = false;
@@ -261,7 +260,7 @@ static bool handle_inbox(tribune *bus)
       tribune_error error;
       error_number(&error, result == -EPROTO ? -EBADMSG : result);
       bus_break(bus, &error);
-      /* The frames behind it would be handled in the wrong state. */
+      /* Later frames would be handled in the wrong state. */
       inbox_end(&bus->inbox);
       break;
     }

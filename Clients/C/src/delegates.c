@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Delegates, what they answer, and holds. */
+/* Delegates, their answers, and holds. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static size_t count_of(const char *const *texts)
   return count;
 }
 
-/* Encodes a list of texts. The caller frees the writer. */
+/* The caller frees the writer. */
 static struct wire_elements elements_of(const char *const *texts, size_t count, struct wire_writer *writer)
 {
   for (size_t i = 0; i < count; i++) {

@@ -8,7 +8,7 @@
 #include "bus.h"
 #include "notifications.h"
 
-/* More slots than a bus has. */
+/* More than a bus has. */
 #define POSTER_SLOTS_MAX (1u << 20)
 
 /* ---- Who posts ---- */
@@ -69,7 +69,7 @@ void posters_free(tribune *bus)
 
 /* ---- Notifications ---- */
 
-/* The slots that receive a frame. They are pinned, since a callback can drop any of them. */
+/* Pinned, because a callback can drop any of them. */
 struct receivers {
   tribune_slot **slots;
   size_t count;
@@ -121,7 +121,6 @@ static void deliver_to_all(const struct receivers *receivers, tribune_message *m
   }
 }
 
-/* Reports that notifications were dropped. */
 int deliver_lost(tribune *bus, const struct frame *frame, uint64_t count)
 {
   struct receivers receivers;
@@ -139,7 +138,7 @@ int deliver_lost(tribune *bus, const struct frame *frame, uint64_t count)
   return message == NULL ? -ENOMEM : 0;
 }
 
-/* Each awaited observer has a message of its own, because each reports. */
+/* Each awaited observer reports separately, so each has its own message. */
 static int deliver_awaited(tribune *bus, struct frame *frame, const struct receivers *receivers)
 {
   struct acknowledgement *acknowledgement;
@@ -152,7 +151,7 @@ static int deliver_awaited(tribune *bus, struct frame *frame, const struct recei
     if (!slot->is_awaited) {
       continue;
     }
-    /* An earlier callback may have dropped the slot, or the connection. */
+    /* An earlier callback may have dropped the slot or the connection. */
     tribune_message *message = bus->phase == PHASE_ENDED ? NULL : message_new(TRIBUNE_NOTIFICATION, frame);
     if (message == NULL || slot->state != SLOT_IN_FORCE) {
       acknowledgement_settle(bus, acknowledgement, "the observation was taken back");
@@ -182,7 +181,7 @@ static tribune_message *notification_of(const tribune *bus, struct frame *frame)
   return message;
 }
 
-/* Whether the bus may wait for an observation that is being taken back. */
+/* The bus may wait for an observation that is being withdrawn. */
 static bool is_retiring(const tribune *bus, const struct frame *frame)
 {
   for (const tribune_slot *slot = bus->retiring.first; slot != NULL; slot = slot->next) {
@@ -213,7 +212,7 @@ int deliver_post(tribune *bus, struct frame *frame)
     result = send_done(bus, frame->header.sender, frame->header.serial, true, why);
   }
   if (frame->is_unreadable) {
-    /* Without its userInfo, it is not the notification that was posted. */
+    /* Without its userInfo, it is a different notification. */
     release(&receivers);
     return result < 0 ? result : deliver_lost(bus, frame, 1);
   }

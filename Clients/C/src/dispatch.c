@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Routes each frame to its slots. A frame without a slot is no error, since a `cancel` and a reply can cross. */
+/* Routes each frame to its slots. A frame without a slot is valid, because a `cancel` and a reply can cross. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,8 +47,7 @@ int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_messag
   return result < 0 ? error_number(error, result) : 0;
 }
 
-/* Ends a slot, and tells its callback why. If it was a hold that nobody can look at, the connection ends with it: a veto
-   that is missing must not go unnoticed. */
+/* If the program cannot learn the end of a hold, the connection ends: a lost veto must not go unnoticed. */
 static int end_slot(tribune_slot *slot, const tribune_error *error)
 {
   if (slot->kind == SLOT_HOLD && slot->callback == NULL && slot->refs == 0 && error->code != TRIBUNE_ERROR_EXPIRED) {
@@ -157,7 +156,7 @@ static int handle_concluded(tribune *bus, struct frame *frame)
   return 0;
 }
 
-/* Concludes open questions as cancelled: of one delegate, or of all if `slot` is NULL. */
+/* Of one delegate, or of all if `slot` is NULL. */
 static void cancel_questions(tribune *bus, const tribune_slot *slot)
 {
   tribune_message *question = bus->messages;
@@ -178,7 +177,7 @@ static void cancel_questions(tribune *bus, const tribune_slot *slot)
       slot_deliver(delegate, message);
     }
     tribune_message_unref(message);
-    /* The callback can have changed the list. */
+    /* The callback may have changed the list. */
     question = bus->messages;
   }
 }
@@ -269,7 +268,7 @@ int dispatch(tribune *bus, struct frame *frame)
   case WIRE_KIND_POSTER:
     return note_poster(bus, frame);
   default:
-    /* Kinds of later versions are skipped, unless the bus says that it cannot continue without. */
+    /* Unknown kinds are skipped unless critical. */
     return (frame->header.flags & WIRE_FRAME_FLAGS_CRITICAL) != 0 ? -EBADMSG : 0;
   }
 }

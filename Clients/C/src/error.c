@@ -9,7 +9,7 @@
 #include "names.h"
 #include "wire.h"
 
-/* Replaces control characters and invalid UTF-8, and drops a character that was cut in half. */
+/* Also drops a character that was cut in half. */
 static void make_printable(char *text, bool is_cut)
 {
   unsigned char *at = (unsigned char *)text;
@@ -73,7 +73,6 @@ int error_number(tribune_error *error, int number)
   }
 }
 
-/* The errno of a code of the protocol. */
 static int number_of(uint16_t code)
 {
   switch ((enum wire_error_code)code) {

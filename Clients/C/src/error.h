@@ -2,19 +2,18 @@
 #ifndef TRIBUNE_ERRORS_H
 #define TRIBUNE_ERRORS_H
 
-/* Each function fills an error, which may be NULL, and returns its negative errno. */
+/* Each fills `error`, which may be NULL, and returns a negative errno. */
 
 #include "../include/tribune.h"
 
 int error_set(tribune_error *error, int number, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A system call has failed with this negative errno. `what` says for what. */
+/* `what` names the operation. */
 int error_system(tribune_error *error, int number, const char *what);
-/* A refusal by the bus, with a code of the protocol. */
+/* With a code of the protocol. */
 int error_refusal(tribune_error *error, uint16_t code, const char *text);
-/* The bus has broken the protocol. */
 int error_violation(tribune_error *error, const char *what);
-/* For a function that reports a negative errno alone. */
+/* For a function that returns only a negative errno. */
 int error_number(tribune_error *error, int number);
 
 #endif

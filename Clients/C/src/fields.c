@@ -17,7 +17,7 @@ size_t wire_left(const struct wire_reader *reader)
   return reader->failed ? 0 : (size_t)(reader->end - reader->at);
 }
 
-/* Steps over `length` bytes, and returns where they begin; NULL if they are not there. */
+/* Returns the start of the next `length` bytes; NULL if too few are left. */
 static const uint8_t *take(struct wire_reader *reader, size_t length)
 {
   if (reader->failed || length > (size_t)(reader->end - reader->at)) {
@@ -91,7 +91,6 @@ struct wire_bytes wire_read_bytes(struct wire_reader *reader)
   return (struct wire_bytes){data, data == NULL ? 0 : length};
 }
 
-/* The list between `start` and the reader's position. */
 static struct wire_elements list_from(const struct wire_reader *reader, const uint8_t *start, uint32_t count)
 {
   if (reader->failed) {
@@ -114,7 +113,7 @@ struct wire_elements wire_read_integers(struct wire_reader *reader)
 {
   uint32_t count = wire_read_u32(reader);
   const uint8_t *start = reader->at;
-  /* The division cannot overflow where size_t has 32 bits. */
+  /* The division avoids an overflow of a 32-bit size_t. */
   if (count > wire_left(reader) / 4) {
     reader->failed = true;
     return (struct wire_elements){0};
@@ -133,7 +132,6 @@ struct wire_elements wire_read_records(struct wire_reader *reader)
   return list_from(reader, start, count);
 }
 
-/* Positions a reader at the first element. `step` then removes what was read. */
 static bool first(const struct wire_elements *list, struct wire_reader *reader)
 {
   *reader = wire_reader_of(list->data, list->length);

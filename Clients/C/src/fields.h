@@ -5,9 +5,8 @@
 /*
  * Reads and writes single fields.
  *
- * What is read borrows from the bytes of its frame. A reader checks each length against the bytes that are there before
- * it uses it, so a hostile peer can make it fail, and do nothing else. Once it has failed, it reads zeros and nothing.
- * What is left at the end belongs to later versions.
+ * Results borrow from the frame. A reader checks each length first, so a hostile peer can only make it fail; then it
+ * returns zeros. Trailing bytes belong to later versions.
  */
 
 #include <stdbool.h>
@@ -24,7 +23,7 @@ struct wire_bytes {
   size_t length;
 };
 
-/* Elements as they are in the frame. */
+/* In the frame's encoding. */
 struct wire_elements {
   const uint8_t *data;
   size_t length;
@@ -44,7 +43,7 @@ uint16_t wire_read_u16(struct wire_reader *reader);
 uint32_t wire_read_u32(struct wire_reader *reader);
 uint64_t wire_read_u64(struct wire_reader *reader);
 int32_t wire_read_i32(struct wire_reader *reader);
-/* Fails if the number is above the last one of the enumeration. */
+/* Fails for a number above `last`. */
 uint8_t wire_read_enumeration(struct wire_reader *reader, uint8_t last);
 struct wire_text wire_read_text(struct wire_reader *reader);
 struct wire_bytes wire_read_bytes(struct wire_reader *reader);
@@ -52,12 +51,12 @@ struct wire_elements wire_read_texts(struct wire_reader *reader);
 struct wire_elements wire_read_integers(struct wire_reader *reader);
 struct wire_elements wire_read_records(struct wire_reader *reader);
 
-/* Take the first element off a list. False if there is none. */
+/* False for an empty list. */
 bool wire_next_text(struct wire_elements *list, struct wire_text *value);
 bool wire_next_u32(struct wire_elements *list, uint32_t *value);
 bool wire_next_record(struct wire_elements *list, struct wire_reader *record);
 
-/* Appends to a buffer that grows. Fails if there is no memory, or for a text over 65,535 bytes. */
+/* Fails without memory, or for a text over 65,535 bytes. */
 struct wire_writer {
   uint8_t *data;
   size_t length;
@@ -65,7 +64,7 @@ struct wire_writer {
   bool failed;
 };
 
-/* Appends `length` bytes without a value, and returns where they begin; NULL if it has failed. */
+/* Reserves `length` bytes; NULL after a failure. */
 uint8_t *wire_extend(struct wire_writer *writer, size_t length);
 void wire_writer_free(struct wire_writer *writer);
 void wire_write(struct wire_writer *writer, const void *data, size_t length);

@@ -2,15 +2,13 @@
 #ifndef TRIBUNE_FRAME_H
 #define TRIBUNE_FRAME_H
 
-/* Hellos, and frames as a whole: a header, fields, a name, an object and a payload. */
+/* Hellos, and whole frames: header, fields, name, object and payload. */
 
 #include "wire.h"
 
 #define HELLO_LENGTH 16u
 #define HEADER_LENGTH 32u
-/* The one version of the protocol that this client speaks. */
 #define PROTOCOL_VERSION 1u
-/* Capabilities in a hello. */
 #define ACCEPTS_DESCRIPTORS 1u
 #define WANTS_POSTERS 2u
 
@@ -21,9 +19,9 @@ struct hello {
 };
 
 void hello_encode(uint8_t data[HELLO_LENGTH], const struct hello *hello);
-/* Whether `length` bytes, at most those of a hello, begin like one. */
+/* `length` is at most HELLO_LENGTH. */
 bool hello_begins(const uint8_t *data, size_t length);
-/* -EBADMSG if it is no hello. */
+/* -EBADMSG for an invalid hello. */
 int hello_decode(const uint8_t data[HELLO_LENGTH], struct hello *hello);
 
 struct header {
@@ -37,7 +35,7 @@ struct header {
   uint32_t fields_length;
 };
 
-/* The longest parts of a frame that a reader accepts. */
+/* Limits that a reader accepts. */
 struct frame_limits {
   uint32_t fields;
   uint32_t payload;
@@ -47,13 +45,13 @@ struct frame_limits {
 extern const struct frame_limits frame_limits_of_bus;
 extern const struct frame_limits frame_limits_of_greeting;
 
-/* -EBADMSG if the lengths do not fit each other, -EMSGSIZE if a part is too long. */
+/* -EBADMSG for inconsistent lengths, -EMSGSIZE above the limits. */
 int header_decode(const uint8_t data[HEADER_LENGTH], const struct frame_limits *limits, struct header *header);
 uint32_t header_payload_length(const struct header *header);
 
-/* To encode a frame, begin it, write its fields, and end it. */
+/* Begin a frame, write its fields, and end it. */
 void frame_begin(struct wire_writer *writer, uint8_t kind, uint8_t flags, uint64_t serial);
-/* The texts may be NULL; neither is longer than 255 bytes. */
+/* The texts may be NULL, and have at most 255 bytes. */
 void frame_end(struct wire_writer *writer, const char *name, const char *object, const void *payload, size_t length);
 
 #endif

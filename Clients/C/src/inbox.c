@@ -10,12 +10,11 @@
 
 #include "memory.h"
 
-/* Limits of the queue in bytes: beyond the first, notifications are dropped; beyond the second, the connection ends. */
+/* Limits in bytes: above the first, notifications are dropped; above the second, the connection ends. */
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
 #define EVERYTHING_MAX ((size_t)128 << 20)
-/* Initial capacity of a partial frame, in bytes. */
 #define PARTIAL_MIN 4096u
-/* The zeros behind name, object and payload. */
+/* Terminators of name, object and payload. */
 #define ZEROS 3u
 
 struct frame *frame_ref(struct frame *frame)
@@ -101,10 +100,9 @@ struct frame *inbox_take(struct inbox *inbox)
   return inbox_take_at(inbox, &inbox->first);
 }
 
-/* The last queued frame, if it is of KIND_DROPPED. */
 static struct frame *dropped_at_end(struct inbox *inbox)
 {
-  /* `next` is a frame's first member, so what `last` points to is the last frame, unless there is none. */
+  /* `next` is the first member, so `last` points to the last frame, unless the list is empty. */
   struct frame *frame = inbox->first == NULL ? NULL : (struct frame *)inbox->last;
   return frame != NULL && frame->header.kind == KIND_DROPPED ? frame : NULL;
 }
@@ -134,7 +132,6 @@ static int drop_notification(struct inbox *inbox, struct frame *frame)
   return 0;
 }
 
-/* Takes the userInfo of a frame out of the file that came with it. */
 static int take_file(struct inbox *inbox, struct frame *frame)
 {
   struct wire_reader reader = frame_fields(frame);
@@ -170,7 +167,6 @@ static int take_file(struct inbox *inbox, struct frame *frame)
   return result == -EBADMSG ? result : 0;
 }
 
-/* The partial frame is whole. */
 static int finish(struct inbox *inbox)
 {
   struct frame *frame = inbox->partial;
@@ -194,7 +190,6 @@ static int finish(struct inbox *inbox)
   return 0;
 }
 
-/* Grows the partial frame to a capacity of at least `wanted` bytes. */
 static int reserve(struct inbox *inbox, size_t wanted)
 {
   if (wanted <= inbox->capacity) {
@@ -231,7 +226,7 @@ static int begin_frame(struct inbox *inbox)
   return 0;
 }
 
-/* Appends bytes to the partial frame, with a zero behind each of its parts. Returns how many it consumed. */
+/* Terminates each part with a zero. Returns the number of consumed bytes. */
 static ssize_t fill(struct inbox *inbox, const uint8_t *data, size_t length)
 {
   const struct header header = inbox->partial->header;
@@ -302,14 +297,14 @@ int inbox_feed(struct inbox *inbox, const uint8_t *data, size_t length)
       if (result < 0) {
         return result;
       }
-      /* Only a peer that has sent a valid first frame may send long ones. */
+      /* Only a peer with a valid first frame may send long ones. */
       inbox->is_greeted = inbox->is_greeted || inbox->sequence > 0;
     }
   }
   return 0;
 }
 
-/* Queues received descriptors. -EBADMSG if there are too many. */
+/* -EBADMSG if there are too many. */
 static int take_descriptors(struct inbox *inbox, struct msghdr *message)
 {
   int result = 0;
@@ -329,7 +324,7 @@ static int take_descriptors(struct inbox *inbox, struct msghdr *message)
       }
     }
   }
-  /* The process is at its limit (EMFILE). The bus passes one descriptor with each frame, and that one is missing. */
+  /* At this process's limit (EMFILE). The bus passes one descriptor per frame, and that one is missing. */
   if ((message->msg_flags & MSG_CTRUNC) != 0) {
     if (inbox->descriptor_count == DESCRIPTORS_MAX) {
       return -EBADMSG;

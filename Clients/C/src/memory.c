@@ -45,7 +45,7 @@ int memory_map(int fd, size_t length, void **ret)
       || (seals & SEALS) != SEALS || fstat(fd, &status) < 0 || (size_t)status.st_size != length) {
     result = -EBADMSG;
   } else {
-    /* The seals see to it that the file cannot become shorter under the mapping. */
+    /* The seals keep the file from shrinking under the mapping. */
     *ret = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
     result = *ret == MAP_FAILED ? -errno : 0;
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The accessors of messages. They return NULL, 0 or false for what a message does not have. */
+/* Accessors of messages. They return NULL, 0 or false for missing parts. */
 
 #include "message.h"
 

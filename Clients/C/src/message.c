@@ -32,7 +32,7 @@ tribune_message *message_of_error(const tribune_error *error)
   return message;
 }
 
-/* Frees the content, but keeps the state of an open question. */
+/* Keeps the state of an open question. */
 static void drop_content(tribune_message *message)
 {
   frame_unref(message->frame);
@@ -62,7 +62,7 @@ void message_unlist(tribune_message *message)
   if (message->bus == NULL) {
     return;
   }
-  /* The connection has ended: there is nobody to report to. */
+  /* The connection has ended. */
   if (message->acknowledgement != NULL) {
     acknowledgement_settle(NULL, message->acknowledgement, NULL);
     message->acknowledgement = NULL;
@@ -92,7 +92,7 @@ tribune_message *tribune_message_unref(tribune_message *message)
   if (message == NULL || --message->refs > 0) {
     return NULL;
   }
-  /* Keeps `message_unlist`, which an answer can call, from freeing it. */
+  /* Keeps `message_unlist`, which an answer may call, from freeing it. */
   message->refs = 1;
   if (message->is_open) {
     tribune_fail(message, message->is_awaited ? "the observer released the notification without an acknowledgement"
@@ -116,7 +116,7 @@ static const char *terminated(struct frame *frame, struct wire_text text)
   return (const char *)start;
 }
 
-/* `SYSTEM` or `SYSTEM/USER`: the slash becomes the end of the first. */
+/* `SYSTEM` or `SYSTEM/USER`: the slash becomes a terminator. */
 static void split_units(char *units, tribune_peer *peer)
 {
   size_t length = strcspn(units, "/");
@@ -167,7 +167,6 @@ void poster_unref(struct poster *poster)
   }
 }
 
-/* Makes the message of a frame, unless reading its fields has failed. */
 static int begin(tribune_type type, struct frame *frame, const struct wire_reader *reader, tribune_message **ret)
 {
   if (reader->failed) {

@@ -20,7 +20,7 @@ static size_t token_length(const char *token)
   return strcspn(token, ".");
 }
 
-/* Whether it is tokens between single dots; in a pattern, a token may be `*`, and the last one `**`. */
+/* In a pattern, a token may be `*`, and the last one `**`. */
 static bool is_of_tokens(const char *text, bool is_pattern)
 {
   if (strlen(text) > WIRE_NAME_LENGTH) {
@@ -138,7 +138,7 @@ bool name_is_will_or_did(const char *name)
 {
   const char *token = last_token(name);
   size_t length = strncmp(token, "will", 4) == 0 ? 4 : strncmp(token, "did", 3) == 0 ? 3 : 0;
-  /* The next character is no small letter: `willClose`, and not `willing`. */
+  /* `willClose`, but not `willing`. */
   return length > 0 && token[length] != '\0' && !(token[length] >= 'a' && token[length] <= 'z')
          && !name_is_reserved(name);
 }

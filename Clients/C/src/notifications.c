@@ -63,7 +63,7 @@ static int send_post(tribune *bus, const struct posting *posting, uint64_t seria
   };
   int file = -1;
   if (bus->accepts_files && posting->size >= WIRE_DESCRIPTOR_PAYLOAD_LENGTH) {
-    /* If there is no descriptor left, the userInfo goes into the frame. */
+    /* Without a free descriptor, userInfo goes into the frame. */
     file = memory_seal(posting->user_info, posting->size);
   }
   if (file >= 0) {
@@ -85,7 +85,6 @@ int tribune_post(tribune *bus, const char *name, const char *object, const void 
   return result < 0 ? result : send_post(bus, &posting, 0, 0, false);
 }
 
-/* Sends a post that has a reply, and makes the slot that waits for it. */
 static int begin_post(tribune *bus, enum slot_kind kind, struct posting *posting, tribune_callback callback,
                       void *userdata, tribune_slot **ret, tribune_error *error)
 {

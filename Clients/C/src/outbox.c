@@ -12,9 +12,8 @@
 
 #include "clock.h"
 
-/* Beyond this many bytes, requests are refused. */
+/* Bytes. */
 #define HIGH_MARK ((size_t)4 << 20)
-/* Frames in one system call. */
 #define FRAMES_MAX 64
 #define PASSED_MAX ((size_t)64 << 20)
 #define RETRY_USEC 10000u
@@ -80,7 +79,7 @@ int outbox_add(struct outbox *outbox, uint8_t *data, size_t length, int file, si
   return 0;
 }
 
-/* Whether another file may be passed. Once the bus has read everything, it has received the earlier ones. */
+/* When the bus has read everything, it has received the earlier files. */
 static bool may_pass(struct outbox *outbox, size_t length, int fd)
 {
   int unread = 0;
@@ -94,7 +93,7 @@ static bool may_pass(struct outbox *outbox, size_t length, int fd)
   return true;
 }
 
-/* Sends the first frame, and those behind it that have no file. */
+/* Files go with the first frame only. */
 static ssize_t send_some(struct outbox *outbox, int fd)
 {
   struct iovec parts[FRAMES_MAX];
@@ -157,14 +156,14 @@ int outbox_write(struct outbox *outbox, int fd)
     case EAGAIN:
       outbox->is_stuck = true;
       return 0;
-    case ETOOMANYREFS: /* This user has too many files in flight. */
+    case ETOOMANYREFS: /* Too many files of this user in flight. */
     case ENOBUFS:
     case ENOMEM:
       outbox->retry_usec = now_usec() + RETRY_USEC;
       return 0;
     case EPIPE:
     case ECONNRESET:
-      /* What the bus sent before it closed the connection says why. */
+      /* The bus's last frames contain the reason. */
       outbox_end(outbox);
       return 0;
     default: {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Queries: for permission, and for values. */
-
 #include <errno.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "error.h"
 #include "names.h"
 
-/* How often one call reads, so that no flood keeps it. */
+/* Reads per call, a bound against floods. */
 #define READS_MAX 64u
 
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)
@@ -105,7 +105,6 @@ static void free_if_unused(tribune_slot *slot)
   }
 }
 
-/* Makes the open questions of a delegate stale. */
 static void withdraw_questions(tribune_slot *slot)
 {
   tribune_message *next;
@@ -153,7 +152,7 @@ bool slot_matches(const tribune_slot *slot, const char *name, const char *object
   if (slot->kind == SLOT_HOLD || (slot->kind == SLOT_DELEGATE && !name_is_will_or_did(name))) {
     return false;
   }
-  /* For delegates, a notification without an object is about all objects. */
+  /* For delegates, a notification without an object concerns all objects. */
   bool is_every = slot->kind == SLOT_DELEGATE && object[0] == '\0';
   if (slot->object[0] != '\0' && !is_every && strcmp(slot->object, object) != 0) {
     return false;
@@ -193,7 +192,6 @@ tribune_slot *slot_find(const struct slot_list *list, uint64_t serial)
   return NULL;
 }
 
-/* Cancels the registration or the request. */
 static void retire(tribune_slot *slot)
 {
   tribune *bus = slot->bus;
@@ -245,7 +243,7 @@ static int check(const tribune_slot *slot)
   return slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
 }
 
-/* Reads the reply to a registration: it is in force, or refused. The frame stays in the inbox for the callback. */
+/* Leaves the frame in the inbox for the callback. */
 static int confirm(tribune_slot *slot, struct frame *frame, tribune_error *error)
 {
   tribune_message *message = NULL;

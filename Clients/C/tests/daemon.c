@@ -36,7 +36,7 @@ pid_t fork_child(void)
   return child;
 }
 
-/* Starts tribuned, and waits until it says that it is ready. */
+/* Waits until tribuned reports that it is ready. */
 static pid_t spawn(char *const arguments[])
 {
   char notify[108];

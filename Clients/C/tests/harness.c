@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What only guards against hanging; valgrind makes everything slow. */
+/* Guards against hanging; valgrind slows down everything. */
 #define DEADLINE_S 60
 
 char test_folder[64];

@@ -2,7 +2,7 @@
 #ifndef TRIBUNE_HARNESS_H
 #define TRIBUNE_HARNESS_H
 
-/* Tests: each runs in a process of its own, with a deadline. */
+/* Each test runs in its own process, with a deadline. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +12,12 @@ struct test {
   void (*run)(void);
 };
 
-/* A folder of the test's own, which is removed behind it. */
+/* Removed after the test. */
 extern char test_folder[];
 
-/* Runs them all, or those whose names contain the first argument. Returns what main() returns. */
+/* Runs the tests whose names contain the first argument, or all. Returns main()'s result. */
 int run_tests(const struct test *tests, size_t count, int argc, char **argv);
 
-/* Ends the test with this message. */
 _Noreturn void fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #define CHECK(condition) ((condition) ? (void)0 : fail(__FILE__, __LINE__, "%s", #condition))

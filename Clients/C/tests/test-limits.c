@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Descriptors, and what becomes of a connection when this process or the bus lacks something. */
+/* Descriptors, and resource limits of this process or the bus. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 /* ---- Descriptors ---- */
 
-/* A post whose userInfo is in a descriptor, -1 for none that comes with it. */
+/* A post with userInfo in a descriptor, or -1 to omit that. */
 static void put_file(uint8_t kind, uint32_t length, int fd)
 {
   struct wire_writer writer = {0};
@@ -89,7 +89,6 @@ static void test_a_file_that_is_not_as_announced_ends_the_connection(void)
   end();
 }
 
-/* Sends one byte with as many descriptors. */
 static void put_descriptors(uint8_t byte, size_t count)
 {
   union {
@@ -118,7 +117,7 @@ static int open_descriptors(void)
 static void test_descriptors_that_belong_to_no_frame_end_the_connection(void)
 {
   int before = open_descriptors();
-  /* Behind a whole frame, as the first byte of one and more than may be, and with its rest. */
+  /* After a whole frame; too many with a first byte; with the rest of a frame. */
   for (unsigned i = 0; i < 3; i++) {
     begin();
     greet();
@@ -152,7 +151,7 @@ static void test_a_file_that_cannot_be_received_is_lost(void)
   struct rlimit limit;
   CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
   put_file(WIRE_KIND_POST, 65536, file);
-  /* Every descriptor below is taken: the kernel cuts the control data off. */
+  /* All descriptors below are in use, so the kernel truncates the control data. */
   rlim_t before = limit.rlim_cur;
   limit.rlim_cur = 0;
   CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -163,14 +162,13 @@ static void test_a_file_that_cannot_be_received_is_lost(void)
   CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
   CHECK_EQUAL(record.lost, 1);
   CHECK_EQUAL(record.counts[TRIBUNE_NOTIFICATION], 0);
-  /* The next one arrives. */
   put_file(WIRE_KIND_POST, 65536, file_of(65536, SEALS));
   await_message(bus, &record, TRIBUNE_NOTIFICATION, 1);
   record_end(&record);
   end();
 }
 
-/* Descriptors that a program that is executed would inherit. */
+/* Descriptors without close-on-exec. */
 static int inheritable_descriptors(void)
 {
   int count = 0;
@@ -188,7 +186,7 @@ static void test_descriptors_are_closed_on_exec(void)
   greet();
   CHECK((fcntl(tribune_get_fd(bus), F_GETFD) & FD_CLOEXEC) != 0);
   CHECK((fcntl(tribune_get_fd(bus), F_GETFL) & O_NONBLOCK) != 0);
-  /* A whole frame without its last byte, so that the descriptor waits. */
+  /* Without its last byte, so the descriptor waits. */
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_POST, 0, 1);
   frame_end(&writer, "a.b", NULL, NULL, 0);
@@ -234,7 +232,7 @@ static void test_a_bus_that_does_not_read_costs_bounded_memory(void)
   CHECK_EQUAL(tribune_get_events(bus), POLLIN | POLLOUT);
   CHECK_EQUAL(tribune_ask_async(bus, NULL, "a.shouldB", NULL, NULL, 0, NULL, record_message, NULL), -ENOBUFS);
   CHECK_EQUAL(tribune_wait(bus, 10000), 0);
-  /* Once it reads, all arrives, in order and whole. */
+  /* Once it reads, everything arrives, in order and complete. */
   size_t frame = HEADER_LENGTH + 3 + sizeof data;
   size_t left = sent * frame;
   while (left > 0) {
@@ -252,7 +250,6 @@ static void test_a_bus_that_does_not_read_costs_bounded_memory(void)
   end();
 }
 
-/* Receives all that waits, with its files, and closes these. */
 static void receive_everything(void)
 {
   char data[4096];
@@ -294,7 +291,7 @@ static void test_a_bus_that_does_not_receive_files_costs_bounded_memory(void)
     SUCCEED(tribune_post(bus, "a.b", NULL, data, size, NULL), NULL);
     CHECK_EQUAL(timeout_of(bus), -1);
   }
-  /* The next one waits until the bus has received the others, which no descriptor tells. */
+  /* The next one waits until the bus has received the others, without an event. */
   SUCCEED(tribune_post(bus, "a.b", NULL, data, size, NULL), NULL);
   CHECK(timeout_of(bus) != UINT64_MAX);
   CHECK_EQUAL(tribune_get_events(bus), POLLIN);
@@ -317,7 +314,7 @@ static void test_more_files_than_the_kernel_lets_pass_wait(void)
   }
   begin();
   greet();
-  /* The limit is that of users without privileges. */
+  /* The limit applies only to users without privileges. */
   uid_t user = geteuid();
   CHECK(user != 0 || seteuid(65534) == 0);
   struct rlimit limit;
@@ -392,7 +389,7 @@ static void test_a_bus_that_has_gone_is_no_signal(void)
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &record), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 0, "\x09\0", 2, NULL, "too slow");
   close(peer);
-  /* What it said last is heard, though nothing can be written. */
+  /* Its last frame is read, though writing is impossible. */
   for (unsigned i = 0; i < 3; i++) {
     SUCCEED(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), NULL);
   }

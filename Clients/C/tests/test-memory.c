@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A process without memory: each allocation of the library fails in turn, in a conversation with a made bus that has
- * everything in it. What a function cannot do it says, a connection that cannot continue ends, and nothing leaks.
+ * Each allocation of the library fails in turn, in a conversation with a simulated bus that covers everything.
+ * Functions report the failure, a connection that cannot continue ends, and memory does not leak.
  */
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "harness.h"
 #include "peer.h"
 
-/* Which allocation from now on fails; 0 for none. The Makefile has the linker put these in front of the real ones. */
+/* The allocation to fail; 0 for none. The Makefile links these in front of the real functions. */
 static unsigned long countdown;
 
 void *__real_malloc(size_t size);
@@ -51,7 +51,7 @@ char *__wrap_strdup(const char *text)
   return fails() ? NULL : __real_strdup(text);
 }
 
-/* What the bus sends: one of each that the client has asked for, and more. */
+/* The bus's frames. */
 static struct wire_writer conversation;
 
 static void append(uint8_t kind, uint64_t serial, const struct wire_writer *fields, const char *name,
@@ -134,7 +134,6 @@ static void answer(tribune_slot *slot, tribune_message *message, void *userdata)
   }
 }
 
-/* How many registrations and requests the bus has received. */
 static unsigned received_requests(void)
 {
   static uint8_t data[1 << 16];
@@ -148,7 +147,7 @@ static unsigned received_requests(void)
   return count;
 }
 
-/* Returns whether an allocation has failed. */
+/* Returns true if an allocation failed. */
 static bool converse(unsigned long fail_at)
 {
   static const char *const patterns[] = {"a.*", NULL};
@@ -173,7 +172,7 @@ static bool converse(unsigned long fail_at)
   bool has_failed = fail_at > 0 && countdown == 0;
   countdown = 0;
   CHECK(result == -ENOMEM || result == -ECONNRESET);
-  /* Whatever was begun has heard its end. If something was not, the replies are for others than they were meant for. */
+  /* Every request ends. If one could not begin, the replies are for others than intended. */
   unsigned ended = count[TRIBUNE_ENDED] + count[TRIBUNE_VERDICT] + count[TRIBUNE_AWAITED] + count[TRIBUNE_ACKNOWLEDGED];
   CHECK(ended == 6 || begun < 6);
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {

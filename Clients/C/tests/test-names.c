@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which names, patterns and objects there are, and which match. */
-
 #include <string.h>
 
 #include "../src/names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Posting and observing, with the real bus. */
+/* With the real bus. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@ static tribune *connected(void)
   return connect_to(&daemon_);
 }
 
-/* Observes as long as the connection lasts. Returns once that is in force. */
+/* As long as the connection lasts. Returns once it is in force. */
 static void observe(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   SUCCEED(tribune_observe(bus, NULL, pattern, NULL, flags, record_message, record), NULL);
   await_message(bus, record, TRIBUNE_READY, 1);
 }
 
-/* Observes until the slot is dropped, and handles nothing else meanwhile. */
+/* Until the slot is dropped. Does not process. */
 static tribune_slot *observe_for_now(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   tribune_slot *slot;
@@ -143,7 +143,7 @@ static void test_a_notification_that_waits_is_not_for_a_later_observation(void)
   SUCCEED(tribune_post_acknowledged(bus, "a.b", NULL, "1", TRIBUNE_STRING,
                                     &(tribune_post_options){.flags = TRIBUNE_POST_RETAIN}, &error),
           &error);
-  /* Waiting for it reads the first notification, which then waits. */
+  /* Waiting reads the first notification, which then waits. */
   tribune_slot *slot = observe_for_now(bus, "a.*", TRIBUNE_OBSERVE_RETAINED, &second);
   CHECK_EQUAL(first.counts[TRIBUNE_NOTIFICATION], 0);
   post(bus, "a.c", NULL, "2", 0);
@@ -240,7 +240,7 @@ static void test_what_is_no_name_is_refused(void)
 
 /* ---- Awaited ---- */
 
-/* A poster that waits in a process of its own. Returns the write end of a pipe whose reading end says the result. */
+/* Posts from a child process. Returns the read end of a pipe, which gets a byte after success. */
 static int post_awaited_elsewhere(const char *expected_reason, unsigned acknowledged)
 {
   int ends[2];
@@ -378,7 +378,7 @@ static void test_an_observation_that_is_taken_back_is_not_waited_for(void)
           NULL);
   tribune_error error;
   SUCCEED(tribune_flush(poster, UINT64_MAX, &error), &error);
-  /* The notification is on its way. */
+  /* The notification is in flight. */
   tribune_slot_unref(slot);
   while (reply.counts[TRIBUNE_AWAITED] == 0) {
     SUCCEED(tribune_process(bus, NULL), NULL);
@@ -453,7 +453,7 @@ static void test_what_a_waiting_program_cannot_keep_is_told_as_lost(void)
   for (unsigned i = 0; i < all; i++) {
     SUCCEED(tribune_post(poster, "a.b", NULL, data, sizeof data, NULL), NULL);
     SUCCEED(tribune_flush(poster, UINT64_MAX, &error), &error);
-    /* Reads, but handles nothing. */
+    /* Reads without processing. */
     SUCCEED(tribune_flush(bus, UINT64_MAX, &error), &error);
   }
   CHECK_EQUAL(record.counts[TRIBUNE_NOTIFICATION], 0);

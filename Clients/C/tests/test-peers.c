@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Peers that are no bus, or a broken one. */
+/* Peers that are not a bus, or a broken one. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ static void test_addresses_are_found(void)
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_UNREACHABLE);
   CHECK(strstr(error.message, path) != NULL);
   unsetenv("TRIBUNE_ADDRESS");
-  /* The folders of the environment are tried in their order, if the socket is there. */
+  /* The folders of the environment are tried in order. */
   snprintf(path, sizeof path, "%s/tribune", test_folder);
   CHECK_EQUAL(mkdir(path, 0700), 0);
   snprintf(path, sizeof path, "%s/tribune/bus", test_folder);
@@ -142,7 +142,7 @@ static void test_addresses_are_found(void)
   setenv("RUNTIME_DIRECTORY", path, 1);
   CHECK_EQUAL(tribune_open(&bus, NULL, 0, 0, &error), -ECONNREFUSED);
   if (geteuid() == 0) {
-    /* A folder of another user is not believed. */
+    /* Another user's folder is not trusted. */
     CHECK_EQUAL(chown(test_folder, 1, 1), 0);
     unsetenv("RUNTIME_DIRECTORY");
     tribune_open(&bus, NULL, 0, 0, &error);
@@ -160,7 +160,7 @@ static void test_a_bus_of_another_user_is_not_believed(void)
   snprintf(path, sizeof path, "%s/tribune", test_folder);
   CHECK_EQUAL(mkdir(path, 0700), 0);
   snprintf(path, sizeof path, "%s/tribune/bus", test_folder);
-  /* The kernel notes who listens. */
+  /* The kernel records the listening user. */
   CHECK_EQUAL(chown(test_folder, 65534, 65534), 0);
   CHECK_EQUAL(seteuid(1), 0);
   CHECK_EQUAL(seteuid(0), 0);
@@ -229,7 +229,7 @@ static void test_half_a_frame_ends_like_none(void)
   }
 }
 
-/* No memory is taken for what is announced, so this needs none. */
+/* Announced lengths allocate no memory. */
 static void test_lengths_that_cannot_be_end_the_connection(void)
 {
   static const struct {
@@ -281,7 +281,7 @@ static void test_fields_that_are_not_valid_end_the_connection(void)
     greet();
     struct record record = {0};
     observe(&record);
-    /* To a request that waits, where a reply has to be for one. */
+    /* For a waiting request, whose reply must match. */
     SUCCEED(tribune_post_acknowledged_async(bus, NULL, "a.b", NULL, NULL, 0, NULL, record_message, &record), NULL);
     put_frame(table[i].kind, 0, 2, table[i].fields, table[i].length, "a.b", NULL);
     tribune_error error = await_end(bus);
@@ -355,7 +355,7 @@ static void test_garbage_is_survived(void)
     for (size_t j = 0; j < length; j++) {
       data[j] = (uint8_t)random();
     }
-    /* Frames of each kind whose lengths are right, and else garbage. */
+    /* Garbage with valid lengths. */
     for (unsigned kind = 1; kind < 30 && i % 2 == 0; kind++) {
       put_frame((uint8_t)kind, 0, (uint64_t)random() % 3, data, (size_t)random() % length, "a.b", NULL);
     }

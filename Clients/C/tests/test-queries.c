@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Asking, delegates and holds, with the real bus. */
+/* With the real bus. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static tribune *connected(void)
 
 static const char *const patterns[] = {"host.shouldReboot", "host.willReboot", "page.*", NULL};
 
-/* Attaches a delegate until the slot is dropped. */
+/* Until the slot is dropped. */
 static tribune_slot *attach_for_now(tribune *bus, struct record *record, const tribune_delegate_options *options)
 {
   static const char *const names[] = {"host.*", "page.*", NULL};
@@ -34,7 +34,7 @@ static tribune_slot *attach_for_now(tribune *bus, struct record *record, const t
   return slot;
 }
 
-/* Attaches a delegate as long as the connection lasts. */
+/* As long as the connection lasts. */
 static void attach(tribune *bus, struct record *record, const tribune_delegate_options *options)
 {
   static const char *const names[] = {"host.*", "page.*", NULL};
@@ -42,7 +42,7 @@ static void attach(tribune *bus, struct record *record, const tribune_delegate_o
   await_message(bus, record, TRIBUNE_READY, 1);
 }
 
-/* Asks, and lets the delegates of the other connection answer meanwhile. */
+/* Lets the other connection's delegates answer. */
 static tribune_message *ask(tribune *asker, tribune *delegates, const char *name, const tribune_ask_options *options)
 {
   struct record reply = {0};
@@ -83,7 +83,7 @@ static void test_nobody_answers(void)
   tribune_unref(bus);
 }
 
-/* What a delegate answers, and what comes of it. */
+/* An answer and its expected outcome. */
 struct answering {
   int (*answer)(tribune_message *question);
   tribune_outcome_kind kind;
@@ -123,7 +123,7 @@ static void answer_it(tribune_slot *slot, tribune_message *message, struct recor
   const struct answering *answering = record->context;
   (void)slot;
   if (tribune_message_get_type(message) == TRIBUNE_QUESTION) {
-    /* So that the question is forgotten if nobody answers it. */
+    /* Drops an unanswered question. */
     record->messages[TRIBUNE_QUESTION] = tribune_message_unref(record->messages[TRIBUNE_QUESTION]);
     SUCCEED(answering->answer(message), NULL);
     if (answering->answer != forget) {
@@ -189,7 +189,7 @@ static void test_a_question_says_what_is_asked(void)
   CHECK(tribune_message_is_dry_run(question) && !tribune_message_wants_value(question));
   CHECK_EQUAL(tribune_message_get_peer(question)->pid, getpid());
   CHECK_EQUAL(tribune_message_get_timeout_ms(question), 5000);
-  /* It is answered later, from the handle. */
+  /* Answered later, from the handle. */
   SUCCEED(tribune_abstain(question), NULL);
   CHECK(tribune_message_is_dry_run(await_message(asker, &reply, TRIBUNE_VERDICT, 1)));
   record_end(&reply);
@@ -360,7 +360,7 @@ static void test_a_delegate_can_be_replaced(void)
   tribune_unref(asker);
 }
 
-/* Until the bus has confirmed or refused it. Nothing is processed. */
+/* Without processing. */
 static int await_decision(tribune *bus, tribune_slot *slot)
 {
   int result;
@@ -547,7 +547,7 @@ static void test_a_hold_that_has_expired_is_not_in_force(void)
   tribune_hold_options options = {.lifetime_ms = 300};
   SUCCEED(tribune_hold(bus, &hold, "host.**", NULL, "for a moment", &options, NULL, NULL), NULL);
   SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
-  /* The bus tells it, and nothing is processed. */
+  /* Without processing. */
   while (tribune_slot_is_in_force(hold) == 1) {
     SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
   }
@@ -573,7 +573,7 @@ static void test_the_bus_says_why_it_refuses(void)
 {
   tribune *bus = connected();
   tribune_error error;
-  /* Longer than the bus allows. */
+  /* Above the bus's limit. */
   tribune_ask_options options = {.deadline_ms = UINT32_MAX};
   CHECK_EQUAL(tribune_ask(bus, "a.shouldB", NULL, NULL, 0, &options, NULL, &error), -EINVAL);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_INVALID_VALUE);
@@ -586,7 +586,7 @@ static void test_the_bus_says_why_it_refuses(void)
   tribune_unref(bus);
 }
 
-/* A delegate that asks something itself, while it answers. */
+/* A delegate that asks before it answers. */
 static void ask_within(tribune_slot *slot, tribune_message *message, struct record *record)
 {
   if (tribune_message_get_type(message) == TRIBUNE_QUESTION) {

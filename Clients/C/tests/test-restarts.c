@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a program notices when the bus is restarted or killed, and what forked children may do. */
+/* Restarts and kills of the bus, and forked children. */
 
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,6 @@
 
 static const char *const patterns[] = {"disk.*", NULL};
 
-/* What a program has registered, and with what. */
 struct client {
   tribune *bus;
   struct record observation;
@@ -64,8 +63,7 @@ static void ignore_it(tribune_slot *slot, tribune_message *message, void *userda
   (void)slot, (void)message, (void)userdata;
 }
 
-/* Waits until the keeper has a copy of all connections that have registered something before: tribunectl asks the bus
-   which connections would survive its death. */
+/* Waits until the keeper has all connections with earlier registrations, as tribunectl reports. */
 static void settle(const struct daemon *daemon)
 {
   const char *folder = getenv("TRIBUNE_BIN_DIR");
@@ -135,7 +133,7 @@ static void test_the_end_is_told_to_everybody(void)
     register_everything(&client, &daemon);
     struct record reply = {0};
     struct record awaited = {0};
-    /* Nobody answers it: it is under way. */
+    /* Unanswered, so it is in flight. */
     client.delegate.handle = NULL;
     SUCCEED(tribune_ask_async(client.bus, NULL, "disk.shouldEject", NULL, NULL, 0, NULL, record_message, &reply), NULL);
     tribune_message *question = await_message(client.bus, &client.delegate, TRIBUNE_QUESTION, 1);
@@ -152,7 +150,7 @@ static void test_the_end_is_told_to_everybody(void)
     CHECK_EQUAL(tribune_message_get_conclusion(client.delegate.messages[TRIBUNE_CONCLUDED]),
                 TRIBUNE_CONCLUSION_CANCELLED);
     CHECK_EQUAL(tribune_veto(question, "too late"), -ESTALE);
-    /* Nothing seems to be in force, and nothing can be added. */
+    /* All is over, and registrations fail. */
     CHECK_EQUAL(tribune_slot_is_in_force(client.held), -ENOTCONN);
     CHECK_EQUAL(tribune_slot_is_in_force(client.chain), -ENOTCONN);
     CHECK_EQUAL(tribune_slot_wait(client.held, 0, &error), -ENOTCONN);
@@ -177,7 +175,7 @@ static void test_a_function_that_waits_fails_at_the_end(void)
   client.delegate.handle = NULL;
   pid_t child = fork_child();
   if (child == 0) {
-    /* Kills the bus when the delegate of the parent is asked, which the parent cannot answer while it waits. */
+    /* Kills the bus when the parent's delegate is asked, which cannot answer during its wait. */
     tribune *bus = connect_to(&daemon);
     struct record record = {0};
     SUCCEED(tribune_observe(bus, NULL, "a.asking", NULL, 0, record_message, &record), NULL);
@@ -191,7 +189,7 @@ static void test_a_function_that_waits_fails_at_the_end(void)
   tribune_error error;
   CHECK_EQUAL(tribune_ask(client.bus, "disk.shouldEject", NULL, NULL, 0, NULL, NULL, &error), -ECONNRESET);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_CONNECTION_LOST);
-  /* Callbacks are run in tribune_process() alone, which still has all that has come before. */
+  /* Callbacks run only in tribune_process(), which still has all earlier messages. */
   CHECK_EQUAL(client.hold.counts[TRIBUNE_ENDED], 0);
   uint64_t timeout;
   SUCCEED(tribune_get_timeout(client.bus, &timeout), NULL);
@@ -211,7 +209,7 @@ static void test_a_hold_does_not_seem_to_be_in_force(void)
   register_everything(&client, &daemon);
   CHECK_EQUAL(tribune_slot_is_in_force(client.held), 1);
   daemon_stop(&daemon, SIGKILL);
-  /* Nothing has been processed since. */
+  /* Without processing. */
   CHECK_EQUAL(tribune_slot_is_in_force(client.held), -ENOTCONN);
   CHECK_EQUAL(client.hold.counts[TRIBUNE_ENDED], 0);
   await_end(client.bus);
@@ -272,7 +270,7 @@ static void test_a_child_of_fork_can_do_nothing(void)
   pid_t child = fork_child();
   if (child == 0) {
     expect_all_fail(&client, question);
-    /* It may drop everything, and the parent's connection stays. */
+    /* The parent's connection stays. */
     drop(&client);
     record_end(&reply);
     tribune_unref(asker);

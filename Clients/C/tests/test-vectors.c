@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The golden vectors, which every codec of the protocol reads. */
+/* The golden vectors, shared by all codecs of the protocol. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static int digit(char letter)
   return found == NULL ? -1 : (int)(found - digits) % 16;
 }
 
-/* The bytes of a vector: what stands before each #, two digits a byte. */
+/* Two hexadecimal digits per byte; # begins a comment. */
 static void read_vector(const char *path, struct vector *vector)
 {
   FILE *file = fopen(path, "re");
@@ -47,7 +47,7 @@ static void read_vector(const char *path, struct vector *vector)
     }
   }
   fclose(file);
-  /* In memory that ends where it ends, so that a sanitizer sees each step beyond. */
+  /* An exact allocation lets a sanitizer see each step beyond. */
   vector->length = bytes.length;
   vector->data = malloc(bytes.length);
   CHECK(vector->data != NULL);
@@ -89,7 +89,7 @@ static struct header header_of(const struct vector *vector)
   return header;
 }
 
-/* What the index has for a vector. The caller frees it. */
+/* The caller frees it. */
 static char *said(const struct vector *vector)
 {
   struct header header = header_of(vector);
@@ -181,7 +181,7 @@ static void test_every_frame_is_written_as_it_was(void)
     frame_end(&writer, name, object, vectors[i].data + vectors[i].length - payload_length, payload_length);
     CHECK(!writer.failed);
     CHECK_EQUAL(writer.length, vectors[i].length);
-    /* The sender is the bus's to write. */
+    /* The bus writes the sender. */
     memcpy(writer.data + 8, vectors[i].data + 8, 8);
     if (memcmp(writer.data, vectors[i].data, writer.length) != 0) {
       fail(__FILE__, __LINE__, "%s: other bytes", vectors[i].name);

@@ -2,18 +2,18 @@
 #ifndef TRIBUNE_VECTORS_H
 #define TRIBUNE_VECTORS_H
 
-/* The golden vectors, as the index of them says what they are. */
+/* The golden vectors, by their index. */
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "../src/frame.h"
 
-/* The name of a kind; empty if there is none. */
+/* Empty for an unknown kind. */
 const char *vector_kind_word(uint8_t kind);
-/* Prints the fields of a kind of frame in the index's JSON. False if they are not valid. */
+/* In the index's JSON. False for invalid fields. */
 bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader);
-/* Reads the fields of a kind of frame, and writes them again. False if they are not valid. */
+/* Reads the fields and writes them again. False for invalid fields. */
 bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_writer *writer);
 
 void vector_print_text(FILE *out, const uint8_t *data, size_t length);

@@ -83,7 +83,6 @@ async def test_long_user_info_travels_as_a_file(bus: RunningBus) -> None:
             assert found.user_info == payload
         for place in range(len(payloads)):
             await other.post("long.one", object=f"{place}", retain=True)
-        # The number of descriptors stays the same.
         before = len(os.listdir("/proc/self/fd"))
         for payload in payloads * 3:
             await other.post_acknowledged("long.two", payload)

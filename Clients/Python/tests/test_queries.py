@@ -217,7 +217,6 @@ async def test_a_query_that_is_cancelled_is_taken_back(bus: RunningBus) -> None:
         conclusion = await slow.events.get()
         assert isinstance(conclusion, Conclusion)
         assert conclusion.ending is Ending.CANCELLED
-        # The connection stays.
         assert (await other.own()).queries == 0
 
 

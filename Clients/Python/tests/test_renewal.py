@@ -130,7 +130,6 @@ async def test_a_deadline_includes_the_time_without_a_bus(made_bus: MadeBus) -> 
     asking = asyncio.create_task(bus.ask("a.shouldB", deadline=20))
     # Its deadline begins with the task.
     await asyncio.sleep(0)
-    # This part of the deadline is over when the bus is back.
     await asyncio.sleep(0.02)
     peer = await accept(made_bus)
     sent = frames(peer)

@@ -444,7 +444,6 @@ async def test_what_does_not_fit_is_refused_and_forgotten(make_bus: MakeBus) -> 
             with pytest.raises(TribuneError) as caught:
                 await request
             assert caught.value.code is Code.LIMIT_EXCEEDED
-        # None of these is registered with the next bus.
         bus.restart()
         await one.post_acknowledged("a.b")
         assert await one.delegates() == []

@@ -14,7 +14,6 @@ from ._errors import Code, TribuneError, escaped
 
 _SCHEME: Final = "unix:"
 _SYSTEM: Final = "/run/tribune/bus"
-# sun_path without the terminating zero.
 _PATH_MAX: Final = 107
 _CREDENTIALS: Final = Struct("3i")
 

@@ -28,7 +28,7 @@ from ._names import ActionNames, encoded_name, encoded_object
 from ._posting import Posting
 
 _log: Final = logging.getLogger("tribune")
-# Seconds to announce the end of a guarded action.
+# Seconds.
 _ANNOUNCING: Final = 5.0
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ._link import Link
     from ._questions import OpenQuestion
 
-# Of a busy delegate.
 _DELIVERIES_MAX: Final = 4096
 
 
@@ -98,7 +97,6 @@ class Question(_WithUserInfo):
     query: int = 1
     #: Seconds for the answer, unless the delegate defers.
     timeout: float = 5.0
-    #: The asking process.
     asker: Peer = Peer()
     #: The asking connection, ``:N``.
     connection: str = ":0"
@@ -106,7 +104,6 @@ class Question(_WithUserInfo):
     is_dry_run: bool = False
     #: The asker wants a value (`Value`) instead of permission.
     wants_value: bool = False
-    #: The id of the asked attachment.
     delegate: int = 1
     _open: OpenQuestion | None = field(default=None, repr=False, compare=False)
 
@@ -210,7 +207,7 @@ class AttachedDelegate(Registration):
         )
         super().__init__(self._attach, object=encoded_object(object))
         self.delegate = delegate
-        #: 0 until the bus assigns it. It changes with the connection.
+        #: 0 until assigned; changes with the connection.
         self.id = 0
         self.receives = any(can_match_will_or_did(pattern) for pattern in patterns)
         self.matchers = [Matcher(pattern, object) for pattern in patterns]
@@ -224,7 +221,7 @@ class AttachedDelegate(Registration):
             self._yield_to(link.registrations.get(okay.registration), link)
             return
         self.id = okay.delegate
-        # Attaching instead of setting keeps the other delegates.
+        # A renewal must not replace the other delegates.
         self._attach.is_set = False
         if self.receives and self._delivering is None:
             self._delivering = link.start(self._deliver())

@@ -20,7 +20,6 @@ HEADER_LENGTH: Final = 32
 ACKNOWLEDGE: Final = int(FrameFlags.ACKNOWLEDGE)
 DESCRIPTOR: Final = int(FrameFlags.DESCRIPTOR)
 CRITICAL: Final = int(FrameFlags.CRITICAL)
-# The only version that this client speaks.
 VERSION: Final = 1
 
 _MAGIC: Final = b"\xf1TRIBUNE"
@@ -42,7 +41,6 @@ class Capabilities(enum.IntFlag):
 
     # Accepts userInfo in a descriptor.
     DESCRIPTORS = 1
-    # Wants the posters' processes.
     POSTERS = 2
 
 
@@ -92,9 +90,9 @@ class Limits:
     payload: int
 
 
-# From the bus, after its welcome. Verdicts can be long, and `traffic` contains a whole frame.
+# After the welcome. Verdicts can be long, and `traffic` contains a whole frame.
 FROM_BUS: Final = Limits(fields=1 << 30, payload=(1 << 30) + 1_048_576)
-# From a peer before its welcome.
+# Before the welcome.
 GREETING: Final = Limits(fields=65_536, payload=65_536)
 
 
@@ -240,7 +238,6 @@ def encode(
     return b"".join((header, writer.data, name, object, payload))
 
 
-# A header without fields: length, `route_word`, serial.
 PLAIN_HEADER: Final = Struct("<II8xQ8x")
 
 
@@ -265,7 +262,6 @@ class SentFrame:
         if at is not None and has_fields:
             self.deadline = int.from_bytes(frame[at : at + 4], "little")
 
-        #: A post without a reply.
         self.is_plain_post = (
             self.kind == FrameKind.POST
             and not self.flags & ACKNOWLEDGE
@@ -273,7 +269,6 @@ class SentFrame:
         )
 
 
-# The deadline's offset, for kinds that have one.
 _DEADLINES: Final[dict[int, int]] = {
     FrameKind.POST: HEADER_LENGTH + 2,
     FrameKind.ASK: HEADER_LENGTH,

@@ -47,15 +47,14 @@ from ._transport import Transport, UserInfoFile, not_greeted, open_socket
 from ._wire import ErrorCode
 
 _log: Final = logging.getLogger("tribune")
-# Seconds that closing waits for a bus that does not read.
+# Seconds.
 _CLOSING: Final = 5.0
 # Limit and first pause of attempts, doubled each time, if the bus closes the connection before its
 # welcome: it may just have been killed, with the next one listening already.
 _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
-# Pause while the bus's backlog is full.
 _BACKLOG_PAUSE: Final = 0.005
-# Seconds that a request waits beyond its own deadline.
+# Seconds beyond the request's own deadline.
 _REPLY_GRACE: Final = 5.0
 # After this many bytes, a caller that posts without a pause yields to the loop.
 _TURN: Final = 64 << 10
@@ -92,7 +91,6 @@ class Link:
         self.capabilities = capabilities
         self.on_event = on_event
         self.phase = Phase.CONNECTING
-        #: Fast path for posts: the link is open, and little waits.
         self.takes_plain_posts = False
         #: The reason of the end; None after `close`.
         self.error: TribuneError | None = None
@@ -101,23 +99,21 @@ class Link:
         self.outbox = Outbox()
         self.transport: Transport | None = None
         self.receiver = Receiver(self)
-        #: The last welcome. It outlives the connection, like the public ids.
+        #: It outlives the connection, like the public ids.
         self.bus: BusInfo | None = None
         self.connection = 0
         self.payload_max = _wire.PAYLOAD_LENGTH_FLOOR
         self.accepts_files = False
         self.requests: dict[int, Request] = {}
-        #: By serial, in ascending order.
+        #: In ascending order.
         self.registrations: dict[int, Registration] = {}
-        #: Withdrawn awaited observations, by the serial of the `cancel`.
+        #: By the serial of the `cancel`.
         self.retirements: dict[int, Matcher] = {}
         self.questions = Questions(self)
-        #: Confirmed by the bus.
         self.is_suspended = False
-        #: Unconfirmed suspensions.
         self.suspensions: dict[int, bool] = {}
         self.interruption: Interruption | None = None
-        #: Time of the last reconnection, and the pause before it.
+        #: Its time, and the pause before it.
         self.last_reconnection: tuple[float, float] | None = None
         self.last_serial = 0
         self._greeting: asyncio.Future[None] | None = None
@@ -264,7 +260,6 @@ class Link:
         except TimeoutError:
             raise not_sent_in_time() from None
         finally:
-            # Allows the next one if this one is not sent, or does not fill the outbox.
             self.loop.call_soon(self.written)
         self.require_open()
 
@@ -277,7 +272,6 @@ class Link:
         outbox.frames.append(frame)
         outbox.size += len(frame)
         if outbox.size >= _TURN:
-            # The next caller writes, and yields to the loop.
             self.takes_plain_posts = False
 
     async def take_turn(self) -> None:
@@ -448,7 +442,6 @@ class Link:
         try:
             await request.outlasting_caller()
         except TribuneError as error:
-            # Already gone on the bus.
             if error.code is not Code.NOT_FOUND:
                 raise
 

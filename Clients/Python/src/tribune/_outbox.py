@@ -19,12 +19,11 @@ from ._frame import DESCRIPTOR, SentFrame
 
 # Above this, callers wait until the bus has read.
 HIGH_MARK: Final = 1 << 20
-# Limits of one write.
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
 # Joined as a whole: nearly always, one write sends everything.
 _SIMPLE: Final = _BATCH
-# Limit for bytes of files in flight.
+# For bytes of files in flight.
 _PASSED_MAX: Final = 64 << 20
 
 
@@ -32,9 +31,8 @@ class Written(enum.Enum):
     """How far a write has come."""
 
     ALL = enum.auto()
-    #: The socket's buffer is full.
     STUCK = enum.auto()
-    #: The bus must take files first, which no descriptor reports.
+    #: Without an event when space is free.
     FULL_OF_FILES = enum.auto()
 
 
@@ -43,11 +41,10 @@ class Outbox:
 
     def __init__(self) -> None:
         self.frames: deque[bytes] = deque()
-        #: Waiting bytes, including files.
+        #: Includes files.
         self.size = 0
-        # Written bytes of the first frame.
         self._offset = 0
-        # Descriptor and length of a frame's file, by serial.
+        # By serial.
         self._files: dict[int, tuple[int, int]] = {}
         self._passed = 0
 

@@ -37,7 +37,6 @@ class OpenQuestion:
         self.question = question
         self.attached = attached
         self._questions = questions
-        # Cancelled if the delegate does not learn the result.
         self._ending: asyncio.Future[Ending] = link.loop.create_future()
         self._is_answered = False
         self._is_withdrawn = False
@@ -68,7 +67,7 @@ class OpenQuestion:
             if self._is_withdrawn:
                 self._task.uncancel()
                 return
-            # An awaited task was cancelled, or the whole program.
+            # Perhaps the whole program.
             self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
             if self._task.cancelling():
                 raise

@@ -31,9 +31,7 @@ from ._wire import ErrorCode, FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
-# More slots than a bus has.
 _SLOTS_MAX: Final = 1 << 20
-# Limit of cached routes.
 _ROUTES_MAX: Final = 1024
 
 
@@ -95,10 +93,10 @@ class Receiver:
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        #: Notifications of this connection, including those reported as lost.
+        #: Includes losses.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
-        # Introduced posters by slot; the bus relies on one per slot.
+        # By slot.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 

@@ -39,7 +39,7 @@ class Registration:
         self.serial = 0
         #: Confirmed by the present connection's bus.
         self.is_live = False
-        #: Gets the registration at its first confirmation, or the refusal.
+        #: Set at the first confirmation, or the refusal.
         self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(ignore)
 
@@ -178,9 +178,9 @@ class HoldTerm(Registration):
             payload=shortened(why),
         )
         self._expiry = expiry
-        #: 0 until the bus assigns it.
+        #: 0 until assigned.
         self.id = 0
-        #: Gets True if the registration expired.
+        #: True if the registration expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
@@ -209,5 +209,4 @@ class HoldTerm(Registration):
             self.ended.set_result(False)
 
 
-#: The reports of a gap in a stream.
 Reports = list[Lost | Interrupted]

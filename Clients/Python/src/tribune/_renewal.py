@@ -42,13 +42,11 @@ class Renewal:
     """The remaining steps until a new connection is equivalent to the last one."""
 
     def __init__(self, link: Link, interruption: Interruption) -> None:
-        #: Serials, frames, and whether the confirmation brings a snapshot.
+        #: Serial, frame, and whether its confirmation brings a snapshot.
         self._frames: deque[tuple[int, bytes, bool]] = deque()
-        #: The serial that the bus must answer before more is sent.
+        #: To be answered before more is sent.
         self._awaited: int | None = None
-        #: Unanswered requests for a predecessor's loss, by serial.
         self.successions: set[int] = set()
-        #: The bus has sent its welcome, and so knows the connection.
         self.is_welcomed = False
         self.done: asyncio.Future[None] = link.loop.create_future()
         if link.is_suspended:
@@ -116,12 +114,10 @@ class Interruption:
         #: Lost connections, and the number of notifications that each received.
         self.predecessors: list[_wire.Succeed] = []
         self.renewal: Renewal | None = None
-        #: The unwritten part of the renewal.
         self.renewing = Outbox()
         #: False if the loss of a predecessor is unknown.
         self.is_loss_known = True
         self.missed = 0
-        #: The connection will close after the waiting posts.
         self.is_closing = False
 
     def begin(self, link: Link, received: int) -> None:
@@ -185,7 +181,6 @@ class Interruption:
         self.renewal.send(link)
         await self.renewal.done
         if link.transport is None or not link.transport.is_open:
-            # It ended in the same turn of the loop in which it was complete.
             raise link.closed_at_once()
 
     def abandon(self, link: Link) -> None:

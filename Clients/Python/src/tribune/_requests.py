@@ -12,7 +12,7 @@ from ._callbacks import ignore
 from ._errors import TribuneError, violation
 from ._messages import Progress
 
-# Bytes of one list, in any number of frames.
+# Bytes, in any number of frames.
 LIST_MAX: Final = 256 << 20
 
 
@@ -34,14 +34,11 @@ class Request:
         self.future = future
         #: Milliseconds; 0 for the bus's default, None for none.
         self.deadline = deadline
-        #: Start of the deadline.
         self.since = since
-        #: Fails the request after its timeout, for a bus or for the reply.
         self.timer: asyncio.TimerHandle | None = None
         self.progress: Callable[[Progress], object] | None = None
         self.entries: list[_wire.Entry] | None = None
         self._length = 0
-        #: Withdraws a registration, like the end of the connection.
         self.is_taking_back = False
 
     def add(self, entry: _wire.Entry, length: int) -> None:

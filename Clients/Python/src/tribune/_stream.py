@@ -13,7 +13,7 @@ from ._messages import Interrupted, Lost, Notification
 
 _Item = TypeVar("_Item")
 
-# Bytes of payload per queue.
+# Bytes of payload.
 _BYTES_MAX: Final = 64 << 20
 
 

@@ -28,10 +28,8 @@ from ._outbox import Outbox, Written
 from ._wire import ErrorCode, FrameKind
 
 _RECEIVED: Final = 65_536
-# Limit for descriptors of partial frames.
 _DESCRIPTORS_MAX: Final = 16
 _ANCILLARY: Final = socket.CMSG_SPACE((_DESCRIPTORS_MAX + 1) * 4)
-# Interval of checks whether the bus has received passed files.
 _PASS_RETRY: Final = 0.01
 
 
@@ -108,7 +106,7 @@ class Transport:
         self._socket = connected
         self._loop = loop
         self._partial = bytearray()
-        # The length of the partial frame; 0 while unknown.
+        # 0 while unknown.
         self._awaited = 0
         # Descriptors without a frame; None for one that this process could not receive.
         self._descriptors: deque[int | None] = deque()
