@@ -8,7 +8,7 @@ extension Connection {
   ///
   /// The connection does not retain the delegate. After the delegate's deallocation, the next question or
   /// notification for it detaches it; the question is answered with ``Answer/abstain``. Attaching the same delegate
-  /// in the same way twice changes nothing.
+  /// in the same way twice has no effect.
   ///
   /// - Parameters:
   ///   - object: empty for any.
@@ -18,7 +18,7 @@ extension Connection {
   ///   - timeout: for an answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
-  ///     protocol accepts only delegates that conform to it, or to one that inherits from it.
+  ///     protocol accepts only delegates that conform to it or to a protocol that inherits from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `refused` when
   ///   another delegate of this connection responds to exactly these names of the object under this label, or when
   ///   the same attachment is taken back during each of 8 attempts.
@@ -39,8 +39,7 @@ extension Connection {
   /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the delegates of any object
   /// are replaced; else these stay. After an error, all delegates stay.
   ///
-  /// The parameters and errors are those of
-  /// ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
+  /// Parameters and errors: as for ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult
   public func set(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -106,8 +105,8 @@ extension Connection {
   }
 
   /// - Parameters:
-  ///   - isLast: the connection sends nothing more, so `Hold.duplicateSocket()` has a descriptor for a child. If more
-  ///     is sent, even by ``Hold/release()``, the bus ends the connection.
+  ///   - isLast: the connection will not send again, so `Hold.duplicateSocket()` has a descriptor for a child. If
+  ///     more is sent, even by ``Hold/release()``, the bus ends the connection.
   ///   - holder: the process in verdicts and lists; nil for this one. Only root and the user that runs the bus may
   ///     name another.
   package func hold(

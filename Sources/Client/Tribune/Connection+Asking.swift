@@ -3,10 +3,10 @@
 import TribuneWire
 
 extension Connection {
-  /// Asks the delegates of an object, and those of any object, before something is done.
+  /// Asks the delegates of an object, and of any object, before something is done.
   ///
-  /// If no delegate responds, the default is the verdict, at once. A matching hold is a veto, and so is a missing
-  /// delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
+  /// Without a responding delegate, the default is the verdict, at once. A matching hold is a veto, and so is a
+  /// missing delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
   ///   - name: such as `window.shouldClose`.
@@ -39,12 +39,12 @@ extension Connection {
     return try await ask(fields, name, object, userInfo, progress)
   }
 
-  /// Asks the delegates of an object, and those of any object, for a value, one after the other until one gives it.
+  /// Asks the delegates of an object, and of any object, for a value, one after the other until one gives it.
   ///
   /// Without a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value queries.
   /// Cancelling the task cancels the query on the bus.
   ///
-  /// - Parameter name: such as `browser.numberOfRows`. The other parameters are those of `ask`.
+  /// - Parameter name: such as `browser.numberOfRows`. Other parameters: as for `ask`.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
   ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func query(
@@ -54,9 +54,9 @@ extension Connection {
     try await ask(.first, name, object, userInfo, deadline, parent, progress)
   }
 
-  /// Asks all delegates of an object, and those of any object, at once, and collects every value.
+  /// Asks all delegates of an object, and of any object, at once, and collects every value.
   ///
-  /// The parameters and errors are those of ``query(_:object:userInfo:deadline:parent:progress:)``.
+  /// Parameters and errors: as for ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil

@@ -157,8 +157,8 @@ extension Connection {
   ///   - subject: nil for a connection.
   ///   - connection: `:N`, without a subject; nil for this connection.
   /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` for an unknown action, or if it is never about that
-  ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one that
-  ///   this process may not see.
+  ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one
+  ///   hidden from this process.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
     connection: String? = nil

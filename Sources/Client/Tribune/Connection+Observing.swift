@@ -17,7 +17,7 @@ extension Connection {
   ///     Beyond that, the oldest are dropped and reported as lost.
   ///   - suspension: the treatment of notifications while the connection is suspended.
   ///   - awaited: awaited posts wait for this observer, which must acknowledge each of them
-  ///     (``Notification/acknowledgement``). One that it does not read in time has failed.
+  ///     (``Notification/acknowledgement``). A notification that it does not read in time has failed.
   /// - Throws: `invalidPattern`, `invalidObject`; `limitExceeded`, also when retained notifications cannot be sent
   ///   because this connection has not read earlier data.
   public func observe(

@@ -10,7 +10,7 @@ extension Connection {
   ///
   /// - Parameter object: empty for none.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is
-  ///   cancelled while it waits for capacity; nothing is posted then.
+  ///   cancelled while it waits for capacity; then it is not posted.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) { try await link.post(options.fields, try .init(name, object, userInfo)) }

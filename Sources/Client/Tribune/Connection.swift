@@ -15,7 +15,7 @@ import TribuneWire
 /// delegates, holds, declarations, monitors, and suspension.
 ///
 /// - An unanswered request that the bus may have received fails with `connectionLost`: its outcome is unknown. New
-///   requests, and those that the bus cannot have received, wait for the new connection; queries and awaited posts
+///   requests, and old ones that the bus cannot have received, wait for the new connection; queries and awaited posts
 ///   wait at most until their deadlines. A ``post(_:object:userInfo:options:)`` that was already sent may be lost
 ///   without notice; a waiting one is lost if its userInfo is over the new bus's limit.
 ///   ``postAcknowledged(_:object:userInfo:options:)`` reports both.
@@ -53,7 +53,7 @@ public final class Connection: Sendable {
   ///     even a bus that stops (`shuttingDown`) does not end the connection. The first connection is tried again only
   ///     if the bus closes it before its welcome.
   ///   - identifiesPosters: notifications have their ``Notification/poster``. The bus introduces each poster once, so
-  ///     this costs nothing for each notification.
+  ///     this has no cost per notification.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's thread and must not
   ///     block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `protocolViolation` when the peer is not a bus;

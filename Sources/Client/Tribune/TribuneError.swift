@@ -8,7 +8,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     private init(_ name: String) { self.name = name }
 
-    /// No bus answers at the address.
+    /// The bus at the address does not answer.
     public static let unreachable = Code("unreachable")
     /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. An
     /// unanswered request may have been carried out.
@@ -39,7 +39,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let shuttingDown = Code("shuttingDown")
     /// The text is not the address of a bus.
     public static let invalidAddress = Code("invalidAddress")
-    /// The query is asked within itself: an enclosing query has the same name and object, or there are more than 32
+    /// The query is asked within itself: an enclosing query has the same name and object, or it has more than 32
     /// enclosing queries.
     public static let recursion = Code("recursion")
     /// This user may not do that.

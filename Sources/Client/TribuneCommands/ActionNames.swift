@@ -39,7 +39,6 @@ struct ActionNames: Equatable, Sendable {
       && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
   }
 
-  /// - Parameter pattern: a valid name or pattern.
   static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false, offeringAction offersAction: Bool = false
   ) throws(CommandError) {

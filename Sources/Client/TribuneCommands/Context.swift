@@ -29,7 +29,7 @@ struct Context: Sendable {
   /// For a bus at the start; nil for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// A tribunectl under a command would not know the bus.
+  /// By an option, which a tribunectl under a command does not know.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -112,7 +112,6 @@ struct Context: Sendable {
     !writesValues ? text() : self.text(of: value())
   }
 
-  /// --no-legend omits the legend.
   func list(
     _ values: [JSONValue], text: @autoclosure () throws(CommandError) -> String, legend: String
   ) throws(CommandError) {
@@ -186,7 +185,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects, and makes a verb's first request. While no bus answers, waits as long as --wait-for-bus says.
+  /// Connects, and makes a verb's first request. Without a bus, waits as long as --wait-for-bus says.
   func waitingForBus<Answer>(
     _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
@@ -200,7 +199,6 @@ struct Context: Sendable {
     }
   }
 
-  /// - Parameter limit: nil means the global option.
   func connect(
     within limit: Duration? = nil, identifyingPosters identifiesPosters: Bool = false,
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
@@ -234,7 +232,7 @@ struct Context: Sendable {
   ///
   /// - Parameters:
   ///   - limit: nil means the global option.
-  ///   - saysLoss: report even with --quiet, unless nothing was missed.
+  ///   - saysLoss: report even with --quiet, unless 0 were missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
   ///     notifications; nil when the bus did not know this connection.
   func connectToStay(

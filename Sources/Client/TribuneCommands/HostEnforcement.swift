@@ -15,7 +15,6 @@ struct HostEnforcement {
   let says: String
   let isInForce: Bool
   let isTooLate: Bool
-  /// To an allowed action.
   let obstacles: [String]
 
   /// Waits until a hold is in force with logind, or until logind allows the overridden action. Returns nil if the

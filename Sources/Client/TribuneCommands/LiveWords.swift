@@ -9,7 +9,7 @@ enum LiveWords: String, CaseIterable, Sendable {
 
   private static let countMax = 10_000
 
-  /// These need no bus.
+  /// Known without a bus.
   var wellKnown: [String] {
     switch self {
     case .names, .objects, .connections: []

@@ -16,7 +16,6 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
 
 /// - Parameter presence: of the bus that the work needs. The limit does not run while the connection looks for the
 ///   bus, and starts again afterwards. If the search fails, the work must end by itself.
-/// - Throws: `unreachable` when the limit is exceeded.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   _ work: @escaping @Sendable () async throws(TribuneError) -> Answer
@@ -37,8 +36,6 @@ func bounded<Answer: Sendable>(
 }
 
 /// Repeats `work` after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
-///
-/// - Parameter mayPass: true if another try may succeed after this error.
 func tryUntilDone<Answer>(
   _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
 ) async throws(TribuneError) -> Answer {
@@ -55,7 +52,7 @@ func tryUntilDone<Answer>(
 }
 
 extension TribuneError {
-  /// Nothing was refused.
+  /// The request was not refused.
   var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 

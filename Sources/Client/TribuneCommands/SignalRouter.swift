@@ -49,8 +49,8 @@ actor SignalRouter {
   /// - Parameter hold: the command inherits its connection, like a lock of flock(1): if this process is killed, all
   ///   holds of the connection stand until the command ends. With nil it inherits none, because it may have fewer
   ///   privileges than this process.
-  /// - Returns: after an earlier signal, killed by that signal. A failed start is reported, and counts as an exit
-  ///   with a shell's status.
+  /// - Returns: after an earlier signal, killed by that signal. A failed start is reported, and exits with a shell's
+  ///   status.
   nonisolated func run(
     _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
   ) async -> ChildProcess.Termination {

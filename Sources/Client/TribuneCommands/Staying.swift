@@ -16,14 +16,12 @@ extension SignalWatch {
 }
 
 /// Reads a sequence until it ends, until `count` elements counted, or until an interruption. Elements that the
-/// sequence already holds are read even then.
+/// sequence already holds are read even then. Returns the exit status.
 ///
 /// - Parameters:
-///   - interruption: returns when the verb is interrupted.
 ///   - limit: ends with this error after the span.
 ///   - cancel: ends the sequence after the elements that it holds.
 ///   - show: returns true if the element counts.
-/// - Returns: the exit status.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
   within limit: (span: Duration, error: CommandError)? = nil, cancel: @escaping @Sendable () async -> Void,

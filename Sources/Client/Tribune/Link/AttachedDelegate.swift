@@ -6,7 +6,7 @@ import TribuneWire
 /// A delegate's attachment on this side, and its pending deliveries.
 ///
 /// Notifications are delivered one at a time, each after the questions before it have reached the delegate; questions
-/// never wait. The lock is held briefly, and nothing is resumed under it.
+/// never wait. The lock is held briefly, and calls are never resumed under it.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)

@@ -14,7 +14,6 @@ final class AwaitedNotification: Sendable {
   /// With `post`, the bus's key.
   private let poster: ConnectionID
   private let post: Serial
-  /// `LinkState.epoch`.
   private let epoch: Int
   private let state: Mutex<State>
 

@@ -9,7 +9,6 @@ protocol LossReporting: Sendable {
   var isInterrupted: Bool { get }
   var byteCount: Int { get }
   var isAwaited: Bool { get }
-  /// Reports the failure to the waiting poster.
   func noteUnread()
 }
 

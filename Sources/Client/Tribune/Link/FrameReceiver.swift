@@ -43,7 +43,6 @@ struct FrameReceiver {
     return true
   }
 
-  /// - Parameter file: the userInfo, if the frame announces a file.
   mutating func receive(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     let serial = frame.header.serial
     switch frame.header.kind {

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// Short descriptions of frames, for monitors.
 extension FrameView {
   func summary() throws(WireError) -> String {
     switch header.kind {

@@ -2,7 +2,6 @@
 
 import Synchronization
 
-/// The lifetime of a hold, which the link and the public `Hold` share.
 final class HoldTerm: Sendable {
   private struct State {
     var hasExpired: Bool?

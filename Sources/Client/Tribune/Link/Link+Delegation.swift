@@ -68,7 +68,6 @@ extension LinkState {
     return (.work(.question(open)), delegate)
   }
 
-  /// Sends nothing if the question was withdrawn.
   mutating func answer(_ open: OpenQuestion, _ answer: Tribune.Answer) -> Outbox.Duty {
     let key = QuestionKey(open.question)
     guard questions[key] === open else { return .none }

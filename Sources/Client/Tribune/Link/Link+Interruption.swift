@@ -15,7 +15,6 @@ extension Link {
     return true
   }
 
-  /// Returns false if the connection has ended.
   func reopen() -> Bool {
     guard let reopening = state.withLock({ $0.reopen(at: .now) }) else { return false }
     perform(reopening.actions)

@@ -6,11 +6,11 @@ import TribuneWire
 
 /// A client's connection to a bus over all its sockets: at most one at a time, to which `socket` refers.
 ///
-/// Callers append frames and, if no other thread writes, write them at once: a query is in the kernel before its
+/// Callers append frames and, unless another thread writes, write them at once: a query is in the kernel before its
 /// caller suspends. The link's thread reads, and writes the rest.
 ///
-/// They share `state` under a lock, because callers are on any thread. Nothing is resumed or written under it. The
-/// locks of `work` and of each `OpenQuestion` are taken after it.
+/// They share `state` under a lock, because callers are on any thread. Calls are never resumed, and frames never
+/// written, under it. The locks of `work` and of each `OpenQuestion` are taken after it.
 ///
 /// The receiving thread retains the link, which is over when that thread has ended.
 final class Link: Sendable {
@@ -20,7 +20,6 @@ final class Link: Sendable {
   let work = Mutex(WorkQueue())
   /// The thread checks its cached routes against this without the lock.
   let routesVersion = Atomic(0)
-  /// Called by the link's thread.
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
 

@@ -23,7 +23,6 @@ final class LinkScheduler: Sendable {
     self.receiver = Mutex(receiver)
   }
 
-  /// Returns when the link has ended, or when another thread receives.
   func takeTurns() {
     let own = Thread.ID.current
     while let next = receiver.withLockIfAvailable({ receive(own, &$0) }) {

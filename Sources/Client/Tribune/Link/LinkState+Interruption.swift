@@ -24,7 +24,6 @@ extension LinkState {
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
-  /// The steps that make a new connection equivalent to the last one.
   struct Renewal {
     var frames: ArraySlice<RenewalFrame>
     /// The bus must confirm it before more is sent.
@@ -79,7 +78,7 @@ extension LinkState {
         return .kept
       // A caller waits for the reply to a later one.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
-      // These refer to ids of the old bus, and the next one may be another.
+      // These refer to ids of the old bus, and the next bus may be another.
       case .answer, .deferral, .other: return .dropped
       }
     }
@@ -95,7 +94,6 @@ extension LinkState {
     return actions + takeQuestions()
   }
 
-  /// Filters unsent frames.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Action] {
     let waiters = outbox.sift(fate)
     return waiters.isEmpty ? [] : [.plain(waiters, .success(()))]
@@ -113,10 +111,9 @@ extension LinkState {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
-  /// Due work while the thread looks for the bus.
   struct Due {
     var actions: [Action] = []
-    /// The connection is closing, and has nothing more to do or has waited long enough.
+    /// The connection is closing, and has finished or has waited long enough.
     var isOver = false
     var next: Instant?
   }

@@ -8,7 +8,6 @@ extension LinkState {
     case okay(Reply<Okay>)
     case attachment(Reply<Attached?>, AttachedDelegate)
     case registration(Reply<Serial>, Registration)
-    /// A change of a hold's reason.
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
     /// The matcher of an awaited observation is kept until the bus has confirmed its end.
@@ -50,7 +49,6 @@ extension LinkState {
   /// Nil if the same attachment existed, and was taken back before the bus answered: the caller tries again.
   typealias Attached = (serial: Serial, delegate: AttachedDelegate)
 
-  /// Performed once the lock is released.
   enum Action {
     case none
     case send(Outbox.Duty)
@@ -117,7 +115,7 @@ extension LinkState {
     return outbox.append(fields, message, serial: nextSerial(), at: tick())
   }
 
-  /// Sends nothing when the notification's connection is ending or replaced, which the bus notices itself.
+  /// Does not send when the notification's connection is ending or replaced, which the bus notices itself.
   mutating func acknowledge(_ done: Done, reason: [UInt8], in epoch: Int) -> Outbox.Duty {
     guard isServing, epoch == self.epoch else { return .none }
     return outbox.append(done, .init(payload: reason), serial: nextSerial())
@@ -129,7 +127,6 @@ extension LinkState {
     return session?.acceptsFiles == true
   }
 
-  /// Returns nil if `waiter` is resumed later.
   mutating func awaitCapacity(
     _ id: Serial, until deadline: Instant?, _ waiter: Reply<Void>
   ) throws(TribuneError) -> Void? {

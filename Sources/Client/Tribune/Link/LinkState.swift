@@ -61,7 +61,6 @@ struct LinkState {
   var observations: [ObservationKey: Observation] = [:]
   /// Awaited observations, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
-  /// As the bus last confirmed.
   var isSuspended = false
   /// Confirmed ones other than observations.
   var registrations: [Serial: Registration] = [:]
@@ -176,7 +175,7 @@ struct LinkState {
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// A caller's failed write to a lost connection means nothing.
+  /// A caller's failed write to a lost connection is irrelevant.
   mutating func noteFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break

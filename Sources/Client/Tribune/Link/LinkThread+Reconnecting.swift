@@ -4,7 +4,6 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The progress of reconnecting: a value without a clock.
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 
@@ -48,7 +47,6 @@ struct Reconnection {
 }
 
 extension LinkThread {
-  /// Returns false if the link has ended.
   mutating func reconnect(isWaiting: Bool) throws(TribuneError) -> Bool {
     let now = ContinuousClock.now
     var reconnection =
@@ -151,7 +149,6 @@ extension LinkThread {
     }
   }
 
-  /// Returns false if the kernel has not taken it all.
   private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
     while true {
       if case .renewing(let batch?) = reconnection.stage {

@@ -29,7 +29,6 @@ struct LinkThread: ~Copyable {
   let link: Link
   let address: Address
   private var buffer = ByteBuffer(capacity: bufferCapacity)
-  /// Handled bytes at the start of the buffer.
   private var consumed = 0
   private var descriptors = PassedDescriptors()
   /// The length of the partial frame; 0 while unknown.

@@ -23,7 +23,6 @@ final class OpenQuestion: Sendable {
     var stage = Stage.open
     /// Only then can the delegate learn how the query ended.
     var hasReturned = false
-    /// Set if the ending was known before.
     var ending: Conclusion.Ending?
   }
 
@@ -80,7 +79,6 @@ final class OpenQuestion: Sendable {
     if let ending { report(ending, here: true) }
   }
 
-  /// Without a report to the delegate.
   func withdraw() {
     let task = state.withLock { state -> Task<Void, Never>? in
       if state.stage == .answered { return nil }

@@ -13,7 +13,6 @@ struct Outbox {
   enum Duty {
     case none
     case write(OutgoingBatch)
-    /// The link's thread writes.
     case wake
   }
 
@@ -157,7 +156,6 @@ struct Outbox {
 
   // MARK: Between two connections
 
-  /// Later frames wait for the next connection.
   mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
   /// Writers have stopped using the socket.
@@ -176,7 +174,6 @@ struct Outbox {
     return takeWaiters()
   }
 
-  /// Returns calls that waited for capacity.
   mutating func resume() -> [Reply<Void>] {
     passed.reset()
     writer = .thread

@@ -10,7 +10,6 @@ import TribuneWire
 final class OutgoingBatch: Sendable {
   enum Progress {
     case whole
-    /// The kernel has no space for the rest now.
     case stuck
     /// The bus must first take some of the passed files, which no event reports.
     case fullOfFiles

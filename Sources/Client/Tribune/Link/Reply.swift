@@ -16,7 +16,6 @@ import Synchronization
 
   deinit { precondition(isResumed.load(ordering: .relaxed), "a waiting call was never resumed") }
 
-  /// Waits for the reply that `begin` arranges or returns.
   static func wait(_ begin: (Reply) throws(TribuneError) -> Value?) async -> Outcome {
     await unsafe withUnsafeContinuation { continuation in
       let reply = unsafe Reply(continuation)
@@ -28,7 +27,6 @@ import Synchronization
     }
   }
 
-  /// - Parameter cancel: resumes the reply if it is still waited for.
   static func wait(
     isolation: isolated (any Actor)? = #isolation, _ begin: (Reply) throws(TribuneError) -> Value?,
     onCancel cancel: @Sendable () -> Void

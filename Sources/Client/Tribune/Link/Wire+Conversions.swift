@@ -71,7 +71,6 @@ extension FailurePolicy {
 }
 
 extension Mode {
-  /// Nil for the modes of value queries.
   init?(_ mode: QueryMode) {
     switch mode {
     case .parallel: self = .parallel

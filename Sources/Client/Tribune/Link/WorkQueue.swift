@@ -5,8 +5,8 @@ import TribuneSystem
 
 /// Work that runs client code, and the turns of the threads (`LinkScheduler`).
 ///
-/// It waits until the thread has handled everything that it read. The lock is held briefly, and nothing runs under
-/// it.
+/// It waits until the thread has handled everything that it read. The lock is held briefly, and client code never
+/// runs under it.
 struct WorkQueue {
   enum Work: Sendable {
     case question(OpenQuestion)
@@ -78,7 +78,6 @@ struct WorkQueue {
     return .work(turn: lastTurn, count: work.count, isWatched: isWatched)
   }
 
-  /// Nil at the end of the work, or when another thread has taken over.
   mutating func next(in number: UInt64) -> Work? { turn == .working(number) ? work.popFirst() : nil }
 
   mutating func endWorking(_ number: UInt64) {
@@ -131,7 +130,6 @@ struct WorkQueue {
 }
 
 extension WorkQueue.Work {
-  /// Runs on the calling thread up to the first suspension.
   func run(on link: Link) {
     switch self {
     case .question(let open): open.start(on: link)

@@ -7,7 +7,7 @@ public struct AccountInfo: Hashable, Sendable {
   public var uid: UInt32
   /// The user's weight (`Share=`), from 1 to 1000.
   public var weight: Int
-  /// True for root and the user that runs the bus: such a user may have all that others leave, and at least a
+  /// True for root and the user that runs the bus: such a user may use everything that others leave, and at least a
   /// reserved sixteenth.
   public var isPrivileged: Bool
   /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues` or

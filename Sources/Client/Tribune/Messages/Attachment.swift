@@ -8,7 +8,7 @@ import Synchronization
 /// until the connection ends, even if this object is not kept.
 ///
 /// After an interruption, the delegate is attached again, behind the delegates of its order that are attached by
-/// then; one that was set joins the chain like the others. Until then, a bus that was restarted with its state counts
+/// then; after `set`, it joins the chain like the others. Until then, a bus that was restarted with its state counts
 /// the delegate as attached, and its questions time out. On a bus that was restarted without state, it is not
 /// attached.
 public final class Attachment: Sendable {
@@ -25,7 +25,7 @@ public final class Attachment: Sendable {
   }
 
   /// Leaves the chain. Unanswered questions are withdrawn, without ``Delegate/concluded(_:)``. Leaving twice, or
-  /// after being replaced, changes nothing.
+  /// after being replaced, has no effect.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the attachment. Cancelling the task does not
   ///   stop it.

@@ -10,7 +10,7 @@ public final class Declaration: Sendable {
     self.connection = connection
   }
 
-  /// Withdrawing twice changes nothing. Protocols that other objects use stay for them.
+  /// Withdrawing twice has no effect. Protocols that other objects use stay for them.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the declaration. Cancelling the task does not
   ///   stop it.
@@ -22,7 +22,7 @@ public struct ObjectInfo: Hashable, Sendable {
   public var object: String
   /// Nil if it was not declared.
   public var protocolName: String?
-  /// Without those of any object.
+  /// Without delegates of any object.
   public var delegates: Int
   /// `:N`.
   public var connection: String?

@@ -19,9 +19,9 @@ public protocol Delegate: AnyObject, Sendable {
 
   /// Reports the end of a query in which this delegate was asked: it can undo its preparations.
   ///
-  /// Called after `answer` has returned, once for each question, except those that ``Attachment/detach()`` dropped.
-  /// If the connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end
-  /// of the query, the ending is ``Conclusion/Ending/cancelled``. Does nothing by default.
+  /// Called after `answer` has returned, once for each question, unless ``Attachment/detach()`` dropped it. If the
+  /// connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end of the
+  /// query, the ending is ``Conclusion/Ending/cancelled``. Empty by default.
   func concluded(_ conclusion: Conclusion) async
 
   /// Receives a notification that something is about to happen, or has happened, as a window's delegate does in
@@ -34,11 +34,11 @@ public protocol Delegate: AnyObject, Sendable {
   /// its queue in that order). A question does not wait for earlier notifications.
   ///
   /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
-  /// oldest are dropped and reported as lost. Does nothing by default.
+  /// oldest are dropped and reported as lost. Empty by default.
   func received(_ delivery: Delivery) async
 
-  /// Reports that another delegate was set in this one's place: its last delivery, after all earlier ones. Does
-  /// nothing by default.
+  /// Reports that another delegate was set in this one's place: its last delivery, after all earlier ones. Empty by
+  /// default.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -115,7 +115,7 @@ public struct Question: Sendable {
   /// `LinkState.epoch`.
   var epoch = 0
 
-  /// For tests. Deferring its answer does nothing.
+  /// For tests. Deferring its answer has no effect.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
     timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,

@@ -8,10 +8,10 @@ import TribuneWire
 ///
 /// It lasts until ``release()``, until it expires, or until the connection ends, even if this object is not kept.
 ///
-/// After an interruption, the hold is taken again. A bus that was restarted with its state has kept it until then. A
-/// bus that was restarted without state vetoes nothing until this process has taken the hold again, usually some
-/// milliseconds after its start. If the veto must be certain even then, require a delegate in the bus's configuration
-/// (`RequireDelegate=`): its absence is a veto.
+/// After an interruption, the hold is taken again. A bus that was restarted with its state has kept it until then. On
+/// a bus that was restarted without state, the hold is not in force until this process has taken it again, usually
+/// some milliseconds after its start. If the veto must be certain even then, require a delegate in the bus's
+/// configuration (`RequireDelegate=`): its absence is a veto.
 public final class Hold: Sendable {
   /// In verdicts and `holds`; never used again, and never a delegate's. It changes after an interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
@@ -25,7 +25,7 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
-  /// Releasing twice, or after it has expired, changes nothing.
+  /// Releasing twice, or after it has expired, has no effect.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the hold. Cancelling the task does not stop it.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }

@@ -37,6 +37,6 @@ public struct PolicyDecision: Hashable, Sendable {
   /// The deciding line or setting; nil without one.
   public var line: Line?
   public var subject: PolicySubject
-  /// At most ten, if no line allows the action.
+  /// At most ten, without a line that allows the action.
   public var nearMisses: [NearMiss] = []
 }

@@ -2,25 +2,25 @@
 
 /// Options of a post beyond plain delivery.
 ///
-/// The terms are those of Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, a notification
-/// is delivered now, to all observers that are not suspended.
+/// The terms come from Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, a notification is
+/// delivered now, to all observers that are not suspended.
 public struct PostOptions: Hashable, Sendable {
   /// When the bus delivers a notification.
   ///
-  /// Notifications of one style keep their order. A notification with ``now`` overtakes those that wait.
+  /// Notifications of one style keep their order. A notification with ``now`` overtakes waiting ones.
   public enum Style: String, Hashable, Sendable, CaseIterable {
     /// When the bus reads it.
     case now
     /// At the end of the event loop iteration in which the bus reads it, before anything is written.
     case asap
-    /// When the bus's event loop has nothing else to do, and after 1 s at the latest.
+    /// When the bus's event loop is idle, and after 1 s at the latest.
     case idle
   }
 
   /// Which waiting notifications a new one replaces.
   ///
-  /// The bus compares those of the same *user*, from any connection and in any style. With both options, both must be
-  /// equal.
+  /// The bus compares notifications of the same *user*, from any connection and in any style. With both options, both
+  /// must be equal.
   public struct Coalescing: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 

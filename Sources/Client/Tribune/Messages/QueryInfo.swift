@@ -56,8 +56,7 @@ public struct QueryInfo: Hashable, Sendable {
   public var age: Duration
   /// Until the asker's deadline.
   public var remaining: Duration
-  /// The holds against it, and then the delegates in the chain's order, those that it waits for included; 256 at
-  /// most.
+  /// The holds against it, then delegates in the chain's order, including all awaited ones; 256 at most.
   public var participants: [Participant]
   /// Participants that the bus has not listed.
   public var omittedCount: Int

@@ -17,7 +17,7 @@ public struct OutcomeCounts: Hashable, Sendable {
 
 /// Queries of a name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
-  /// Nil for all names that are not among the busiest 1,000.
+  /// Nil for the rest beyond the busiest 1,000.
   public var name: String?
   public var asked: Int
   public var vetoed: Int
@@ -42,7 +42,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
   public var label: String
   /// Of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
-  /// Nil for all that are not among the busiest 1,000.
+  /// Nil for the rest beyond the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
   /// From the question, or the notification, to the outcome.
@@ -51,7 +51,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
 
 /// The activity of a user's processes in a unit since the bus started.
 public struct UserStatistics: Hashable, Sendable {
-  /// Nil for all that are not among the busiest 1,000.
+  /// Nil for the rest beyond the busiest 1,000.
   public var uid: UInt32?
   /// Of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String

@@ -14,14 +14,14 @@ public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
     /// Without a veto, or the asker overrides the vetoes.
     case allowed
-    /// A veto, or this is the default and no delegate decided.
+    /// A veto, or the default without a decision by a delegate.
     case vetoed
   }
 
   public var decision: Decision
   /// Never used again.
   public var query: UInt64
-  /// No delegate approved or vetoed: the decision is the default.
+  /// Without an approval or a veto: the decision is the default.
   public var isUnanswered: Bool
   /// In the chain's order: the holds and the delegates that fit.
   public var outcomes: [Outcome]

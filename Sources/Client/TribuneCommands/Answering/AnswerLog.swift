@@ -44,7 +44,6 @@ final class AnswerLog: Sendable {
     }
   }
 
-  /// - Parameter answer: nil if the question was withdrawn.
   func show(
     _ answer: Answer?, to question: Question, by label: String? = nil,
     since asked: ContinuousClock.Instant = .now

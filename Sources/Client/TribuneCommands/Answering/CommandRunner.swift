@@ -17,7 +17,6 @@ actor CommandRunner {
   private struct Waiting {
     var user: UInt32
     var isOwed: Bool
-    /// Resumed with false when the question is withdrawn.
     var turn: CheckedContinuation<Bool, Never>
   }
 

@@ -2,9 +2,9 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// The formula is that of the bus's accounts: a user may have the commands that other users leave, divided by the
-/// number of users with commands, plus one. So one user never takes all. Every user may have one while any is left,
-/// and privileged users all that are left. Users with waiting questions take turns.
+/// As in the bus's accounts, a user may have the commands that other users leave, divided by the number of users with
+/// commands, plus one. So one user never takes all. Every user may have one while any is left, and privileged users
+/// the whole rest. Users with waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 
@@ -45,7 +45,7 @@ struct CommandTurns: Sendable {
     (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
-  /// - Parameter isOwed: may have to wait, but is never refused.
+  /// - Parameter isOwed: it may wait, but is never refused.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)

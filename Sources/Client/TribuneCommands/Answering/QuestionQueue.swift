@@ -76,7 +76,6 @@ struct QuestionQueue: Sendable {
     queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
   }
 
-  /// Fails open and later questions.
   mutating func end() -> [Effect] {
     hasEnded = true
     let open = queue

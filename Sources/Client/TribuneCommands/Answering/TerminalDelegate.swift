@@ -128,7 +128,6 @@ actor TerminalDelegate: Delegate {
     }
   }
 
-  /// Safe for a terminal.
   private func text(of question: Question) -> String {
     let asker = question.asker
     let line = question.userInfo.line

@@ -10,7 +10,6 @@ struct ClusterReport {
   private var told: [(host: String, root: JSONNode)] = []
   private(set) var problems: [String] = []
 
-  /// - Throws: if no gateway answers.
   init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, in context: Context
   ) async throws(CommandError) {

@@ -18,7 +18,7 @@ struct LeaseQuery: Sendable {
     userInfo = UserInfo(JSONValue.object(members).compactBytes)
   }
 
-  /// - Throws: with the status of no verdict. The request may have been carried out.
+  /// - Throws: with the status `noVerdict`. The request may have been carried out.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
     let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
       try await bounded(by: connection.bus.replyTimeout(for: nil)) {
@@ -87,7 +87,6 @@ struct ListedOwner: Equatable, Sendable {
   var pid: Int
   var uid: Int
   var unit: String
-  /// Nil if unknown.
   var isRunning: Bool?
 
   init(_ node: JSONNode) {

@@ -17,7 +17,6 @@ extension Invocation {
   /// Nil if the configuration decides.
   func scope() -> Scope? { text(.scope).flatMap { Scope(rawValue: $0) } }
 
-  /// - Throws: if the name is too long for a scope.
   func scope(of name: String) throws(CommandError) -> Scope? {
     guard let scope = scope() else { return nil }
     guard NameSyntax.isName(scope.name(name).utf8Bytes) else {

@@ -4,7 +4,6 @@
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
   static var spacing: Int64 { 1 << 16 }
 
-  /// Sorted by key, and so by place.
   private var places: [(key: Key, order: Int32)] = []
 
   init() {}
@@ -33,7 +32,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return low
   }
 
-  /// Returns nil, and changes nothing, if its neighbours leave no free value.
+  /// Returns nil, without a change, if its neighbours leave no free value.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

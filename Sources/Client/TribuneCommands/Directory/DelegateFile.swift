@@ -6,7 +6,6 @@ import TribuneWire
 /// An executable in `DIR/NAME/`: a delegate that responds to NAME. The byte order of the files' names is the chain's,
 /// across folders.
 struct DelegateFile: Hashable, Comparable, Sendable {
-  /// The folder's name.
   var pattern: String
   var name: [UInt8]
 
@@ -22,7 +21,6 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   var label: String { String(decoding: name, as: UTF8.self) }
 
-  /// Relative to DIR.
   var description: String { "\(pattern)/\(label)".terminalSafe }
 
   static let concludedSuffix = Array(".concluded".utf8)
@@ -43,7 +41,6 @@ struct DelegateFolderContents: Equatable, Sendable {
   /// Paths that exist but could not be examined.
   fileprivate(set) var unseen: [[UInt8]] = []
 
-  /// True if the file may exist unexamined.
   func mayHave(_ file: DelegateFile, in root: [UInt8]) -> Bool {
     let path = file.path(in: root)
     return unseen.contains { path == $0 || path.starts(with: $0 + [UInt8(ascii: "/")]) }
@@ -51,7 +48,6 @@ struct DelegateFolderContents: Equatable, Sendable {
 }
 
 extension DelegateFolderContents {
-  /// - Parameter watch: called for each folder before it is read.
   static func read(_ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void)
     -> DelegateFolderContents
   {

@@ -38,7 +38,6 @@ actor DelegateFolder {
   private var places = ChainPlaces<DelegateFile>()
   /// Replaced connections, until their queries have ended.
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
-  /// Reported and persisting.
   private var problems: Set<String> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
 
@@ -104,7 +103,6 @@ actor DelegateFolder {
     if contents.unseen.isEmpty {
       for watched in before.keys where interests[watched] == nil { watch.unwatch(watched) }
     } else {
-      // Folders below the root were not visited.
       interests.merge(before) { new, _ in new }
     }
     // Files that cannot be examined may still veto.

@@ -5,8 +5,8 @@ import TribuneSystem
 /// The part of libsystemd that reads the journal, loaded on demand and never unloaded.
 ///
 /// Linking it would add 0.4 ms to each start of tribunectl, which is a quarter of the start time, and ExecCondition=
-/// runs `ask`. The declarations are those of <systemd/sd-journal.h>. The library's name ends in its ABI number, which
-/// has not changed since 2013.
+/// runs `ask`. The declarations follow <systemd/sd-journal.h>. The library's name ends in its ABI number, which has
+/// not changed since 2013.
 @safe struct JournalLibrary: Sendable {
   typealias Handle = OpaquePointer
   typealias Enumeration =
@@ -29,7 +29,6 @@ import TribuneSystem
   let nextValue: Enumeration
   let wait: @convention(c) (Handle, UInt64) -> CInt
 
-  /// - Throws: when the host has no libsystemd, or one that lacks a function.
   init() throws(CommandError) {
     do throws(DynamicLibrary.LoadError) {
       let library = try DynamicLibrary("libsystemd.so.0")

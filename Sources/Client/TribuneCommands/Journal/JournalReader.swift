@@ -48,7 +48,7 @@ import TribuneSystem
       throw .failure("the journal of \(place.terminalSafe) cannot be opened: \(Errno(rawValue: -result))")
     }
     var size: UInt64 = 0
-    // libsystemd reports nothing about files that it could not open; the size covers the opened ones only.
+    // libsystemd does not report files that it could not open; the size covers only the opened ones.
     if unsafe library.usage(handle, &size) >= 0, size > 0 { return unsafe handle }
     unsafe library.close(handle)
     if let first = forbidden.first {

@@ -10,7 +10,6 @@ struct VerdictFilter: Sendable {
   /// Microseconds since 1970.
   let times: ClosedRange<UInt64>
   private let wantsVetoed: Bool
-  /// A glob.
   let unit: String?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -47,7 +46,6 @@ struct VerdictFilter: Sendable {
     }
   }
 
-  /// - Parameter entry: passed `restrict`.
   func verdict(in entry: JournalReader.Entry) -> LoggedVerdict? {
     guard times.contains(entry.time), let verdict = LoggedVerdict(entry),
       NameSyntax.isName(verdict.name.utf8Bytes), pattern?.matches(verdict.name.utf8Bytes) ?? true

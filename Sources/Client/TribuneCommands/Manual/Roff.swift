@@ -2,7 +2,6 @@
 
 /// Formats text for the macros of man(7).
 package enum Roff {
-  /// Escapes text, and makes option names bold.
   package static func text(_ text: String) -> String {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     return protectingStart(words.map { word(String($0)) }.joined(separator: " "))

@@ -31,7 +31,6 @@ struct NotificationFormat: Sendable {
     readsMembers = parts.contains { if case .member = $0 { true } else { false } }
   }
 
-  /// - Parameter others: options that exclude it, besides other output formats.
   static func given(
     in invocation: Invocation, beside others: [Option] = []
   ) throws(CommandError) -> NotificationFormat? {

@@ -90,9 +90,7 @@ extension Delivery {
     }
   }
 
-  /// - Parameters:
-  ///   - limit: bytes of userInfo, beyond which its length is shown instead.
-  ///   - time: of arrival, in microseconds since 1970.
+  /// - Parameter time: of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64 = SystemClock.wallMicroseconds) -> JSONValue {
     switch self {
     case .notification(let notification): notification.json(userInfoUpTo: limit, at: time)

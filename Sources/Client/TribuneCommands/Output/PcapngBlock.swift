@@ -41,9 +41,7 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// - Parameters:
-  ///   - time: microseconds since 1970.
-  ///   - dropCount: packets missing before this one.
+  /// - Parameter time: microseconds since 1970.
   static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil) -> PcapngBlock {
     PcapngBlock(type: 6) { block in
       let captured = packet.prefix(capturedMax)

@@ -48,7 +48,6 @@ struct Table: Sendable {
       })
   }
 
-  /// Nil for the table's default.
   struct Arrangement: Sendable {
     fileprivate var columns: [String]?
     fileprivate var order: String?

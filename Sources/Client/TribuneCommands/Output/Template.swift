@@ -37,7 +37,6 @@ struct Template: Sendable {
     self.parts = parts + [.text(literal)]
   }
 
-  /// Without a line feed. A missing member is empty.
   func line(of value: JSONValue) -> String {
     parts.map { part in
       switch part {

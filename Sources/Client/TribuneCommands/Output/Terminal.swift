@@ -38,12 +38,11 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
-  /// A failure has no other place to be reported.
+  /// A failure cannot be reported elsewhere.
   func report(_ message: String) { reportLine("tribunectl: \(message)") }
 
   func reportLine(_ line: String) { prompt(line + "\n") }
 
-  /// Leaves the cursor behind the text.
   func prompt(_ text: String) { StandardError.write(Array(text.utf8)) }
 }
 

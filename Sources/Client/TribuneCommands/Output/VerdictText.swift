@@ -16,7 +16,6 @@ extension Verdict {
     ] + (similarName.isEmpty ? [] : [("similarName", .string(similarName))])
   }
 
-  /// - Parameter fallback: the asker's decision if no delegate answers.
   func text(
     of name: String, object: String, default fallback: Decision = .allowed, in context: Context
   ) -> String {
@@ -35,8 +34,7 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// The default that vetoes if no delegate answers: the asker's, or else the bus's, which an override does not go
-  /// past.
+  /// The default that vetoes without an answer: the asker's, or else the bus's, which an override does not go past.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
@@ -50,8 +48,8 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
   }
 
-  /// The failures, if one of them vetoes: the query is vetoed, and not by another outcome. The bus does not say which
-  /// one vetoes, so this is certain only for a single failure.
+  /// The failures, if one of them vetoes: the query is vetoed, and not by another outcome. Only a single failure is
+  /// certain, because the bus does not name the vetoing one.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)
@@ -70,7 +68,6 @@ extension Outcome {
       + (value.map { [$0.jsonMember(named: "value")] } ?? [])
   }
 
-  /// For failures, the failure policy decides.
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
   /// A missing required delegate, which has no id, is a veto.

@@ -13,7 +13,6 @@ struct CommandLineParser {
     case version
   }
 
-  /// A mistake, and the verb whose help to suggest.
   struct UsageError: Error, Equatable, Sendable {
     var message: String
     var verb: VerbName?
@@ -27,7 +26,6 @@ struct CommandLineParser {
   private var syntax: VerbSyntax?
   private var command: [[UInt8]]?
 
-  /// - Parameter arguments: without the program's name.
   static func parse(_ arguments: [[UInt8]]) throws(UsageError) -> Request {
     var parser = CommandLineParser(arguments: arguments)
     try parser.scan()

@@ -3,8 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus. As in the bus's counts, those of one user, unit and label share a
-/// row.
+/// The delegates and awaited observers of a bus. As in the bus's counts, a user, unit and label have one row.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role

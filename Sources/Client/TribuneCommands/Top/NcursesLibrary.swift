@@ -34,7 +34,6 @@ import TribuneSystem
   let add: @convention(c) (Window, UnsafePointer<CInt>, CInt) -> CInt
   let refresh: @convention(c) (Window) -> CInt
 
-  /// - Throws: when the host has no ncurses, or one that lacks a function.
   init() throws(CommandError) {
     do throws(DynamicLibrary.LoadError) {
       let library = try DynamicLibrary("libncursesw.so.6")
@@ -101,7 +100,6 @@ extension NcursesLibrary {
     static let up: CUnsignedInt = 0o403
     static let home: CUnsignedInt = 0o406
     static let backspace: CUnsignedInt = 0o407
-    /// F1 and so on follow.
     static let function0: CUnsignedInt = 0o410
     static let pageDown: CUnsignedInt = 0o522
     static let pageUp: CUnsignedInt = 0o523

@@ -7,7 +7,6 @@ enum TopStyle: Int, CaseIterable, Sendable {
   case selected, selectedAlarm
 }
 
-/// Texts that are safe for a terminal and fit into its width.
 struct StyledLine: Equatable, Sendable {
   struct Span: Equatable, Sendable {
     /// The text before it may end sooner, because a character that may be wide counts twice.

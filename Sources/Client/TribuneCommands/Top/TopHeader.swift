@@ -2,7 +2,6 @@
 
 import Tribune
 
-/// The lines of `top` about the bus itself.
 enum TopHeader {
   private struct Item {
     var label: String

@@ -80,7 +80,6 @@ struct TopModel: Sendable {
     keepSelectionVisible()
   }
 
-  /// Searches from `distance` rows on.
   mutating func search(from distance: Int) {
     guard !searched.isEmpty, !rows.isEmpty else { return }
     let places = rows.indices.map { (selected + distance + $0) % rows.count }

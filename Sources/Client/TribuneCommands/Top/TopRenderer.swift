@@ -2,7 +2,6 @@
 
 import Tribune
 
-/// Draws a `TopModel` as lines of its size.
 struct TopRenderer {
   private let model: TopModel
   private var lines: [StyledLine] = []

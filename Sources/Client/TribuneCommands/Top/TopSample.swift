@@ -2,7 +2,6 @@
 
 import Tribune
 
-/// A bus's answers for one view.
 struct TopSample: Sendable {
   var view: TopView
   var snapshot: BusSnapshot

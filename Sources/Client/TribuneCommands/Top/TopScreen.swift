@@ -67,7 +67,6 @@ import TribuneSystem
   /// Other programs may have written on the terminal.
   func forget() { _ = unsafe library.redrawAll(window, true) }
 
-  /// Nil if no key is waiting.
   func nextKey() -> TopKey? {
     while true {
       var code: CUnsignedInt = 0

@@ -25,7 +25,6 @@ actor TopSession {
   /// Ends with the first ending signal; passes on the other signals until then.
   private let interruption: Task<Void, Never>
   private var model: TopModel
-  /// The time of the open request for a sample.
   private var requested: ContinuousClock.Instant?
   /// The shell owns the terminal until SIGCONT. This thread may run on for a moment after the request to stop.
   private var isStopped = false
@@ -106,7 +105,6 @@ actor TopSession {
     screen.show(TopRenderer.lines(of: model))
   }
 
-  /// Returns false at the end.
   private func take(_ event: Event) -> Bool {
     switch event {
     case .input:

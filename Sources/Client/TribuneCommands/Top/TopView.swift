@@ -2,7 +2,6 @@
 
 struct TopColumn: Equatable, Sendable {
   var title: String
-  /// The least width in characters.
   var width: Int
   var isText = false
   var growth = 0

@@ -8,7 +8,6 @@ struct WaitForest {
   private static let depthMax = 32
 
   private let queries: [QueryInfo]
-  /// Indices into `queries`, by connection.
   private let asked: [String: [Int]]
   private let awaitedConnections: Set<String>
 
@@ -35,7 +34,6 @@ struct WaitForest {
     return groups
   }
 
-  /// One for each awaited delegate, and for each query that waits for none.
   var flatGroups: [TopGroup] {
     queries.flatMap { query -> [TopGroup] in
       let awaited = query.participants.filter(\.isAwaited)

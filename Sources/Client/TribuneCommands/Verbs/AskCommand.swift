@@ -95,7 +95,6 @@ struct Query: Sendable {
 
   var askedName: String { scope?.name(name) ?? name }
 
-  /// The verdict of --if-unreachable.
   func show(_ decision: Verdict.Decision, in context: Context) {
     context.show { () throws(CommandError) in
       guard context.writesValues else { return }
@@ -129,7 +128,7 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// A misspelt name reaches no delegate, and is allowed.
+  /// A misspelt name does not reach its delegates, and is allowed.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")
@@ -192,7 +191,6 @@ struct Query: Sendable {
 }
 
 extension Query {
-  /// - Parameter mode: used without --mode.
   init(_ invocation: Invocation, name: String, mode: Mode) throws(CommandError) {
     self.init(
       name: name, scope: try invocation.scope(of: name), object: try invocation.object(),
@@ -205,7 +203,6 @@ extension Query {
 }
 
 extension BusInfo {
-  /// - Parameter deadline: nil is the bus's default.
   func replyTimeout(for deadline: Duration?) -> Duration {
     min(deadline ?? deadlineDefault, deadlineMax) + .seconds(5)
   }

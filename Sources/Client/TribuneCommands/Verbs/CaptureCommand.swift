@@ -50,7 +50,6 @@ struct CaptureCommand: Command {
 private final class CaptureOutput: Sendable {
   private let file = Mutex(CaptureFile())
 
-  /// Returns true for an item of traffic.
   func write(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) -> Bool {
     let block = file.withLock { $0.block(for: delivery, now: SystemClock.wallMicroseconds) }
     try context.write(bytes: block)
@@ -61,7 +60,6 @@ private final class CaptureOutput: Sendable {
 
 /// The bus's traffic as a pcapng file. A packet is a whole `traffic` frame, or a `lost` frame.
 struct CaptureFile: Sendable {
-  /// Since the last traffic packet.
   private var dropped = 0
   private var isInterrupted = false
   static let interruption =

@@ -56,7 +56,6 @@ struct GetCommand: Command {
     return ExitStatus.success
   }
 
-  /// - Parameter others: retained notifications of that name with an object.
   private func absence(others: Int) -> String {
     let subject = "nothing is retained under \(subjectText(name, object))"
     guard others > 0 else { return subject }

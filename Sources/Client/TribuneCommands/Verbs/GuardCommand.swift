@@ -95,7 +95,6 @@ struct GuardCommand: Command {
     case allowed(Connection, Verdict)
     case vetoed(Verdict)
     case dryRun(Verdict)
-    /// --if-unreachable decides.
     case unreachable(Verdict.Decision)
     case interrupted(Int32)
     case failed(CommandError)

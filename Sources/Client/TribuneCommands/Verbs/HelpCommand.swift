@@ -79,7 +79,6 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A long term has its summary below it.
   private func row(_ term: String, _ summary: String) -> [String] {
     let indent = String(repeating: " ", count: Self.column)
     var lines = Self.wrapped(summary, to: Self.width - Self.column).map { indent + $0 }

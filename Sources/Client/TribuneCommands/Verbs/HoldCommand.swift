@@ -12,7 +12,6 @@ struct HoldCommand: Command {
     var pattern: String
     var object = ""
 
-    /// - Parameter text: `NAME`, or `NAME@OBJECT`.
     init(_ text: String) throws(CommandError) {
       let at = text.firstIndex(of: "@") ?? text.endIndex
       pattern = String(text[..<at])
@@ -28,7 +27,6 @@ struct HoldCommand: Command {
   private let reason: HoldReason
   private let label: String
   private let span: Duration?
-  /// As typed.
   private let spanText: String
   private let command: [[UInt8]]
   /// Holds for the life of this process.
@@ -245,9 +243,7 @@ struct HoldCommand: Command {
     return Held(holds: holds, connection: connection)
   }
 
-  /// - Parameters:
-  ///   - reason: why they are not in force, as was reported.
-  ///   - isFirst: true if they never were.
+  /// - Parameter isFirst: true if they never were in force.
   /// - Returns: nil after expiry or cancellation.
   private func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context

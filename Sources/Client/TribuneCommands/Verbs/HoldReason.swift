@@ -28,7 +28,6 @@ final class HoldReason: Sendable {
 
   var text: String { state.withLock { $0.text } }
 
-  /// - Parameter text: the reason with which they were taken.
   func apply(to holds: [Tribune.Hold], takenFor text: String) async throws(TribuneError) {
     let now = state.withLock { state in
       state.holds = holds

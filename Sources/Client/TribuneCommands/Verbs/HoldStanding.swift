@@ -2,7 +2,6 @@
 
 import Synchronization
 
-/// The term of a hold, and the effect of a reconnection on it.
 final class HoldStanding: Sendable {
   private enum Term {
     case notStarted

@@ -27,8 +27,7 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// An object that matches a configured pattern is not listed. Its protocol is the one that no other origin inherits
-  /// from.
+  /// An object that matches a configured pattern is not listed. Its protocol is the most derived origin.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {
@@ -41,7 +40,6 @@ struct IntrospectCommand: Command {
 }
 
 extension Table {
-  /// Inherited messages name their origin.
   init(members: [MemberInfo], of protocolName: String) {
     self.init(["KIND", Column(title: "NAME", style: .bold), "REQUIRED", "SIGNATURE", "FROM"])
     for member in members {

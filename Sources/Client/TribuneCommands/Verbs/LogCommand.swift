@@ -77,7 +77,6 @@ struct LogCommand: Command {
     try context.write(verdict.text(in: context), or: verdict.json)
   }
 
-  /// The last `count` verdicts begin with this entry.
   private func firstEntry(in journal: borrowing JournalReader) throws(CommandError) -> JournalReader.Entry? {
     let times = filter.times
     if let count {
@@ -115,7 +114,7 @@ struct LogCommand: Command {
     }
   }
 
-  /// Suggests units for --by: those that have vetoed, at any time and under any name.
+  /// Suggests units for --by that have vetoed, at any time and under any name.
   private func showUnits(in journal: borrowing JournalReader, _ context: Context) throws(CommandError) {
     let units = try journal.values(of: "TRIBUNE_VETOED_BY_SYSTEM_UNIT", upTo: Self.namedUnitsMax + 1)
     guard !units.isEmpty else { return try context.print("The journal has no veto by a unit.") }

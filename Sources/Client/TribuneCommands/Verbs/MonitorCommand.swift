@@ -4,9 +4,6 @@ import Tribune
 import TribuneSystem
 import struct TribuneWire.ConnectionID
 
-/// - Parameters:
-///   - patterns: empty for all traffic.
-///   - connect: makes a connection that survives restarts of the bus.
 func monitor(
   _ patterns: [String], in context: Context, over connect: () async throws(TribuneError) -> Connection
 ) async throws(CommandError) -> Traffic {
@@ -18,7 +15,6 @@ func monitor(
   }
 }
 
-/// `--exclude`.
 struct ExcludedConnections: Sendable {
   private let ids: Set<String>
 

@@ -123,7 +123,6 @@ struct PolicyCommand: Command {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Effects of the action that the decision does not show.
   private func remark(on decision: PolicyDecision) -> String? {
     if action == "list", pattern == "**", object.isEmpty {
       return decision.isAllowed

@@ -54,7 +54,6 @@ struct TopCommand: Command {
     if let restriction = sample.restriction {
       context.terminal.report("not all is shown: \(restriction.terminalSafe)")
     }
-    // Rows without scrolling.
     var model = TopModel(view: view, size: TopSize(rows: 0, columns: 0))
     model.take(sample)
     let shown = view.columns.indices.filter { !view.columns[$0].isRate }

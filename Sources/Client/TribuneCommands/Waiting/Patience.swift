@@ -3,7 +3,6 @@
 import Synchronization
 import Tribune
 
-/// How long to wait while a question is vetoed.
 struct Patience: Sendable {
   /// Nil for ever.
   let span: Duration?
@@ -16,7 +15,6 @@ struct Patience: Sendable {
   /// After the end, for answers to earlier questions.
   let grace: Duration
 
-  /// - Parameter span: from now on.
   init(
     span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
     grace: Duration = .seconds(5)
@@ -35,7 +33,7 @@ struct Patience: Sendable {
   /// - Parameters:
   ///   - changes: signals possible ends of vetoes, including those while `ask` runs.
   ///   - ask: `isFirst` is true before the first verdict. Returns nil when the bus went away, whose return is
-  ///     signalled. Throws if no more signals will come.
+  ///     signalled. Throws if the signals have ended.
   ///   - show: called with each veto.
   /// - Returns: the last verdict.
   func verdict(
@@ -117,7 +115,6 @@ final class ChangeSignal: Sendable {
     (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// True while a signal is pending.
   var isNoted: Bool { isPending.load(ordering: .acquiring) }
 
   func note() {
@@ -125,7 +122,6 @@ final class ChangeSignal: Sendable {
     continuation.yield()
   }
 
-  /// Ends all waits: no more changes will come.
   func end() { continuation.finish() }
 
   /// Returns at the next or pending change, at the end, and on cancellation, after which it may not be called again.

@@ -71,7 +71,7 @@ struct PatientQuery: Sendable {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
         let verdict = try await query.ask(over: connection, isFirst: isFirst, in: context)
-        // The ask may have waited for a bus to which some holds have not come back yet.
+        // The ask may have waited for a bus whose holds are not all back yet.
         if presence.isSettled { return verdict }
       }
     } catch {

@@ -31,7 +31,6 @@ struct StandingVetoes: Sendable {
   private var known: [Key: Veto]?
   private var remarks: [String] = []
   private var limits = LineLimits(perSeconds: 60)
-  /// Not counted in a line yet.
   private var omittedCount = 0
 
   init(against subject: String, default fallback: Verdict.Decision) {
@@ -60,7 +59,7 @@ struct StandingVetoes: Sendable {
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
     }
-    // The count lines are limited like those of another user.
+    // The count lines are limited like another user's lines.
     if omittedCount > 0, limits.take(for: .max) {
       lines.append("  and \(omittedCount) more, not shown")
       omittedCount = 0
@@ -72,7 +71,6 @@ struct StandingVetoes: Sendable {
     return lines
   }
 
-  /// Each objection has its age.
   func json(of verdict: Verdict, at now: Instant) -> JSONValue {
     let outcomes = verdict.outcomes.map { outcome -> JSONValue in
       guard outcome.isObjection, let veto = known?[Key(outcome)] else { return outcome.json }

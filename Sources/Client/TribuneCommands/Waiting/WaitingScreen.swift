@@ -6,7 +6,7 @@ import TribuneSystem
 
 /// Shows the awaited delegates on standard error, which must be a terminal, and erases them at the end.
 final class WaitingScreen: Sendable {
-  /// A query that ends sooner shows nothing.
+  /// A query that ends sooner is not shown.
   private static let delay = Duration.milliseconds(250)
   private static let interval = Duration.seconds(1)
 
@@ -63,7 +63,6 @@ extension Progress {
   }
 }
 
-/// The delegates that a query waits for, without I/O.
 struct WaitingDisplay: Sendable {
   static let delegatesMax = 8
 
