@@ -27,7 +27,6 @@ static gboolean prepare(GSource *source, gint *timeout_ms)
   if (events < 0 || tribune_get_timeout(connection->bus, &until) < 0) {
     return FALSE;
   }
-  /* GLib's events have the values of poll(2). */
   g_source_modify_unix_fd(source, connection->tag, (GIOCondition)events);
   /* Both count microseconds of CLOCK_MONOTONIC. */
   g_source_set_ready_time(source, until > G_MAXINT64 ? -1 : (gint64)until);

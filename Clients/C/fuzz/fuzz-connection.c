@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A bus that sends any bytes after its welcome, to a client with one registration of each kind. The first byte
- * selects what its callbacks do: answer, keep, drop or ask. Run by fuzz/run.
+ * A bus that sends any bytes after its welcome. The first byte selects what the client's callbacks do. Run by
+ * fuzz/run.
  */
 
 #include <stdio.h>
@@ -56,7 +56,6 @@ static void handle(tribune_slot *slot, tribune_message *message, void *userdata)
     tribune_observe(client->bus, NULL, NULL, NULL, TRIBUNE_OBSERVE_AWAITED, handle, client);
     break;
   case 5:
-    /* Reads within a callback. */
     tribune_flush(client->bus, 0, NULL);
     break;
   case 6:

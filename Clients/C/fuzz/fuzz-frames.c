@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds any bytes to the decoders: as a stream in two pieces, and as the fields of each kind of frame. Fields that
- * were read must survive writing unchanged. Run by fuzz/run.
+ * Feeds any bytes to the decoders. Fields must survive reading and writing unchanged. Run by fuzz/run.
  */
 
 #include <stdlib.h>

@@ -3,27 +3,26 @@
 #define TRIBUNE_H
 
 /*
- * libtribune: a client of the Tribune bus, for C programs with an event loop of their own and for small tools.
+ * libtribune: a client of the Tribune bus, for C programs with their own event loop and for small tools.
  *
- * What holds everywhere:
+ * General rules:
  *
- * - A function that can fail returns a negative errno. Many also fill a tribune_error, which says why, for programs
- *   (`code`) and for people (`message`). It may be NULL, and is written on failure alone.
- * - The library has no threads, no global state, and sets no signal handlers. A connection, with all that comes from
- *   it, belongs to one thread at a time.
- * - Callbacks run inside tribune_process() alone, one at a time. They may call every function here but
- *   tribune_process(), and may drop any reference, also that of their own slot and of the connection.
- * - Only functions that say so wait. While one waits, whatever else arrives is kept for the next tribune_process().
- * - Everything is registered in order: an observation or a delegate is in force for each frame that is sent behind it.
- * - The bus can be restarted, and even be killed, while connections stay: then nothing here notices. If the connection
- *   is lost nevertheless, the library does not connect again. tribune_process() returns the reason once, after every
- *   slot has received TRIBUNE_ENDED, and nothing is in force any more: no delegate, no hold, no observation. The
- *   program decides what that means to it, and opens another connection if it wants one.
- * - In a child after fork(), what would send, read or wait fails with -ECHILD. References can be dropped, which sends
- *   nothing. Until the child has dropped the last one, executes another program or ends, the connection lasts with all
- *   its holds, even if the parent has gone.
- * - Texts are UTF-8 with a terminating zero. userInfo is bytes, by convention JSON; the library does not look into it.
- * - In the structures of options, zero is the default for each member, and what is reserved has to be zero.
+ * - Functions return a negative errno after a failure. Many also fill a tribune_error, with a `code` for programs and a
+ *   `message` for people. It may be NULL, and is written only after a failure.
+ * - The library has no threads, global state or signal handlers. A connection, with everything that comes from it,
+ *   belongs to one thread at a time.
+ * - Callbacks run only inside tribune_process(), one at a time. They may call every function but tribune_process(), and
+ *   may drop any reference, even to their slot or connection.
+ * - Functions wait only if they say so. Messages that arrive meanwhile stay for the next tribune_process().
+ * - The bus handles frames in order: an observation or delegate is in force for every frame sent after it.
+ * - Connections usually survive a restart of the bus, even a crash, unnoticed. The library does not reconnect after a
+ *   lost connection: each slot receives TRIBUNE_ENDED, then tribune_process() returns the reason once. All delegates,
+ *   holds and observations have ended. The program may open another connection.
+ * - In a child after fork(), functions that send, read or wait fail with -ECHILD. Dropping references is allowed, and
+ *   sends nothing. Until the child has dropped the last one, executes another program or exits, it keeps the connection
+ *   and its holds alive, even after the parent's end.
+ * - Texts are zero-terminated UTF-8. userInfo is bytes, by convention JSON; the library does not parse it.
+ * - In structures of options, zero is each member's default. Reserved members must be zero.
  */
 
 #include <stdbool.h>
@@ -36,16 +35,15 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* A connection to a bus. */
 typedef struct tribune tribune;
-/* What a program has registered on a connection, or a request that is under way. */
+/* A registration, or a request in flight. */
 typedef struct tribune_slot tribune_slot;
-/* What a callback receives, or a reply. It does not change, apart from being answered. */
+/* A callback's argument or a reply. Immutable, except that it can be answered. */
 typedef struct tribune_message tribune_message;
 
 /* ---- Errors: tribune_error(3) ---- */
 
-/* Why something failed. Up to 1,023, these are the numbers of the protocol, which a later bus may have more of. */
+/* The reason of a failure. Up to 1,023, these are the protocol's numbers; a later bus may send others. */
 typedef enum tribune_code {
   TRIBUNE_ERROR_UNSUPPORTED_VERSION = 2,
   TRIBUNE_ERROR_TOO_SLOW = 9,
@@ -67,100 +65,98 @@ typedef enum tribune_code {
   TRIBUNE_ERROR_NOT_CONFORMING = 79,
   TRIBUNE_ERROR_UNKNOWN_NAME = 80,
   TRIBUNE_ERROR_INVALID_PARAMETER = 81,
-  /* From here on, the library's own. */
-  TRIBUNE_ERROR_SYSTEM = 1024,      /* A system call failed; `number` says how. */
-  TRIBUNE_ERROR_INVALID_ARGUMENT,   /* An argument is not what its function takes. */
-  TRIBUNE_ERROR_INVALID_ADDRESS,    /* It is not of the form unix:PATH. */
-  TRIBUNE_ERROR_UNREACHABLE,        /* No bus answers at the address. */
-  TRIBUNE_ERROR_CONNECTION_LOST,    /* What was sent and not answered may have been carried out. */
-  TRIBUNE_ERROR_PROTOCOL_VIOLATION, /* The bus has sent what the protocol does not allow. */
-  TRIBUNE_ERROR_PAYLOAD_TOO_LONG,   /* userInfo is longer than the bus accepts. */
+  /* The library's own. */
+  TRIBUNE_ERROR_SYSTEM = 1024, /* `number` has the errno of a system call. */
+  TRIBUNE_ERROR_INVALID_ARGUMENT,
+  TRIBUNE_ERROR_INVALID_ADDRESS, /* Not of the form unix:PATH. */
+  TRIBUNE_ERROR_UNREACHABLE,
+  TRIBUNE_ERROR_CONNECTION_LOST,    /* Unanswered requests may have been carried out. */
+  TRIBUNE_ERROR_PROTOCOL_VIOLATION, /* The bus violated the protocol. */
+  TRIBUNE_ERROR_PAYLOAD_TOO_LONG,   /* userInfo exceeds the bus's limit. */
   TRIBUNE_ERROR_TIMED_OUT,          /* The bus did not answer in time. */
-  TRIBUNE_ERROR_QUEUE_FULL,         /* Too much waits for the bus to read it. */
-  TRIBUNE_ERROR_EXPIRED,            /* The time of a hold is over. */
-  TRIBUNE_ERROR_REPLACED,           /* Another delegate was set in this one's place. */
-  TRIBUNE_ERROR_DUPLICATE,          /* This connection has such a delegate already. */
+  TRIBUNE_ERROR_QUEUE_FULL,         /* The bus reads too slowly. */
+  TRIBUNE_ERROR_EXPIRED,            /* The hold's lifetime is over. */
+  TRIBUNE_ERROR_REPLACED,           /* Another delegate replaced this one. */
+  TRIBUNE_ERROR_DUPLICATE,          /* This connection already has such a delegate. */
   TRIBUNE_ERROR_FORKED,             /* The connection belongs to the parent process. */
 } tribune_code;
 
 typedef struct tribune_error {
   int number;        /* A negative errno. */
   int code;          /* A tribune_code, or another number of the protocol. */
-  char message[504]; /* For people, without a full stop. What is longer is cut. */
+  char message[504]; /* Without a full stop; truncated. */
 } tribune_error;
 
 /* ---- Connections: tribune_open(3) ---- */
 
-/* The connection wants to know who posts: tribune_message_get_peer() of notifications. */
+/* For tribune_message_get_peer() of notifications. */
 #define TRIBUNE_OPEN_POSTERS 1u
 
-/* Connects to the bus at `address`, or if that is NULL, where tribune(3) says. Waits for the bus's welcome, for
-   `timeout_usec`. With 0 it does not wait: requests can be made at once, and tribune_process() reports what goes
-   wrong. */
+/* Connects to `address`, or if that is NULL, as tribune(3) describes. Waits up to `timeout_usec` for the bus's
+   welcome. With 0 it does not wait: requests are possible at once, and tribune_process() reports errors. */
 int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t timeout_usec, tribune_error *error);
 tribune *tribune_ref(tribune *bus);
-/* Closes the connection with the last reference, without waiting. Returns NULL. */
+/* The last reference closes the connection without waiting. Returns NULL. */
 tribune *tribune_unref(tribune *bus);
-/* Waits until the bus has handled all that was sent before. */
+/* Waits until the bus has handled everything sent before. */
 int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error);
-/* The connection's id, `:N` in print. -EAGAIN until the bus has welcomed it. */
+/* `:N` in print. -EAGAIN before the bus's welcome. */
 int tribune_get_id(tribune *bus, uint64_t *ret);
-/* Bytes of userInfo that the bus accepts: 65,536 until it has welcomed the connection. */
+/* The limit of userInfo in bytes; 65,536 before the bus's welcome. */
 size_t tribune_get_payload_max(tribune *bus);
 
 /* ---- Event loops: tribune_process(3) ---- */
 
 int tribune_get_fd(tribune *bus);
-/* What to poll the descriptor for: POLLIN, perhaps with POLLOUT. It can change with every call. */
+/* POLLIN, perhaps with POLLOUT. It can change with every call. */
 int tribune_get_events(tribune *bus);
-/* When to call tribune_process() at the latest: microseconds of CLOCK_MONOTONIC, 0 for at once, UINT64_MAX for
-   never. */
+/* The latest time to call tribune_process(): microseconds of CLOCK_MONOTONIC, 0 for at once, UINT64_MAX for never. */
 int tribune_get_timeout(tribune *bus, uint64_t *ret_usec);
-/* Sends what waits, reads what has arrived, and runs callbacks. Never waits. Returns whether there was anything; or the
-   reason, once the connection has ended, and then -ENOTCONN. */
+/* Sends, reads and runs callbacks. Never waits. Returns 1 if it did anything, else 0. After the connection's end,
+   returns the reason once, then -ENOTCONN. */
 int tribune_process(tribune *bus, tribune_error *error);
-/* Waits until there is something for tribune_process(), for `timeout_usec`, UINT64_MAX without an end. Returns whether
-   there is; -EINTR after a signal. */
+/* Waits for work for tribune_process(), up to `timeout_usec`; UINT64_MAX means no limit. Returns 1 if there is any;
+   -EINTR after a signal. */
 int tribune_wait(tribune *bus, uint64_t timeout_usec);
 
 /* ---- Slots and messages: tribune_slot(3), tribune_message(3) ---- */
 
 typedef enum tribune_type {
-  TRIBUNE_READY = 1,    /* The bus has the registration. It is in force. */
-  TRIBUNE_NOTIFICATION, /* Somebody has posted something that the slot observes, or that its delegate responds to. */
+  TRIBUNE_READY = 1,    /* The registration is in force. */
+  TRIBUNE_NOTIFICATION, /* For the slot's observation or delegate. */
   TRIBUNE_LOST,         /* Notifications were dropped here: tribune_message_get_lost(). */
-  TRIBUNE_QUESTION,     /* The delegate is asked. */
-  TRIBUNE_CONCLUDED,    /* A query in which the delegate was asked is over, however it was answered. */
-  TRIBUNE_PROGRESS,     /* A delegate of a query was asked, has deferred, or has an outcome. */
-  TRIBUNE_ACKNOWLEDGED, /* The bus has taken the post. The request is over. */
+  TRIBUNE_QUESTION,
+  TRIBUNE_CONCLUDED,    /* A query is over in which the delegate was asked. */
+  TRIBUNE_PROGRESS,     /* A query's delegate was asked, has deferred, or has an outcome. */
+  TRIBUNE_ACKNOWLEDGED, /* The bus has accepted the post. The request is over. */
   TRIBUNE_AWAITED,      /* All awaited observers are done, or the deadline is over. The request is over. */
-  TRIBUNE_VERDICT,      /* The query has its verdict, or its values. The request is over. */
-  TRIBUNE_ENDED, /* Nothing is in force any more, and the slot receives nothing else: tribune_message_get_error(). */
+  TRIBUNE_VERDICT,      /* The query has its verdict or values. The request is over. */
+  TRIBUNE_ENDED,        /* Final; the slot is no longer in force: tribune_message_get_error(). */
 } tribune_type;
 
-/* Receives what happens to a slot. Ignore types that you do not know: later versions have more. */
+/* Ignore unknown types, which later versions may add. */
 typedef void (*tribune_callback)(tribune_slot *slot, tribune_message *message, void *userdata);
 
-/* Functions with a `tribune_slot **ret` give the caller a reference there. Dropping it takes the registration or the
-   request back, and the callback is not run again. With NULL, it lasts as long as the connection. */
+/* With a `tribune_slot **ret`, the caller gets a reference. Dropping it withdraws the registration or request, and
+   stops its callback. With NULL, the slot lasts as long as the connection. */
 tribune_slot *tribune_slot_ref(tribune_slot *slot);
 tribune_slot *tribune_slot_unref(tribune_slot *slot);
-/* 1 while the registration is in force, 0 as long as the bus has not confirmed it, or while a request is under way;
-   once it is refused or over, -ENOTCONN. Reads what has arrived, so it also knows what no callback has received yet. */
+/* 1 while the registration is in force; 0 before the bus confirms it, or while a request is in flight; -ENOTCONN after
+   a refusal or the end. Reads input, so it may be ahead of the callbacks. */
 int tribune_slot_is_in_force(tribune_slot *slot);
-/* Waits until the registration is in force. Fails with the bus's reason if it is refused. */
+/* Waits until the registration is in force. A refusal fails with the bus's reason. */
 int tribune_slot_wait(tribune_slot *slot, uint64_t timeout_usec, tribune_error *error);
-/* The id of a delegate or a hold, as verdicts have it; 0 until it is in force. */
+/* The id of a delegate or hold in verdicts; 0 before it is in force. */
 uint64_t tribune_slot_get_id(tribune_slot *slot);
 tribune *tribune_slot_get_bus(tribune_slot *slot);
 
-/* A process, as the kernel and systemd knew it when it connected. */
+/* A process, as of its connection. */
 typedef struct tribune_peer {
-  uint32_t pid;            /* 0 if it is not known. */
-  uint32_t uid, gid;       /* UINT32_MAX if not known. */
-  const char *process;     /* Its name; like the units, empty if there is none or it is not known. */
+  uint32_t pid;            /* 0 if unknown. */
+  uint32_t uid, gid;       /* UINT32_MAX if unknown. */
+  const char *process;     /* Empty if unknown, like the units. */
   const char *system_unit; /* Of the system's service manager. */
-  const char *user_unit;   /* Of the user's own, who chose the name. */
+  const char *user_unit;   /* Of the user's own; the user chose the name. */
 } tribune_peer;
 
 typedef enum tribune_outcome_kind {
@@ -174,15 +170,15 @@ typedef enum tribune_outcome_kind {
   TRIBUNE_OUTCOME_ANSWERED = 7,
 } tribune_outcome_kind;
 
-/* What came of one delegate, or of a hold. Later versions may append members. */
+/* The result of a delegate or hold. Later versions may append members. */
 typedef struct tribune_outcome {
   tribune_outcome_kind kind;
-  uint64_t delegate; /* The id of the delegate or the hold; 0 if it is required and not attached. */
+  uint64_t delegate; /* The id of the delegate or hold; 0 for a missing required delegate. */
   const char *label; /* Empty if none, like the reason. */
   const char *reason;
   const tribune_peer *peer;
   uint64_t elapsed_usec;
-  const void *value; /* What an ANSWERED one gave; else NULL. */
+  const void *value; /* Of an ANSWERED outcome; else NULL. */
   size_t value_size;
 } tribune_outcome;
 
@@ -192,7 +188,7 @@ typedef enum tribune_failure {
   TRIBUNE_FAILURE_FAILED = 2,
 } tribune_failure;
 
-/* An observer that has not acknowledged. Later versions may append members. */
+/* An observer without acknowledgement. Later versions may append members. */
 typedef struct tribune_missing {
   tribune_failure failure;
   uint64_t connection;
@@ -210,75 +206,74 @@ typedef enum tribune_stage {
 typedef enum tribune_conclusion {
   TRIBUNE_CONCLUSION_ALLOWED = 0,
   TRIBUNE_CONCLUSION_VETOED = 1,
-  TRIBUNE_CONCLUSION_CANCELLED = 2, /* Also if the delegate cannot learn how the query ends. */
+  TRIBUNE_CONCLUSION_CANCELLED = 2, /* Also if the delegate cannot learn the result. */
 } tribune_conclusion;
 
-/* A message, and all that its functions return, lives as long as a reference to it. The callback has one. */
+/* A message, and everything that its functions return, lives as long as a reference to it. The callback has one. */
 tribune_message *tribune_message_ref(tribune_message *message);
 tribune_message *tribune_message_unref(tribune_message *message);
 tribune_type tribune_message_get_type(const tribune_message *message);
 
-/* What a message does not have is NULL, 0 or false. */
+/* Missing parts of a message are NULL, 0 or false. */
 
-/* Of notifications and questions. The object is empty for none. */
+/* Of notifications and questions. An empty object means none. */
 const char *tribune_message_get_name(const tribune_message *message);
 const char *tribune_message_get_object(const tribune_message *message);
-/* Not terminated. A size of 0 is none. */
+/* Not terminated. */
 const void *tribune_message_get_user_info(const tribune_message *message, size_t *ret_size);
-/* The connection that posts or asks; 0 is the bus itself. */
+/* The posting or asking connection; 0 for the bus itself. */
 uint64_t tribune_message_get_sender(const tribune_message *message);
-/* Who asks; who posts, with TRIBUNE_OPEN_POSTERS; whom the progress is about. NULL if it is not known. */
+/* The asker; the poster, with TRIBUNE_OPEN_POSTERS; the delegate of a progress. NULL if unknown. */
 const tribune_peer *tribune_message_get_peer(const tribune_message *message);
 
-/* Of notifications. */
 bool tribune_message_is_retained(const tribune_message *message);
-/* Whether its poster waits for tribune_done() or tribune_fail(). */
+/* The poster waits for tribune_done() or tribune_fail(). */
 bool tribune_message_is_awaited(const tribune_message *message);
-/* How many were dropped, for the connection as a whole: not all need have been for this slot. */
+/* Dropped notifications of the whole connection, perhaps for other slots. */
 uint64_t tribune_message_get_lost(const tribune_message *message);
 
 /* Of questions, conclusions, progress and verdicts. */
 uint64_t tribune_message_get_query(const tribune_message *message);
-/* Of questions and verdicts: nothing follows, whatever the verdict. */
+/* Of questions and verdicts: no action follows. */
 bool tribune_message_is_dry_run(const tribune_message *message);
-/* Of questions: a value is wanted (tribune_answer_value()), rather than permission. */
+/* Of questions: the asker wants a value (tribune_answer_value()) instead of permission. */
 bool tribune_message_wants_value(const tribune_message *message);
-/* Of questions and progress: milliseconds that the delegate has. */
+/* Of questions and progress: the delegate's time. */
 uint32_t tribune_message_get_timeout_ms(const tribune_message *message);
 tribune_conclusion tribune_message_get_conclusion(const tribune_message *message);
 
-/* Of progress: the stage, and the status of a delegate that has deferred, or its outcome with its reason. */
+/* Of progress, with the status of a deferring delegate, or its outcome. */
 tribune_stage tribune_message_get_stage(const tribune_message *message);
 
-/* Of verdicts. Of a query for values, it is allowed if there is any. */
+/* Of verdicts. A query for values is allowed if it has any. */
 bool tribune_message_is_allowed(const tribune_message *message);
-/* Nobody approved or vetoed: the verdict is the asker's default. */
+/* The verdict is the asker's default: no delegate approved or vetoed. */
 bool tribune_message_is_unanswered(const tribune_message *message);
 bool tribune_message_is_overridden(const tribune_message *message);
-/* Holds, required delegates that are missing, then delegates in the chain's order; of progress, its one delegate.
-   NULL behind the last. */
+/* Holds, missing required delegates, then delegates in the chain's order; of progress, its delegate. NULL after the
+   last. */
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index);
-/* Further outcomes, which the bus has not listed. */
+/* The number of outcomes that the bus has not listed. */
 uint32_t tribune_message_get_omitted(const tribune_message *message);
-/* If there is no outcome: a name like the asked one, to which a delegate responds, or which is held, configured or well
-   known, so that it may be what was meant. NULL if there is none. */
+/* Without outcomes: a similar name that has a delegate or hold, or is configured or well known, which the asker may
+   have meant. NULL if none. */
 const char *tribune_message_get_similar_name(const tribune_message *message);
 
-/* Of TRIBUNE_AWAITED: how many connections are done, and those that are not; NULL behind the last. */
+/* Of TRIBUNE_AWAITED: connections that are done, and those that are not; NULL after the last. */
 uint32_t tribune_message_get_acknowledged(const tribune_message *message);
 const tribune_missing *tribune_message_get_missing(const tribune_message *message, size_t index);
 
-/* Of TRIBUNE_ENDED: why. */
+/* Of TRIBUNE_ENDED. */
 const tribune_error *tribune_message_get_error(const tribune_message *message);
 
 /* ---- Notifications: tribune_post(3), tribune_observe(3) ---- */
 
-/* The size of userInfo that is a text with a terminating zero. */
+/* The size of zero-terminated userInfo. */
 #define TRIBUNE_STRING ((size_t)-1)
 
-#define TRIBUNE_POST_IMMEDIATELY 1u        /* Suspended observers receive it, too. */
-#define TRIBUNE_POST_RETAIN 2u             /* The bus keeps it as the last of its name and object. */
-#define TRIBUNE_POST_COALESCE_BY_NAME 4u   /* It replaces waiting posts with the same name, … */
+#define TRIBUNE_POST_IMMEDIATELY 1u        /* Suspended observers receive it too. */
+#define TRIBUNE_POST_RETAIN 2u             /* The bus keeps the last of each name and object. */
+#define TRIBUNE_POST_COALESCE_BY_NAME 4u   /* Replaces waiting posts with the same name, … */
 #define TRIBUNE_POST_COALESCE_BY_OBJECT 8u /* … with the same object, or with both. */
 
 typedef enum tribune_style {
@@ -290,24 +285,23 @@ typedef enum tribune_style {
 typedef struct tribune_post_options {
   unsigned flags; /* TRIBUNE_POST_… */
   tribune_style style;
-  uint32_t deadline_ms; /* Of an awaited post; 0 is the bus's own setting. */
+  uint32_t deadline_ms; /* Of an awaited post; 0 for the bus's default. */
   uint32_t reserved32;
   uint64_t reserved[2];
 } tribune_post_options;
 
-/* Posts, and does not wait. A post that the bus refuses is not reported. -ENOBUFS, as for all functions that do not
-   wait, while too much waits for the bus to read it: tribune_flush(), or wait until tribune_get_events() has no
-   POLLOUT. */
+/* Does not wait, and does not report a refusal. -ENOBUFS, as for all functions that do not wait, while the bus reads
+   too slowly: call tribune_flush(), or wait until tribune_get_events() lacks POLLOUT. */
 int tribune_post(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                  const tribune_post_options *options);
-/* Waits until the bus has taken the post, or has refused it. */
+/* Waits until the bus has accepted or refused the post. */
 int tribune_post_acknowledged(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                               const tribune_post_options *options, tribune_error *error);
-/* Waits until all awaited observers are done, or the deadline is over. Returns whether all of them are done. `ret`,
-   which may be NULL, gets the TRIBUNE_AWAITED. */
+/* Waits for the awaited observers or the deadline. Returns 1 if all observers are done, else 0. `ret`, which may be
+   NULL, gets the TRIBUNE_AWAITED. */
 int tribune_post_awaited(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                          const tribune_post_options *options, tribune_message **ret, tribune_error *error);
-/* The same two without waiting: the callback receives TRIBUNE_ACKNOWLEDGED, TRIBUNE_AWAITED or TRIBUNE_ENDED. */
+/* Asynchronous: the callback receives TRIBUNE_ACKNOWLEDGED, TRIBUNE_AWAITED or TRIBUNE_ENDED. */
 int tribune_post_acknowledged_async(tribune *bus, tribune_slot **ret, const char *name, const char *object,
                                     const void *user_info, size_t size, const tribune_post_options *options,
                                     tribune_callback callback, void *userdata);
@@ -315,95 +309,94 @@ int tribune_post_awaited_async(tribune *bus, tribune_slot **ret, const char *nam
                                const void *user_info, size_t size, const tribune_post_options *options,
                                tribune_callback callback, void *userdata);
 
-#define TRIBUNE_OBSERVE_RETAINED 1u /* Begins with the retained notifications that match, before TRIBUNE_READY. */
+#define TRIBUNE_OBSERVE_RETAINED 1u /* Matching retained notifications precede TRIBUNE_READY. */
 #define TRIBUNE_OBSERVE_AWAITED 2u  /* Posters of awaited notifications wait for this observer. */
 
-/* Observes notifications whose name matches the pattern, NULL for any, about the object, NULL for any. */
+/* `pattern` and `object` may be NULL for any. */
 int tribune_observe(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, unsigned flags,
                     tribune_callback callback, void *userdata);
-/* Tells the poster of an awaited notification that this observer is done. Once for each: -ESTALE else. With
-   tribune_fail() it says that it is not, and why. If the last reference is dropped without either, it has failed. */
+/* Reports to the poster of an awaited notification that this observer is done, or with tribune_fail() that it failed.
+   -ESTALE after the first report. Dropping the last reference without a report is a failure. */
 int tribune_done(tribune_message *notification);
 int tribune_fail(tribune_message *notification_or_question, const char *reason);
 
 /* ---- Queries: tribune_ask(3) ---- */
 
 typedef enum tribune_mode {
-  TRIBUNE_MODE_PARALLEL = 0, /* All are asked at once; the first veto is the verdict. */
-  TRIBUNE_MODE_ALL = 1,      /* All are asked at once and awaited: the verdict has every veto. */
-  TRIBUNE_MODE_ORDER = 2,    /* One is asked at a time, until one vetoes. */
-  TRIBUNE_MODE_FIRST = 3,    /* For a value: one is asked at a time, until one has a value. */
-  TRIBUNE_MODE_COLLECT = 4,  /* For values: all are asked at once, and each may have one. */
+  TRIBUNE_MODE_PARALLEL = 0, /* Asks all at once; the first veto decides. */
+  TRIBUNE_MODE_ALL = 1,      /* Asks all at once, and collects every veto. */
+  TRIBUNE_MODE_ORDER = 2,    /* Asks one at a time, until a veto. */
+  TRIBUNE_MODE_FIRST = 3,    /* Asks one at a time, until a value. */
+  TRIBUNE_MODE_COLLECT = 4,  /* Asks all at once, and collects their values. */
 } tribune_mode;
 
 #define TRIBUNE_ASK_DRY_RUN 1u         /* No action follows, and the delegates know it. */
-#define TRIBUNE_ASK_VETO_BY_DEFAULT 2u /* The verdict is a veto if nobody approves or vetoes. */
-#define TRIBUNE_ASK_PROGRESS 4u        /* TRIBUNE_PROGRESS for each delegate, and not only for one that defers. */
+#define TRIBUNE_ASK_VETO_BY_DEFAULT 2u /* Without an approval or a veto, the verdict is a veto. */
+#define TRIBUNE_ASK_PROGRESS 4u        /* TRIBUNE_PROGRESS for each delegate, not only for deferring ones. */
 
 typedef struct tribune_ask_options {
   unsigned flags; /* TRIBUNE_ASK_… */
   tribune_mode mode;
-  uint32_t deadline_ms; /* 0 is the bus's own setting. */
+  uint32_t deadline_ms; /* 0 for the bus's default. */
   uint32_t reserved32;
   uint64_t parent;             /* The query that the asker is answering as a delegate; 0 for none. */
-  const char *override_reason; /* Why vetoes do not decide; NULL if they do. */
+  const char *override_reason; /* The reason to override vetoes; NULL to respect them. */
   uint64_t reserved[2];
 } tribune_ask_options;
 
-/* Asks, and waits for the verdict. With NULL for the object, it is about all objects. Returns 1 if it is allowed, or if there is a value; 0 if it is vetoed, or if there
-   is none. So only a positive result allows anything. `ret`, which may be NULL, gets the TRIBUNE_VERDICT. */
+/* Waits for the verdict. Returns 1 if it allows the action or has a value, else 0; so only a positive result allows
+   anything. A NULL `object` means all objects. `ret`, which may be NULL, gets the TRIBUNE_VERDICT. */
 int tribune_ask(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                 const tribune_ask_options *options, tribune_message **ret, tribune_error *error);
-/* The same without waiting: the callback receives TRIBUNE_PROGRESS, then TRIBUNE_VERDICT or TRIBUNE_ENDED. */
+/* Asynchronous: the callback receives TRIBUNE_PROGRESS, then TRIBUNE_VERDICT or TRIBUNE_ENDED. */
 int tribune_ask_async(tribune *bus, tribune_slot **ret, const char *name, const char *object, const void *user_info,
                       size_t size, const tribune_ask_options *options, tribune_callback callback, void *userdata);
 
 /* ---- Delegates and holds: tribune_delegate(3), tribune_hold(3) ---- */
 
 #define TRIBUNE_DELEGATE_SET 1u                /* Replaces the other delegates of the object. */
-#define TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE 2u /* A failure or a timeout counts as no opinion, and not as a veto. */
+#define TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE 2u /* A failure or timeout is no opinion instead of a veto. */
 
 typedef struct tribune_delegate_options {
   unsigned flags;      /* TRIBUNE_DELEGATE_… */
-  int32_t order;       /* Its place in the chain: lower is asked first. */
-  uint32_t timeout_ms; /* How long it may be silent; 0 is the bus's own setting. */
+  int32_t order;       /* In the chain: lower is asked first. */
+  uint32_t timeout_ms; /* Time to answer; 0 for the bus's default. */
   uint32_t reserved32;
-  const char *label;            /* For people, in verdicts and lists. */
-  const char *const *protocols; /* Those that it conforms to; the last is NULL. */
+  const char *label;            /* Shown in verdicts and lists. */
+  const char *const *protocols; /* Conforming to these; NULL-terminated. */
   uint64_t reserved[2];
 } tribune_delegate_options;
 
-/* Joins the delegate chain of the object, NULL for any object, for questions whose name matches one of the patterns,
-   the last of which is NULL. It also receives the will and did notifications that match. */
+/* Joins the delegate chain of the object, NULL for any, for questions whose name matches one of the NULL-terminated
+   patterns. The delegate also receives matching will and did notifications. */
 int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patterns, const char *object,
                      const tribune_delegate_options *options, tribune_callback callback, void *userdata);
 
-/* Each question is answered once, in the callback, or later if the program keeps a reference: with one of these, or
-   with tribune_fail(). -ESTALE if it was answered or withdrawn. If the last reference is dropped without an answer, the
-   delegate has failed. An answer that reaches the bus too late does not count, which TRIBUNE_CONCLUDED shows alone.
-   Reasons may be NULL; what is longer than 4,096 bytes is cut. */
+/* Answer a question once, in the callback, or later with a reference: by these functions or tribune_fail(). -ESTALE if
+   it was answered or withdrawn. Dropping the last reference without an answer is a failure. The bus ignores late
+   answers, which only TRIBUNE_CONCLUDED shows. Reasons may be NULL, and are cut at 4,096 bytes. */
 int tribune_approve(tribune_message *question);
 int tribune_veto(tribune_message *question, const char *reason);
 int tribune_abstain(tribune_message *question);
 /* -EINVAL unless tribune_message_wants_value(). */
 int tribune_answer_value(tribune_message *question, const void *value, size_t size);
-/* Asks for more time from now on, and tells the asker why; the status may be NULL. */
+/* Asks for more time from now on. The asker sees `status`, which may be NULL. */
 int tribune_defer(tribune_message *question, uint32_t extension_ms, const char *status);
 
 typedef struct tribune_hold_options {
-  const char *label;    /* Who holds, for verdicts and lists. */
-  uint64_t lifetime_ms; /* From now on, after which it expires; 0 for none. */
+  const char *label;    /* Shown in verdicts and lists. */
+  uint64_t lifetime_ms; /* From now on; 0 for no limit. */
   uint64_t reserved[2];
 } tribune_hold_options;
 
-/* Vetoes every query whose name matches the pattern, NULL for any, about the object, NULL for any, at once and without
-   being asked, until the slot is dropped, the hold expires or the connection ends. A query without an object is about
-   all. It needs a reason. It vetoes from TRIBUNE_READY or tribune_slot_wait() on, and not before. With neither a slot
-   nor a callback, the connection ends if the hold is refused. */
+/* Vetoes every query with a matching name and object (NULL for any), without being asked, until the slot is dropped,
+   the hold expires or the connection ends. A query without an object concerns all objects. `why` is required. The hold
+   vetoes only from TRIBUNE_READY or tribune_slot_wait() on. With neither a slot nor a callback, a refusal ends the
+   connection. */
 int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, const char *why,
                  const tribune_hold_options *options, tribune_callback callback, void *userdata);
-/* Changes the reason of a hold. Does not wait for the bus, which may refuse it: then the hold keeps its reason. -ENOTCONN
-   once the hold is over. */
+/* Changes the reason of a hold without waiting. The bus may refuse it, and the reason stays. -ENOTCONN after the
+   hold's end. */
 int tribune_hold_update(tribune_slot *hold, const char *why);
 
 #pragma GCC visibility pop

@@ -5,9 +5,8 @@
 /*
  * Finds the bus.
  *
- * A folder from the environment must belong to this user, and this user or root must serve its bus: a program that
- * runs as root with another user's environment must not let that user's delegates decide. A set-user-ID program
- * ignores the environment.
+ * A folder from the environment must belong to this user, and its bus to this user or root: a root program with
+ * another user's environment must not obey that user's delegates. A set-user-ID program ignores the environment.
  */
 
 #include <stdbool.h>

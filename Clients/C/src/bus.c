@@ -124,7 +124,6 @@ bool bus_is_closed_by(const struct frame *frame, tribune_error *error)
   return true;
 }
 
-/* The last frame has the reason. */
 static void find_reason(tribune *bus, tribune_error *error)
 {
   error_set(error, -ECONNRESET, TRIBUNE_ERROR_CONNECTION_LOST, "the bus closed the connection");
@@ -197,7 +196,6 @@ int bus_pump(tribune *bus, uint64_t until_usec)
 void bus_await_capacity(tribune *bus, uint64_t until_usec)
 {
   while (bus_check(bus) == 0 && outbox_is_full(&bus->outbox) && !bus->is_input_over) {
-    /* An empty outbox needs no wait. */
     bus_write(bus);
     if (outbox_is_full(&bus->outbox) && wait_once(bus, until_usec) < 0) {
       return;
@@ -214,7 +212,6 @@ static bool is_reply(const struct frame *frame, uint64_t serial)
 
 int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct frame ***ret, tribune_error *error)
 {
-  /* Only this function removes frames here, so each is examined once. */
   struct frame **link = &bus->inbox.first;
   for (;;) {
     for (; *link != NULL; link = &(*link)->next) {

@@ -3,11 +3,10 @@
 #define TRIBUNE_BUS_H
 
 /*
- * A connection: its socket, its slots, and its end.
+ * A connection.
  *
- * Input goes to the inbox, and to slots only in tribune_process(). Waiting functions read too, and pick their frame
- * from the inbox. Input ends when the bus closes the connection or sends an invalid frame; earlier frames are handled
- * first.
+ * Input goes to the inbox, and to slots only in tribune_process(). Waiting functions pick their frame from the inbox.
+ * Input ends when the bus closes the connection or sends an invalid frame; earlier frames are handled first.
  */
 
 #include "address.h"
@@ -18,7 +17,7 @@
 enum phase {
   PHASE_GREETING, /* Before the welcome. → OPEN, ENDED */
   PHASE_OPEN,     /* → ENDED */
-  PHASE_ENDED,    /* Final. Shut down, but closed only with the last reference. */
+  PHASE_ENDED,    /* Final. Closed only with the last reference. */
 };
 
 struct tribune {
@@ -42,44 +41,40 @@ struct tribune {
   struct slot_list registrations;
   struct slot_list requests;
   struct slot_list retiring;
-  tribune_message *messages; /* Answerable ones. */
+  tribune_message *messages;
 
-  /* By the bus's slots. */
   struct poster **posters;
   size_t poster_count;
 
-  /* Ends all slots. Allocated early, so the end cannot fail. */
+  /* Allocated early, so the end cannot fail. */
   tribune_message *ending;
 };
 
-/* -EINVAL without a connection, -ECHILD in a child process, -ENOTCONN after the end. */
+/* -EINVAL without a connection, -ECHILD after a fork, -ENOTCONN after the end. */
 int bus_check(const tribune *bus);
 uint64_t bus_next_serial(tribune *bus);
 int bus_require_capacity(const tribune *bus);
 void bus_await_capacity(tribune *bus, uint64_t until_usec);
-/* Resolves TRIBUNE_STRING. -EMSGSIZE above the bus's limit, -EINVAL for NULL with a size. */
+/* Resolves TRIBUNE_STRING. -EMSGSIZE above the bus's limit. */
 int bus_require_payload(const tribune *bus, const void *data, size_t *size);
 void bus_write(tribune *bus);
-/* Reads once. Returns true for data or the end. */
+/* True also at the end. */
 bool bus_read(tribune *bus);
 /* Takes ownership of the bytes and the file (-1 for none), even after an error. */
 int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_length);
-/* Only the first reason counts. */
 void bus_break(tribune *bus, const tribune_error *error);
 bool bus_is_closed_by(const struct frame *frame, tribune_error *error);
-/* -ETIMEDOUT after the given time. */
 int bus_pump(tribune *bus, uint64_t until_usec);
-/* When a wait for a reply ends. 0 means the bus's default. */
+/* 0 means the bus's default. */
 uint64_t bus_deadline_usec(const tribune *bus, uint32_t deadline_ms);
 /* Leaves the reply in the inbox; `*ret` is the link to it. */
 int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct frame ***ret, tribune_error *error);
-/* Ends the slot. A refusal is an error. */
+/* A refusal is an error. */
 int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, tribune_message **ret,
                      tribune_error *error);
 
 /* An error ends the connection. */
 int dispatch(tribune *bus, struct frame *frame);
-/* Returns the message or the refusal. */
 int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_message **ret, tribune_error *error);
 void dispatch_ending(tribune *bus);
 void posters_free(tribune *bus);

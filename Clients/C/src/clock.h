@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC. */
 static inline uint64_t now_usec(void)
 {
   struct timespec now;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Begin and end of a connection, and its event loop. */
-
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -64,7 +62,6 @@ static int bus_new(tribune **ret, unsigned flags)
   return result;
 }
 
-/* `until_usec` 0 does not wait for the welcome. */
 static int try_open(tribune **ret, const struct address *address, unsigned flags, uint64_t until_usec,
                     tribune_error *error)
 {
@@ -130,7 +127,6 @@ tribune *tribune_ref(tribune *bus)
   return bus;
 }
 
-/* Callbacks do not run. */
 static void abandon(tribune *bus)
 {
   if (bus->process == getpid() && bus->phase != PHASE_ENDED) {
@@ -246,7 +242,7 @@ int tribune_get_timeout(tribune *bus, uint64_t *ret_usec)
   return 0;
 }
 
-/* Ignores frames that arrive during callbacks. Returns true if any were handled. */
+/* Ignores frames that arrive during callbacks. */
 static bool handle_inbox(tribune *bus)
 {
   bool has_handled = false;
@@ -260,7 +256,6 @@ static bool handle_inbox(tribune *bus)
       tribune_error error;
       error_number(&error, result == -EPROTO ? -EBADMSG : result);
       bus_break(bus, &error);
-      /* Later frames would be handled in the wrong state. */
       inbox_end(&bus->inbox);
       break;
     }

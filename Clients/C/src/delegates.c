@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Delegates, their answers, and holds. */
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "bus.h"
 #include "notifications.h"
 
-/* More than a bus has. */
 #define POSTER_SLOTS_MAX (1u << 20)
 
 /* ---- Who posts ---- */
@@ -138,7 +137,7 @@ int deliver_lost(tribune *bus, const struct frame *frame, uint64_t count)
   return message == NULL ? -ENOMEM : 0;
 }
 
-/* Each awaited observer reports separately, so each has its own message. */
+/* Each awaited observer has its own message, because each reports. */
 static int deliver_awaited(tribune *bus, struct frame *frame, const struct receivers *receivers)
 {
   struct acknowledgement *acknowledgement;
@@ -181,7 +180,7 @@ static tribune_message *notification_of(const tribune *bus, struct frame *frame)
   return message;
 }
 
-/* The bus may wait for an observation that is being withdrawn. */
+/* The bus may wait for a withdrawn observation. */
 static bool is_retiring(const tribune *bus, const struct frame *frame)
 {
   for (const tribune_slot *slot = bus->retiring.first; slot != NULL; slot = slot->next) {

@@ -2,13 +2,10 @@
 #ifndef TRIBUNE_DELIVERY_H
 #define TRIBUNE_DELIVERY_H
 
-/* Errors end the connection. */
-
 #include "slot.h"
 
 int deliver_post(tribune *bus, struct frame *frame);
 int deliver_retained(tribune *bus, struct frame *frame);
-/* At the position of the frame. */
 int deliver_lost(tribune *bus, const struct frame *frame, uint64_t count);
 /* The bus introduces each poster before its first notification. */
 int note_poster(tribune *bus, struct frame *frame);

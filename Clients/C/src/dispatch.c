@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Routes each frame to its slots. A frame without a slot is valid, because a `cancel` and a reply can cross. */
+/* A frame without a slot is valid, because a `cancel` and a reply can cross. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static int handle_concluded(tribune *bus, struct frame *frame)
   return 0;
 }
 
-/* Of one delegate, or of all if `slot` is NULL. */
+/* NULL means all. */
 static void cancel_questions(tribune *bus, const tribune_slot *slot)
 {
   tribune_message *question = bus->messages;

@@ -9,7 +9,6 @@
 #include "names.h"
 #include "wire.h"
 
-/* Also drops a character that was cut in half. */
 static void make_printable(char *text, bool is_cut)
 {
   unsigned char *at = (unsigned char *)text;

@@ -5,8 +5,8 @@
 /*
  * Reads and writes single fields.
  *
- * Results borrow from the frame. A reader checks each length first, so a hostile peer can only make it fail; then it
- * returns zeros. Trailing bytes belong to later versions.
+ * Results borrow from the frame. A hostile peer can only make a reader fail, which then returns zeros. Trailing bytes
+ * belong to later versions.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,6 @@ struct wire_bytes {
   size_t length;
 };
 
-/* In the frame's encoding. */
 struct wire_elements {
   const uint8_t *data;
   size_t length;
@@ -43,7 +42,6 @@ uint16_t wire_read_u16(struct wire_reader *reader);
 uint32_t wire_read_u32(struct wire_reader *reader);
 uint64_t wire_read_u64(struct wire_reader *reader);
 int32_t wire_read_i32(struct wire_reader *reader);
-/* Fails for a number above `last`. */
 uint8_t wire_read_enumeration(struct wire_reader *reader, uint8_t last);
 struct wire_text wire_read_text(struct wire_reader *reader);
 struct wire_bytes wire_read_bytes(struct wire_reader *reader);
@@ -51,7 +49,7 @@ struct wire_elements wire_read_texts(struct wire_reader *reader);
 struct wire_elements wire_read_integers(struct wire_reader *reader);
 struct wire_elements wire_read_records(struct wire_reader *reader);
 
-/* False for an empty list. */
+/* False at the end. */
 bool wire_next_text(struct wire_elements *list, struct wire_text *value);
 bool wire_next_u32(struct wire_elements *list, uint32_t *value);
 bool wire_next_record(struct wire_elements *list, struct wire_reader *record);
@@ -64,7 +62,7 @@ struct wire_writer {
   bool failed;
 };
 
-/* Reserves `length` bytes; NULL after a failure. */
+/* NULL after a failure. */
 uint8_t *wire_extend(struct wire_writer *writer, size_t length);
 void wire_writer_free(struct wire_writer *writer);
 void wire_write(struct wire_writer *writer, const void *data, size_t length);
@@ -75,7 +73,7 @@ void wire_write_u64(struct wire_writer *writer, uint64_t value);
 void wire_write_i32(struct wire_writer *writer, int32_t value);
 void wire_write_text(struct wire_writer *writer, struct wire_text value);
 void wire_write_bytes(struct wire_writer *writer, struct wire_bytes value);
-/* The count has 16 bits for texts, and 32 for all others. */
+/* The count has 16 bits for texts, else 32. */
 void wire_write_texts(struct wire_writer *writer, struct wire_elements value);
 void wire_write_elements(struct wire_writer *writer, struct wire_elements value);
 

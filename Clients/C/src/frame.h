@@ -2,8 +2,6 @@
 #ifndef TRIBUNE_FRAME_H
 #define TRIBUNE_FRAME_H
 
-/* Hellos, and whole frames: header, fields, name, object and payload. */
-
 #include "wire.h"
 
 #define HELLO_LENGTH 16u
@@ -21,11 +19,10 @@ struct hello {
 void hello_encode(uint8_t data[HELLO_LENGTH], const struct hello *hello);
 /* `length` is at most HELLO_LENGTH. */
 bool hello_begins(const uint8_t *data, size_t length);
-/* -EBADMSG for an invalid hello. */
 int hello_decode(const uint8_t data[HELLO_LENGTH], struct hello *hello);
 
 struct header {
-  uint32_t length; /* Of the whole frame. */
+  uint32_t length;
   uint8_t kind;
   uint8_t flags;
   uint8_t name_length;
@@ -35,13 +32,12 @@ struct header {
   uint32_t fields_length;
 };
 
-/* Limits that a reader accepts. */
 struct frame_limits {
   uint32_t fields;
   uint32_t payload;
 };
 
-/* For a bus, whose verdicts can be long, and for a peer before its welcome. */
+/* Verdicts from a bus can be long. Before its welcome, a peer is not trusted. */
 extern const struct frame_limits frame_limits_of_bus;
 extern const struct frame_limits frame_limits_of_greeting;
 
@@ -49,9 +45,8 @@ extern const struct frame_limits frame_limits_of_greeting;
 int header_decode(const uint8_t data[HEADER_LENGTH], const struct frame_limits *limits, struct header *header);
 uint32_t header_payload_length(const struct header *header);
 
-/* Begin a frame, write its fields, and end it. */
 void frame_begin(struct wire_writer *writer, uint8_t kind, uint8_t flags, uint64_t serial);
-/* The texts may be NULL, and have at most 255 bytes. */
+/* The texts may be NULL. At most 255 bytes. */
 void frame_end(struct wire_writer *writer, const char *name, const char *object, const void *payload, size_t length);
 
 #endif

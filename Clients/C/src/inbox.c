@@ -10,11 +10,11 @@
 
 #include "memory.h"
 
-/* Limits in bytes: above the first, notifications are dropped; above the second, the connection ends. */
+/* Bytes: above the first, notifications are dropped; above the second, the connection ends. */
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
 #define EVERYTHING_MAX ((size_t)128 << 20)
 #define PARTIAL_MIN 4096u
-/* Terminators of name, object and payload. */
+/* After name, object and payload. */
 #define ZEROS 3u
 
 struct frame *frame_ref(struct frame *frame)
@@ -102,7 +102,7 @@ struct frame *inbox_take(struct inbox *inbox)
 
 static struct frame *dropped_at_end(struct inbox *inbox)
 {
-  /* `next` is the first member, so `last` points to the last frame, unless the list is empty. */
+  /* `next` is the first member. */
   struct frame *frame = inbox->first == NULL ? NULL : (struct frame *)inbox->last;
   return frame != NULL && frame->header.kind == KIND_DROPPED ? frame : NULL;
 }
@@ -226,7 +226,7 @@ static int begin_frame(struct inbox *inbox)
   return 0;
 }
 
-/* Terminates each part with a zero. Returns the number of consumed bytes. */
+/* Terminates each part with a zero. Returns the consumed bytes. */
 static ssize_t fill(struct inbox *inbox, const uint8_t *data, size_t length)
 {
   const struct header header = inbox->partial->header;
@@ -304,7 +304,6 @@ int inbox_feed(struct inbox *inbox, const uint8_t *data, size_t length)
   return 0;
 }
 
-/* -EBADMSG if there are too many. */
 static int take_descriptors(struct inbox *inbox, struct msghdr *message)
 {
   int result = 0;
@@ -324,7 +323,7 @@ static int take_descriptors(struct inbox *inbox, struct msghdr *message)
       }
     }
   }
-  /* At this process's limit (EMFILE). The bus passes one descriptor per frame, and that one is missing. */
+  /* EMFILE: the frame's descriptor is missing. */
   if ((message->msg_flags & MSG_CTRUNC) != 0) {
     if (inbox->descriptor_count == DESCRIPTORS_MAX) {
       return -EBADMSG;

@@ -3,32 +3,30 @@
 #define TRIBUNE_INBOX_H
 
 /*
- * Incoming bytes, and the frames made of them, in order.
+ * Incoming bytes and frames.
  *
- * Memory is allocated for bytes that have arrived, not for announced lengths. Above a limit, notifications are
- * dropped, and a frame of KIND_DROPPED counts them in their place.
+ * Announced lengths allocate no memory. Above a limit, notifications are dropped, and a frame of KIND_DROPPED counts
+ * them in their place.
  */
 
 #include <sys/types.h>
 
 #include "frame.h"
 
-/* The protocol has no kind 0. */
 #define KIND_DROPPED 0u
 /* Of partial frames. */
 #define DESCRIPTORS_MAX 16u
 
-/* Name, object and payload each end with a zero. */
 struct frame {
   struct frame *next;
   unsigned refs;
-  uint64_t sequence; /* In order of arrival. */
+  uint64_t sequence;
   struct header header;
   void *mapping; /* userInfo from a file; else NULL. */
   size_t mapping_length;
   bool is_unreadable; /* This process could not receive the file with userInfo. */
   uint64_t dropped;   /* Of KIND_DROPPED. */
-  uint8_t data[];     /* Fields, name, object, payload. */
+  uint8_t data[];     /* Fields, then zero-terminated name, object and payload. */
 };
 
 struct frame *frame_ref(struct frame *frame);
@@ -36,9 +34,8 @@ void frame_unref(struct frame *frame);
 struct wire_reader frame_fields(const struct frame *frame);
 const char *frame_name(const struct frame *frame);
 const char *frame_object(const struct frame *frame);
-/* Zero-terminated. */
 const char *frame_payload(const struct frame *frame);
-/* Bytes, for the inbox's limits. */
+/* For the inbox's limits. */
 size_t frame_size(const struct frame *frame);
 
 struct inbox {
@@ -46,18 +43,16 @@ struct inbox {
   struct frame **last;
   size_t size;
   uint64_t sequence;
-  /* The bus's hello, then each header. */
   uint8_t head[HEADER_LENGTH];
   size_t head_length;
   bool has_hello;
   struct hello hello;
-  /* After the welcome, the bus may send long frames. */
   bool is_greeted;
   /* A partial frame, its bytes behind the header so far, and its capacity. */
   struct frame *partial;
   size_t filled;
   size_t capacity;
-  /* Without a frame; -1 for one that this process could not receive. */
+  /* -1 for one that this process could not receive. */
   int descriptors[DESCRIPTORS_MAX + 1];
   size_t descriptor_count;
   uint8_t buffer[65536];
@@ -65,12 +60,10 @@ struct inbox {
 
 void inbox_begin(struct inbox *inbox);
 void inbox_end(struct inbox *inbox);
-/* Reads once. Returns the byte count; 0 at the end; -EAGAIN without data; -EBADMSG, -EMSGSIZE or -EPROTONOSUPPORT for
-   invalid data; -ENOBUFS above the inbox's limit. */
+/* Returns the byte count; 0 at the end; -EAGAIN without data; -ENOBUFS above the inbox's limit; other errors for
+   invalid data. */
 ssize_t inbox_read(struct inbox *inbox, int fd);
-/* For bytes in memory. */
 int inbox_feed(struct inbox *inbox, const uint8_t *data, size_t length);
-/* NULL if empty. */
 struct frame *inbox_take(struct inbox *inbox);
 struct frame *inbox_take_at(struct inbox *inbox, struct frame **link);
 

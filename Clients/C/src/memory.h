@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 int memory_seal(const void *data, size_t length);
-/* Closes the file. -EBADMSG unless it is sealed and of this length. */
+/* Closes the file. -EBADMSG unless sealed and of this length. */
 int memory_map(int fd, size_t length, void **ret);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Accessors of messages. They return NULL, 0 or false for missing parts. */
-
 #include "message.h"
 
 static bool is_of(const tribune_message *message, tribune_type one, tribune_type other)

@@ -32,7 +32,6 @@ tribune_message *message_of_error(const tribune_error *error)
   return message;
 }
 
-/* Keeps the state of an open question. */
 static void drop_content(tribune_message *message)
 {
   frame_unref(message->frame);
@@ -62,7 +61,6 @@ void message_unlist(tribune_message *message)
   if (message->bus == NULL) {
     return;
   }
-  /* The connection has ended. */
   if (message->acknowledgement != NULL) {
     acknowledgement_settle(NULL, message->acknowledgement, NULL);
     message->acknowledgement = NULL;

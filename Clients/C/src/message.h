@@ -3,26 +3,24 @@
 #define TRIBUNE_MESSAGE_H
 
 /*
- * A decoded frame for callbacks, which may be answerable.
+ * A decoded frame for callbacks.
  *
- * A message borrows from its frame and references it. A frame's texts have a length before and no terminator behind,
- * so each moves over the second byte of its length. That changes the frame, so each text is read once, and only
- * frames without texts in their fields have several messages.
+ * It borrows from its frame. To terminate a text, the text moves over the second byte of its length. So each is read
+ * once, and only frames without texts in their fields have several messages.
  *
- * Answerable messages are listed by their connection: a question until its conclusion, an awaited notification until
- * its acknowledgement.
+ * A question is listed by its connection until its conclusion, an awaited notification until its acknowledgement.
  */
 
 #include "../include/tribune.h"
 #include "inbox.h"
 
-/* A connection's single report to the poster of an awaited notification. */
+/* The single report to the poster of an awaited notification. */
 struct acknowledgement {
-  unsigned open; /* Messages without a report; each has a reference. */
+  unsigned open; /* Messages without a report. */
   uint64_t poster;
   uint64_t post;
   bool has_failed;
-  char *reason; /* Of the first failure; NULL for none. */
+  char *reason; /* Of the first failure. */
 };
 
 /* Shared by its messages and the connection. */
@@ -46,17 +44,17 @@ struct missing {
 struct tribune_message {
   unsigned refs;
   tribune_type type;
-  struct frame *frame; /* NULL for the library's own messages. */
+  struct frame *frame;
 
   /* `bus` is NULL for an unlisted message. */
   tribune *bus;
   tribune_message *previous;
   tribune_message *next;
 
-  tribune_slot *slot; /* The delegate of a listed question. */
-  bool is_open;       /* It can be answered or acknowledged. */
+  tribune_slot *slot;
+  bool is_open;
   bool is_awaited;
-  struct acknowledgement *acknowledgement; /* While it is open. */
+  struct acknowledgement *acknowledgement;
   struct poster *poster;
 
   uint64_t query;
@@ -81,9 +79,8 @@ struct tribune_message {
   tribune_error *error;
 };
 
-/* References the frame, which may be NULL. NULL without memory. */
+/* `frame` may be NULL. */
 tribune_message *message_new(tribune_type type, struct frame *frame);
-/* TRIBUNE_ENDED. */
 tribune_message *message_of_error(const tribune_error *error);
 /* -EBADMSG for invalid fields, -ENOMEM. */
 int message_of_question(struct frame *frame, tribune_message **ret);
@@ -95,7 +92,6 @@ int poster_new(struct frame *frame, struct poster **ret, uint32_t *ret_slot);
 void poster_unref(struct poster *poster);
 
 void message_list(tribune_message *message, tribune *bus);
-/* It can no longer be answered. */
 void message_unlist(tribune_message *message);
 
 #endif

@@ -2,15 +2,12 @@
 #ifndef TRIBUNE_NAMES_H
 #define TRIBUNE_NAMES_H
 
-/* Validity and matching of names, patterns and objects. */
-
 #include <stdbool.h>
 
 #include "../include/tribune.h"
 
-/* Returns the sequence's length; 0 if it is invalid. */
+/* 0 if invalid. */
 size_t utf8_decode(const unsigned char *at, uint32_t *character);
-/* It could act on a terminal. */
 bool character_is_control(uint32_t character);
 
 bool name_is_valid(const char *name);
@@ -21,11 +18,11 @@ bool object_is_valid(const char *object);
 
 /* The empty pattern matches any name. */
 bool pattern_matches(const char *pattern, const char *name);
-/* The last token is `will` or `did` and a verb, so delegates receive it too. */
+/* The last token is `will` or `did` and a verb. */
 bool name_is_will_or_did(const char *name);
 bool pattern_can_match_will_or_did(const char *pattern);
 
-/* 0, or -EINVAL or -EACCES with the reason. */
+/* 0, -EINVAL or -EACCES. */
 int require_name(const char *name, tribune_error *error);
 int require_pattern(const char *pattern, tribune_error *error);
 int require_object(const char *object, tribune_error *error);

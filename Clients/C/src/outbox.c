@@ -79,7 +79,7 @@ int outbox_add(struct outbox *outbox, uint8_t *data, size_t length, int file, si
   return 0;
 }
 
-/* When the bus has read everything, it has received the earlier files. */
+/* When the bus has read everything, it has the earlier files. */
 static bool may_pass(struct outbox *outbox, size_t length, int fd)
 {
   int unread = 0;

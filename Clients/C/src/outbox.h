@@ -5,8 +5,8 @@
 /*
  * Frames to write.
  *
- * A frame may have a file, which goes with its first byte and is then closed. Files in flight use this process's
- * memory, so they have a limit; their receipt causes no event, so the outbox retries after a while.
+ * A file goes with its frame's first byte and is then closed. Files in flight use this process's memory, so they have
+ * a limit; their receipt causes no event, so the outbox retries.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct outbox {
   size_t offset;
   size_t passed;       /* Bytes of files in flight. */
   bool is_stuck;       /* The socket's buffer is full. */
-  uint64_t retry_usec; /* Needed without an event; else 0. */
+  uint64_t retry_usec; /* 0 unless no event will follow. */
   bool is_over;        /* The bus no longer reads: drop everything. */
 };
 
@@ -31,7 +31,6 @@ void outbox_end(struct outbox *outbox);
 bool outbox_is_full(const struct outbox *outbox);
 /* Takes ownership of the bytes and the file (-1 for none), even after an error. */
 int outbox_add(struct outbox *outbox, uint8_t *data, size_t length, int file, size_t file_length);
-/* Ignores a closed socket. */
 int outbox_write(struct outbox *outbox, int fd);
 
 #endif

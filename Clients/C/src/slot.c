@@ -11,7 +11,7 @@
 #include "error.h"
 #include "names.h"
 
-/* Reads per call, a bound against floods. */
+/* Against floods. */
 #define READS_MAX 64u
 
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)
@@ -210,7 +210,6 @@ static void retire(tribune_slot *slot)
   frame_end(&writer, NULL, NULL, NULL, 0);
   int result = bus_send(bus, &writer, -1, 0);
   if (result < 0) {
-    /* A dropped hold must not stay in force. */
     tribune_error error;
     error_system(&error, result, "a registration could not be taken back");
     bus_break(bus, &error);
@@ -243,7 +242,7 @@ static int check(const tribune_slot *slot)
   return slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
 }
 
-/* Leaves the frame in the inbox for the callback. */
+/* Leaves the frame for the callback. */
 static int confirm(tribune_slot *slot, struct frame *frame, tribune_error *error)
 {
   tribune_message *message = NULL;

@@ -5,9 +5,8 @@
 /*
  * Registrations, and requests in flight.
  *
- * A slot is in one list of its connection until it is over. When the program drops its last reference earlier, the
- * slot is withdrawn, and stays listed as retiring until the bus confirms: the bus may still send frames for it. It is
- * freed when it is over, unreferenced and unpinned.
+ * When the program drops its last reference before the end, the slot is withdrawn, and stays listed until the bus
+ * confirms, which may still send frames for it. It is freed when it is over, unreferenced and unpinned.
  */
 
 #include "message.h"
@@ -41,35 +40,34 @@ struct tribune_slot {
   enum slot_kind kind;
   enum slot_state state;
 
-  tribune *bus; /* NULL once it is over. */
+  tribune *bus;
   struct slot_list *list;
   tribune_slot *previous;
   tribune_slot *next;
 
   uint64_t serial;
-  uint64_t cancel_serial; /* Of the `cancel`. */
-  uint64_t id;            /* Of a delegate or a hold. */
-  uint64_t live_since;    /* The sequence of the `ok`: only later notifications are for it. */
+  uint64_t cancel_serial;
+  uint64_t id;
+  uint64_t live_since; /* The sequence of the `ok`: only later notifications are for it. */
   tribune_callback callback;
   void *userdata;
 
-  /* Patterns, each zero-terminated, then the object. */
+  /* Zero-terminated patterns, then the object. */
   bool is_awaited;
   size_t pattern_count;
   char *terms;
   const char *object;
 };
 
-/* Unlisted, without a serial. */
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata);
-/* For a slot that was never listed. */
+/* Only if it was never listed. */
 void slot_free(tribune_slot *slot);
 int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count, const char *object);
-/* `ret` may be NULL: then the slot floats. */
+/* With a NULL `ret`, the slot floats. */
 void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret);
-/* Also lists the slot; frees it after an error. */
+/* Frees the slot after an error. */
 int slot_send(tribune_slot *slot, tribune *bus, struct wire_writer *writer, tribune_slot **ret);
-/* Without a callback. Frees the slot unless it is pinned or referenced. */
+/* Frees the slot unless it is pinned or referenced. */
 void slot_finish(tribune_slot *slot);
 void slot_pin(tribune_slot *slot);
 void slot_unpin(tribune_slot *slot);

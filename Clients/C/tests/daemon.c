@@ -36,7 +36,6 @@ pid_t fork_child(void)
   return child;
 }
 
-/* Waits until tribuned reports that it is ready. */
 static pid_t spawn(char *const arguments[])
 {
   char notify[108];

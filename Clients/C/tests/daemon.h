@@ -2,17 +2,15 @@
 #ifndef TRIBUNE_DAEMON_H
 #define TRIBUNE_DAEMON_H
 
-/* A real bus in the test's folder, and records of its clients' messages. */
-
 #include <sys/types.h>
 
 #include "../include/tribune.h"
 
-/* The bus, and the keeper of its connections. They end with the test. */
+/* They end with the test. */
 struct daemon {
   char address[128];
   pid_t bus;
-  pid_t keeper; /* 0 for none. */
+  pid_t keeper;
 };
 
 /* Ends with the test at the latest. */
@@ -20,7 +18,7 @@ pid_t fork_child(void);
 
 void daemon_start(struct daemon *daemon, bool has_keeper);
 void daemon_stop(struct daemon *daemon, int signal);
-/* The new bus takes over from the last one. */
+/* The new bus takes over. */
 void daemon_start_again(struct daemon *daemon);
 
 tribune *connect_to(const struct daemon *daemon);
@@ -30,17 +28,14 @@ struct record {
   unsigned counts[TRIBUNE_ENDED + 1];
   tribune_message *messages[TRIBUNE_ENDED + 1];
   uint64_t lost;
-  /* Runs for each message; may be NULL. */
   void (*handle)(tribune_slot *slot, tribune_message *message, struct record *record);
   void *context;
 };
 
-/* A tribune_callback. */
 void record_message(tribune_slot *slot, tribune_message *message, void *record);
 void record_end(struct record *record);
-/* Processes until `count` messages of the type have arrived; returns the last. */
+/* Returns the last one. */
 tribune_message *await_message(tribune *bus, struct record *record, tribune_type type, unsigned count);
-/* Processes until the connection ends. */
 tribune_error await_end(tribune *bus);
 void check_success(const char *file, int line, int result, const tribune_error *error);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Descriptors, and resource limits of this process or the bus. */
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +20,7 @@
 
 /* ---- Descriptors ---- */
 
-/* A post with userInfo in a descriptor, or -1 to omit that. */
+/* -1 omits the descriptor. */
 static void put_file(uint8_t kind, uint32_t length, int fd)
 {
   struct wire_writer writer = {0};
@@ -168,7 +166,6 @@ static void test_a_file_that_cannot_be_received_is_lost(void)
   end();
 }
 
-/* Descriptors without close-on-exec. */
 static int inheritable_descriptors(void)
 {
   int count = 0;
@@ -186,7 +183,6 @@ static void test_descriptors_are_closed_on_exec(void)
   greet();
   CHECK((fcntl(tribune_get_fd(bus), F_GETFD) & FD_CLOEXEC) != 0);
   CHECK((fcntl(tribune_get_fd(bus), F_GETFL) & O_NONBLOCK) != 0);
-  /* Without its last byte, so the descriptor waits. */
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_POST, 0, 1);
   frame_end(&writer, "a.b", NULL, NULL, 0);
@@ -232,7 +228,6 @@ static void test_a_bus_that_does_not_read_costs_bounded_memory(void)
   CHECK_EQUAL(tribune_get_events(bus), POLLIN | POLLOUT);
   CHECK_EQUAL(tribune_ask_async(bus, NULL, "a.shouldB", NULL, NULL, 0, NULL, record_message, NULL), -ENOBUFS);
   CHECK_EQUAL(tribune_wait(bus, 10000), 0);
-  /* Once it reads, everything arrives, in order and complete. */
   size_t frame = HEADER_LENGTH + 3 + sizeof data;
   size_t left = sent * frame;
   while (left > 0) {
@@ -389,7 +384,7 @@ static void test_a_bus_that_has_gone_is_no_signal(void)
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &record), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 0, "\x09\0", 2, NULL, "too slow");
   close(peer);
-  /* Its last frame is read, though writing is impossible. */
+  /* Its last frame is still read. */
   for (unsigned i = 0; i < 3; i++) {
     SUCCEED(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), NULL);
   }

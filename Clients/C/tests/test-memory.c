@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each allocation of the library fails in turn, in a conversation with a simulated bus that covers everything.
- * Functions report the failure, a connection that cannot continue ends, and memory does not leak.
+ * Each allocation of the library fails in turn. Functions report that, a connection that cannot continue ends, and
+ * memory does not leak.
  */
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "harness.h"
 #include "peer.h"
 
-/* The allocation to fail; 0 for none. The Makefile links these in front of the real functions. */
+/* 0 for none. The Makefile links these in front of the real functions. */
 static unsigned long countdown;
 
 void *__real_malloc(size_t size);
@@ -51,7 +51,6 @@ char *__wrap_strdup(const char *text)
   return fails() ? NULL : __real_strdup(text);
 }
 
-/* The bus's frames. */
 static struct wire_writer conversation;
 
 static void append(uint8_t kind, uint64_t serial, const struct wire_writer *fields, const char *name,
@@ -147,7 +146,6 @@ static unsigned received_requests(void)
   return count;
 }
 
-/* Returns true if an allocation failed. */
 static bool converse(unsigned long fail_at)
 {
   static const char *const patterns[] = {"a.*", NULL};
@@ -172,7 +170,7 @@ static bool converse(unsigned long fail_at)
   bool has_failed = fail_at > 0 && countdown == 0;
   countdown = 0;
   CHECK(result == -ENOMEM || result == -ECONNRESET);
-  /* Every request ends. If one could not begin, the replies are for others than intended. */
+  /* Otherwise the replies are for others than intended. */
   unsigned ended = count[TRIBUNE_ENDED] + count[TRIBUNE_VERDICT] + count[TRIBUNE_AWAITED] + count[TRIBUNE_ACKNOWLEDGED];
   CHECK(ended == 6 || begun < 6);
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {

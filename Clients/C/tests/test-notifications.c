@@ -23,14 +23,13 @@ static tribune *connected(void)
   return connect_to(&daemon_);
 }
 
-/* As long as the connection lasts. Returns once it is in force. */
+/* Returns once it is in force. */
 static void observe(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   SUCCEED(tribune_observe(bus, NULL, pattern, NULL, flags, record_message, record), NULL);
   await_message(bus, record, TRIBUNE_READY, 1);
 }
 
-/* Until the slot is dropped. Does not process. */
 static tribune_slot *observe_for_now(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   tribune_slot *slot;
@@ -143,7 +142,6 @@ static void test_a_notification_that_waits_is_not_for_a_later_observation(void)
   SUCCEED(tribune_post_acknowledged(bus, "a.b", NULL, "1", TRIBUNE_STRING,
                                     &(tribune_post_options){.flags = TRIBUNE_POST_RETAIN}, &error),
           &error);
-  /* Waiting reads the first notification, which then waits. */
   tribune_slot *slot = observe_for_now(bus, "a.*", TRIBUNE_OBSERVE_RETAINED, &second);
   CHECK_EQUAL(first.counts[TRIBUNE_NOTIFICATION], 0);
   post(bus, "a.c", NULL, "2", 0);
@@ -378,7 +376,6 @@ static void test_an_observation_that_is_taken_back_is_not_waited_for(void)
           NULL);
   tribune_error error;
   SUCCEED(tribune_flush(poster, UINT64_MAX, &error), &error);
-  /* The notification is in flight. */
   tribune_slot_unref(slot);
   while (reply.counts[TRIBUNE_AWAITED] == 0) {
     SUCCEED(tribune_process(bus, NULL), NULL);
@@ -453,7 +450,6 @@ static void test_what_a_waiting_program_cannot_keep_is_told_as_lost(void)
   for (unsigned i = 0; i < all; i++) {
     SUCCEED(tribune_post(poster, "a.b", NULL, data, sizeof data, NULL), NULL);
     SUCCEED(tribune_flush(poster, UINT64_MAX, &error), &error);
-    /* Reads without processing. */
     SUCCEED(tribune_flush(bus, UINT64_MAX, &error), &error);
   }
   CHECK_EQUAL(record.counts[TRIBUNE_NOTIFICATION], 0);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Peers that are not a bus, or a broken one. */
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +72,6 @@ static void test_a_welcome_that_does_not_come_ends_the_connection(void)
   SUCCEED(tribune_get_timeout(bus, &until), NULL);
   CHECK(until > 0 && until != UINT64_MAX);
   CHECK_EQUAL(tribune_process(bus, NULL), 0);
-  /* The time is over. */
   bus->greeting_until_usec = 1;
   CHECK_EQUAL(tribune_wait(bus, UINT64_MAX), 1);
   tribune_error error;
@@ -127,7 +124,6 @@ static void test_addresses_are_found(void)
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_UNREACHABLE);
   CHECK(strstr(error.message, path) != NULL);
   unsetenv("TRIBUNE_ADDRESS");
-  /* The folders of the environment are tried in order. */
   snprintf(path, sizeof path, "%s/tribune", test_folder);
   CHECK_EQUAL(mkdir(path, 0700), 0);
   snprintf(path, sizeof path, "%s/tribune/bus", test_folder);
@@ -160,7 +156,6 @@ static void test_a_bus_of_another_user_is_not_believed(void)
   snprintf(path, sizeof path, "%s/tribune", test_folder);
   CHECK_EQUAL(mkdir(path, 0700), 0);
   snprintf(path, sizeof path, "%s/tribune/bus", test_folder);
-  /* The kernel records the listening user. */
   CHECK_EQUAL(chown(test_folder, 65534, 65534), 0);
   CHECK_EQUAL(seteuid(1), 0);
   CHECK_EQUAL(seteuid(0), 0);
@@ -281,7 +276,6 @@ static void test_fields_that_are_not_valid_end_the_connection(void)
     greet();
     struct record record = {0};
     observe(&record);
-    /* For a waiting request, whose reply must match. */
     SUCCEED(tribune_post_acknowledged_async(bus, NULL, "a.b", NULL, NULL, 0, NULL, record_message, &record), NULL);
     put_frame(table[i].kind, 0, 2, table[i].fields, table[i].length, "a.b", NULL);
     tribune_error error = await_end(bus);

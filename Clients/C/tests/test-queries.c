@@ -23,7 +23,6 @@ static tribune *connected(void)
 
 static const char *const patterns[] = {"host.shouldReboot", "host.willReboot", "page.*", NULL};
 
-/* Until the slot is dropped. */
 static tribune_slot *attach_for_now(tribune *bus, struct record *record, const tribune_delegate_options *options)
 {
   static const char *const names[] = {"host.*", "page.*", NULL};
@@ -34,7 +33,6 @@ static tribune_slot *attach_for_now(tribune *bus, struct record *record, const t
   return slot;
 }
 
-/* As long as the connection lasts. */
 static void attach(tribune *bus, struct record *record, const tribune_delegate_options *options)
 {
   static const char *const names[] = {"host.*", "page.*", NULL};
@@ -83,7 +81,6 @@ static void test_nobody_answers(void)
   tribune_unref(bus);
 }
 
-/* An answer and its expected outcome. */
 struct answering {
   int (*answer)(tribune_message *question);
   tribune_outcome_kind kind;
@@ -189,7 +186,6 @@ static void test_a_question_says_what_is_asked(void)
   CHECK(tribune_message_is_dry_run(question) && !tribune_message_wants_value(question));
   CHECK_EQUAL(tribune_message_get_peer(question)->pid, getpid());
   CHECK_EQUAL(tribune_message_get_timeout_ms(question), 5000);
-  /* Answered later, from the handle. */
   SUCCEED(tribune_abstain(question), NULL);
   CHECK(tribune_message_is_dry_run(await_message(asker, &reply, TRIBUNE_VERDICT, 1)));
   record_end(&reply);
@@ -384,7 +380,6 @@ static void test_the_same_delegate_again_is_an_error(void)
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_DUPLICATE);
   await_message(bus, &record, TRIBUNE_ENDED, 1);
   tribune_slot_unref(again);
-  /* The first one stays. */
   CHECK_EQUAL(tribune_slot_is_in_force(slot), 1);
   tribune *asker = connected();
   struct answering answering = {.answer = veto};
@@ -405,7 +400,6 @@ static void test_a_delegate_receives_will_and_did(void)
   tribune *poster = connected();
   struct record record = {0};
   struct record all = {0};
-  /* The connection receives everything, because it also observes. */
   SUCCEED(tribune_observe(bus, NULL, NULL, NULL, 0, record_message, &all), NULL);
   SUCCEED(tribune_delegate(bus, NULL, patterns, "host/1", NULL, record_message, &record), NULL);
   await_message(bus, &record, TRIBUNE_READY, 1);
@@ -547,7 +541,6 @@ static void test_a_hold_that_has_expired_is_not_in_force(void)
   tribune_hold_options options = {.lifetime_ms = 300};
   SUCCEED(tribune_hold(bus, &hold, "host.**", NULL, "for a moment", &options, NULL, NULL), NULL);
   SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
-  /* Without processing. */
   while (tribune_slot_is_in_force(hold) == 1) {
     SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
   }
@@ -573,7 +566,6 @@ static void test_the_bus_says_why_it_refuses(void)
 {
   tribune *bus = connected();
   tribune_error error;
-  /* Above the bus's limit. */
   tribune_ask_options options = {.deadline_ms = UINT32_MAX};
   CHECK_EQUAL(tribune_ask(bus, "a.shouldB", NULL, NULL, 0, &options, NULL, &error), -EINVAL);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_INVALID_VALUE);
@@ -586,7 +578,6 @@ static void test_the_bus_says_why_it_refuses(void)
   tribune_unref(bus);
 }
 
-/* A delegate that asks before it answers. */
 static void ask_within(tribune_slot *slot, tribune_message *message, struct record *record)
 {
   if (tribune_message_get_type(message) == TRIBUNE_QUESTION) {

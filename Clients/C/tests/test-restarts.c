@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Restarts and kills of the bus, and forked children. */
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -63,7 +61,7 @@ static void ignore_it(tribune_slot *slot, tribune_message *message, void *userda
   (void)slot, (void)message, (void)userdata;
 }
 
-/* Waits until the keeper has all connections with earlier registrations, as tribunectl reports. */
+/* tribunectl reports whether the keeper has all earlier registrations. */
 static void settle(const struct daemon *daemon)
 {
   const char *folder = getenv("TRIBUNE_BIN_DIR");
@@ -150,7 +148,6 @@ static void test_the_end_is_told_to_everybody(void)
     CHECK_EQUAL(tribune_message_get_conclusion(client.delegate.messages[TRIBUNE_CONCLUDED]),
                 TRIBUNE_CONCLUSION_CANCELLED);
     CHECK_EQUAL(tribune_veto(question, "too late"), -ESTALE);
-    /* All is over, and registrations fail. */
     CHECK_EQUAL(tribune_slot_is_in_force(client.held), -ENOTCONN);
     CHECK_EQUAL(tribune_slot_is_in_force(client.chain), -ENOTCONN);
     CHECK_EQUAL(tribune_slot_wait(client.held, 0, &error), -ENOTCONN);
@@ -209,7 +206,6 @@ static void test_a_hold_does_not_seem_to_be_in_force(void)
   register_everything(&client, &daemon);
   CHECK_EQUAL(tribune_slot_is_in_force(client.held), 1);
   daemon_stop(&daemon, SIGKILL);
-  /* Without processing. */
   CHECK_EQUAL(tribune_slot_is_in_force(client.held), -ENOTCONN);
   CHECK_EQUAL(client.hold.counts[TRIBUNE_ENDED], 0);
   await_end(client.bus);
@@ -270,7 +266,6 @@ static void test_a_child_of_fork_can_do_nothing(void)
   pid_t child = fork_child();
   if (child == 0) {
     expect_all_fail(&client, question);
-    /* The parent's connection stays. */
     drop(&client);
     record_end(&reply);
     tribune_unref(asker);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The golden vectors, shared by all codecs of the protocol. */
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -2,18 +2,15 @@
 #ifndef TRIBUNE_VECTORS_H
 #define TRIBUNE_VECTORS_H
 
-/* The golden vectors, by their index. */
-
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "../src/frame.h"
 
-/* Empty for an unknown kind. */
 const char *vector_kind_word(uint8_t kind);
-/* In the index's JSON. False for invalid fields. */
+/* False for invalid fields. */
 bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader);
-/* Reads the fields and writes them again. False for invalid fields. */
+/* False for invalid fields. */
 bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_writer *writer);
 
 void vector_print_text(FILE *out, const uint8_t *data, size_t length);
