@@ -73,6 +73,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
   }
 }
 
+/// The clients that a program serves.
 nonisolated package struct HTTPAccess: Equatable, Sendable {
   /// `Hosts=`, in lower case.
   package var hosts: Set<String> = []

@@ -3,6 +3,7 @@
 import Tribune
 import TribuneService
 
+/// Work on each new connection to the bus.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }

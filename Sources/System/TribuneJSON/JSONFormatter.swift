@@ -2,6 +2,7 @@
 
 import TribuneWire
 
+/// Changes the white space of valid JSON.
 struct JSONFormatter {
   private let bytes: [UInt8]
   private let isPretty: Bool

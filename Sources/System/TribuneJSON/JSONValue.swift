@@ -2,6 +2,7 @@
 
 package import TribuneWire
 
+/// A JSON value to write.
 package indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)

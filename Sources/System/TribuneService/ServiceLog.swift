@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// With a level for the journal (sd-daemon(3)), else with the program's name.
+/// Messages on standard error: with a level for the journal (sd-daemon(3)), else with the program's name.
 package enum ServiceLog {
   private static let isJournal = LogDestination.current == .journal
   private static let program: String = {

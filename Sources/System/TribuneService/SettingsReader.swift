@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Continues after a mistake to report all.
+/// Reads files of settings by a table. It continues after a mistake to report all.
 package struct SettingsReader<Settings: Sendable> {
   package struct Line: Sendable {
     package let key: String

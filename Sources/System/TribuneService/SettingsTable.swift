@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// The origin of a setting, for messages.
 package struct SettingPlace: Sendable, CustomStringConvertible {
   package var subject = ""
   package let file: String

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Of a stream socket that another process opened.
+/// The address of a stream socket that another process opened.
 package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
   case unix(path: String)
   case loopback(port: UInt16)

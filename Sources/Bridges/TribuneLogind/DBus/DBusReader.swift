@@ -3,6 +3,7 @@
 import CSystemdBus
 import TribuneSystem
 
+/// Decodes a message's arguments within limits.
 @safe nonisolated struct DBusReader {
   struct Limit {
     /// Including containers.

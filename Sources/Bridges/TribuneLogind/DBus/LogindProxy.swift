@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// See org.freedesktop.login1(5).
+/// Calls to logind; see org.freedesktop.login1(5).
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// See org.freedesktop.systemd1(5).
+/// Calls to systemd; see org.freedesktop.systemd1(5).
 struct SystemdProxy {
   private static let path = "/org/freedesktop/systemd1"
 

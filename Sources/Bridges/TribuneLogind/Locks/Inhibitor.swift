@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// A lock in logind's list.
 nonisolated package struct Inhibitor: Hashable, Sendable {
   /// Such as `shutdown:sleep`.
   package var what: String

@@ -2,6 +2,7 @@
 
 import TribuneWire
 
+/// The text of a logind lock, made from objections.
 nonisolated package struct LockText: Equatable, Sendable {
   /// `systemctl` prints the text on one line.
   private static let listedMax = 5

@@ -2,6 +2,7 @@
 
 import TribuneWire
 
+/// A reason on the bus against an action.
 nonisolated package struct Objection: Hashable, Sendable {
   package var who: String
   package var why: String

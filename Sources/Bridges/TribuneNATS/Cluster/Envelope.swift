@@ -6,6 +6,7 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
+/// One process of a gateway.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -34,6 +35,7 @@ nonisolated struct ExportNumber: Equatable, Sendable {
   var count: UInt64
 }
 
+/// The headers of a notification.
 nonisolated struct PostEnvelope: Equatable, Sendable {
   var instance: Instance
   var number: ExportNumber
@@ -62,6 +64,7 @@ nonisolated extension PostEnvelope {
   }
 }
 
+/// The headers of a question.
 nonisolated struct AskEnvelope: Equatable, Sendable {
   var instance: Instance
   var query: UInt64
@@ -104,7 +107,7 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// The payload is the value.
+/// A host's reply to a question. The payload is the value.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
   case progress(timeout: Duration, status: String)
   case approve

@@ -3,6 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
+/// JetStream's reply to a store.
 nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)

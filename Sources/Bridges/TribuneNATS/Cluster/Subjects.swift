@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// See docs/CLUSTER.md.
+/// The NATS subjects of a cluster (docs/CLUSTER.md).
 nonisolated struct Subjects: Equatable, Sendable {
   enum Incoming: Equatable, Sendable {
     case post(from: String, name: String)

@@ -154,6 +154,7 @@ final class DurableImport {
   }
 }
 
+/// Decides whether to retry a failed post.
 nonisolated struct PostRetries: Sendable {
   /// After these, the notification may have been posted.
   private static let passing: Set<TribuneError.Code> = [

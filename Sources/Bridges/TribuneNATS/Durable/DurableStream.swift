@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// The settings of the durable stream and of this host's consumer.
 nonisolated struct DurableStream: Equatable, Sendable {
   /// The actual settings, which any program may have chosen.
   struct Properties: Equatable, Sendable {

@@ -139,6 +139,7 @@ final class FleetLock {
   }
 }
 
+/// The question before a FleetLock client reboots.
 nonisolated enum FleetLockQuestion {
   static func userInfo(group: String, _ mark: Instance) -> UserInfo {
     UserInfo(

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// Clients log the message and count the kinds, so kinds are few.
+/// A failed call. Clients log the message and count the kinds, so kinds are few.
 nonisolated struct FleetLockError: Error, Equatable, Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case noFleetLock = "no_fleet_lock"

@@ -2,6 +2,7 @@
 
 import TribuneHTTP
 
+/// Routes FleetLock's requests.
 nonisolated struct FleetLockSite: Sendable {
   enum Call: Equatable, Sendable {
     case preReboot, steadyState

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// A lease as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
   /// Nil if never stored, or deleted.
   var bytes: [UInt8]?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work that has not started by `end` is skipped.
+/// Storage of leases. It skips work that has not started by `end`.
 protocol LeaseStorage: AnyObject {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// Losses that are not announced yet.
 nonisolated struct Losses: Equatable, Sendable {
   struct Loss: Equatable, Sendable {
     /// Nil for any host.

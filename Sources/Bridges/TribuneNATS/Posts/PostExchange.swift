@@ -5,6 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
+/// Exports and imports notifications.
 final class PostExchange {
   private static let lossName = "cluster.link.didInterrupt"
   private static let namesMax = 1_024

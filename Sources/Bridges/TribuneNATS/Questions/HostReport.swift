@@ -4,6 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
+/// Reports on this host's bus for other hosts.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
     /// On names that other hosts may ask.

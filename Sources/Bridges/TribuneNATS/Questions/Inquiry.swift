@@ -2,6 +2,7 @@
 
 import Tribune
 
+/// The result for a silent host.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain

@@ -2,6 +2,7 @@
 
 import TribuneWire
 
+/// The bucket of retained notifications.
 nonisolated struct Bucket: Equatable, Sendable {
   let name: String
 

@@ -5,6 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
+/// Maintains the picture of the bus and the pages' feed.
 final class BusFollower {
   /// Changes of registrations, or of the observer's rights, require new lists.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]

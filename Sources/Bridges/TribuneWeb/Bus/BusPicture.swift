@@ -2,6 +2,7 @@
 
 package import Tribune
 
+/// The latest known state of the bus.
 nonisolated package struct BusPicture: Sendable {
   package var absence: String? = "the bus has not been reached yet"
   package var status: BusStatus?

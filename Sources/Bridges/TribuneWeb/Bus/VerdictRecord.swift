@@ -4,6 +4,7 @@ package import Tribune
 import TribuneJSON
 import TribuneWire
 
+/// A verdict with its question.
 nonisolated package struct VerdictRecord: Sendable {
   /// Microseconds since 1970.
   package var time: UInt64

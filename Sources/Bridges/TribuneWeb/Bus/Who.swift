@@ -3,6 +3,7 @@
 import Tribune
 import TribuneJSON
 
+/// A process on the bus.
 nonisolated package struct Who: Equatable, Sendable {
   /// `:N`
   package var connection: String

@@ -2,6 +2,7 @@
 
 package import Tribune
 
+/// The bus's counters, for Prometheus.
 nonisolated package struct BusCounters: Sendable {
   package private(set) var status: BusStatus?
   /// Since 1970.

@@ -2,6 +2,7 @@
 
 package import Tribune
 
+/// Counters of a name, a participant or a user.
 nonisolated package protocol CounterRow: Sendable {
   /// Empty for the combined rest.
   var labels: [String] { get }

@@ -2,7 +2,7 @@
 
 package import Tribune
 
-/// OpenMetrics 1.0.0, or Prometheus's older text format.
+/// Metrics in OpenMetrics 1.0.0, or in Prometheus's older text format.
 nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
     case openMetrics, classic

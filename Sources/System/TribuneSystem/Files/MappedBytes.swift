@@ -2,6 +2,7 @@
 
 import Glibc
 
+/// A memory file, mapped without a copy.
 @safe package final class MappedBytes: Sendable {
   private let address: UInt
   package let count: Int

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Reading these never blocks.
+/// Facts about another process's file. Reading them never blocks.
 struct MemoryFileFacts {
   let seals: CInt
   let access: CInt

@@ -2,6 +2,7 @@
 
 import Glibc
 
+/// A named pipe or file, read on arrival.
 package final class PipeInput: Sendable {
   private let file: FileDescriptor
 

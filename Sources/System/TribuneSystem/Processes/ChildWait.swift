@@ -28,6 +28,7 @@ final class SignalRelay: Sendable {
   }
 }
 
+/// Waits for one child, on its own thread.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
   /// A group is negative.
@@ -106,6 +107,7 @@ struct ChildWait: ~Copyable {
   }
 }
 
+/// A pipe from a child, and the kept part of its output.
 struct ChildPipe: ~Copyable, Sendable {
   /// Nil at the end of the pipe, or without one.
   private var descriptor: FileDescriptor?

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// As execve(2) and posix_spawnp(3) find them.
+/// Executables, as execve(2) and posix_spawnp(3) find them.
 package enum ProgramFile {
   package static var searchPath: String { Environment.value(of: "PATH") ?? "/bin:/usr/bin" }
 

@@ -4,6 +4,7 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
+/// One datagram by sd_notify(3)'s protocol.
 package enum ServiceNotification {
   /// Blocks until the socket has space.
   package static func send(_ text: String, passing descriptor: CInt? = nil) throws(Errno) {
@@ -12,7 +13,7 @@ package enum ServiceNotification {
   }
 }
 
-/// Stays open for a process without free descriptors.
+/// Stays open, to notify even without free descriptors.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 

@@ -3,6 +3,7 @@
 import CTribuneLinux
 import Glibc
 
+/// Signals for epoll.
 package struct SignalDescriptor: ~Copyable {
   private let descriptor: FileDescriptor
 

@@ -3,6 +3,7 @@
 import CTribuneLinux
 import Glibc
 
+/// The attributes and file actions of posix_spawn(3).
 @safe struct SpawnRequest: ~Copyable {
   private var attributes = posix_spawnattr_t()
   private var actions = unsafe posix_spawn_file_actions_t()

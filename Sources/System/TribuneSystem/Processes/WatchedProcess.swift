@@ -3,6 +3,7 @@
 import CTribuneLinux
 import Glibc
 
+/// A process with another parent.
 package final class WatchedProcess: Sendable {
   private let handle: FileDescriptor
 
