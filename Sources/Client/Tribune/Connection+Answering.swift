@@ -85,10 +85,7 @@ extension Connection {
       .refused, "the same attachment was taken back during each of \(Self.attachingTries) attempts to attach")
   }
 
-  /// Takes a hold: a standing veto on queries whose names match a pattern, except value queries.
-  ///
-  /// It lasts until ``Hold/release()``, until it expires, or until the connection ends, even if the returned object
-  /// is not kept.
+  /// Takes a ``Hold`` on queries whose names match a pattern, except value queries.
   ///
   /// - Parameters:
   ///   - object: nil for any.

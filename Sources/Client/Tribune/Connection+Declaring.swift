@@ -5,9 +5,9 @@ import TribuneWire
 extension Connection {
   /// Declares the protocol of an object's delegates.
   ///
-  /// Later delegates of the object must conform to the protocol, and queries and notifications about the object must
-  /// be in it. Attached delegates stay. The declaration lasts until ``Declaration/withdraw()`` or the end of the
-  /// connection, even if the returned object is not kept.
+  /// Later delegates of the object must conform to it, and queries and notifications about the object must be in it.
+  /// Attached delegates stay. The declaration lasts until ``Declaration/withdraw()`` or the end of the connection,
+  /// even if the returned object is not kept.
   ///
   /// - Parameters:
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.

@@ -97,8 +97,7 @@ extension Connection {
     }
   }
 
-  /// By unit, of all users if the policy lets this connection list everything, else of its user. The busiest 1,000
-  /// come first, then one entry for all others.
+  /// By unit, otherwise like ``participantStatistics()``.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }

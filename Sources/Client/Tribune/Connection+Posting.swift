@@ -40,8 +40,7 @@ extension Connection {
   /// - Parameters:
   ///   - name: such as `archive.willPrune`.
   ///   - object: empty for none.
-  ///   - deadline: of the reply; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
-  ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - deadline: of the reply, as for `ask`.
   ///   - isRetained: as ``PostOptions/isRetained``.
   ///   - isImmediate: as ``PostOptions/isImmediate``, for suspended connections that are not awaited.
   /// - Throws: as ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when the posts of this

@@ -227,8 +227,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection. If it looks for
-  /// the bus for ever, it also reports each loss.
+  /// Also reports each loss if it looks for the bus for ever.
   ///
   /// - Parameters:
   ///   - limit: nil means the global option.

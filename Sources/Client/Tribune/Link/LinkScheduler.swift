@@ -5,8 +5,8 @@ import TribuneSystem
 
 /// Alternates a link's thread between receiving and working.
 ///
-/// The thread that a question wakes also puts it to the delegate: waking another thread for a quick answer would cost
-/// more than the rest of the library's work. The same holds for the tasks of the executor.
+/// The thread that a question wakes also puts it to the delegate, and runs the executor's tasks: waking another
+/// thread would cost more than the rest of a quick answer.
 ///
 /// Such code may block its thread. After a while, another thread takes over receiving. Until the first is back, work
 /// goes to Swift's threads: a link never has more than two. The first ends if the other is receiving then.

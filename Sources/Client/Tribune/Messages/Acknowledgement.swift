@@ -5,9 +5,9 @@ import Synchronization
 /// Reports the result of an observer's work on an awaited notification.
 ///
 /// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call counts;
-/// releasing the last reference without a call reports a failure. If several sequences of a connection have received
-/// the notification, the bus gets one report, after the last of them; it is a failure if any of them failed. This
-/// object does not keep the connection open, whose end is reported as ``AwaitedReply/Missing/Kind/gone``.
+/// releasing the last reference without a call reports a failure. Several sequences of a connection make one report,
+/// after the last of them: a failure if any of them failed. This object does not keep the connection open, whose end
+/// is reported as ``AwaitedReply/Missing/Kind/gone``.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isSettled = Atomic(false)

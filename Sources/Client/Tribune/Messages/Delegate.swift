@@ -2,8 +2,8 @@
 
 /// An object that is asked before something happens, and can veto it.
 ///
-/// As in Cocoa, a connection does not retain its delegates: retain them while they are needed. A delegate can be a
-/// class, an actor or a class on the main actor.
+/// As in Cocoa, a connection does not retain its delegates. A delegate can be a class, an actor or a class on the
+/// main actor.
 ///
 /// Its methods start on the connection's thread, because a quick answer then wakes no other thread. After the first
 /// suspension, and on an actor from the start, they run where Swift runs tasks. Until a method suspends, the
@@ -29,9 +29,9 @@ public protocol Delegate: AnyObject, Sendable {
   ///
   /// The delegate receives notifications about its object, or about any, whose names it responds to and whose last
   /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications.
-  /// Each attachment receives in the posters' order, one delivery at a time: the next follows when this method has
-  /// returned. Before a notification is delivered, `answer` starts for all earlier questions (an actor has both in
-  /// its queue in that order). A question does not wait for earlier notifications.
+  /// Each attachment receives in the posters' order, one delivery at a time. Before a notification is delivered,
+  /// `answer` starts for all earlier questions (an actor has both in its queue in that order). A question does not
+  /// wait for earlier notifications.
   ///
   /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
   /// oldest are dropped and reported as lost. Empty by default.

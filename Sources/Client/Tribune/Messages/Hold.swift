@@ -11,7 +11,7 @@ import TribuneWire
 /// After an interruption, the hold is taken again. A bus that was restarted with its state has kept it until then. On
 /// a bus that was restarted without state, the hold is not in force until this process has taken it again, usually
 /// some milliseconds after its start. If the veto must be certain even then, require a delegate in the bus's
-/// configuration (`RequireDelegate=`): its absence is a veto.
+/// configuration (`RequireDelegate=`).
 public final class Hold: Sendable {
   /// In verdicts and `holds`; never used again, and never a delegate's. It changes after an interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }

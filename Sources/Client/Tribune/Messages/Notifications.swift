@@ -5,8 +5,7 @@
 /// **Its buffer.** The connection reads from the bus even if its readers are slow. Each sequence buffers unread
 /// deliveries: at most the observation's limit, 4,096 by default, and at most 64 MiB of userInfo, but always the
 /// newest delivery. Beyond either limit, the oldest are dropped, and the next element reports their number as
-/// ``Delivery/lost(_:)``. All losses are reported, whether they happened here, on the bus because this process did
-/// not read, or while the connection was suspended. A dropped awaited notification has failed.
+/// ``Delivery/lost(_:)``. Losses on the bus are also reported. A dropped awaited notification has failed.
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
 /// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation

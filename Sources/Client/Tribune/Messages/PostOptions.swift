@@ -38,8 +38,8 @@ public struct PostOptions: Hashable, Sendable {
   public var coalescing: Coalescing
   /// The bus retains it, as the last of its name and object, for observers with `retained`.
   ///
-  /// It is also delivered. Without userInfo, it clears the retained one. It is retained until it is cleared, until
-  /// the next of its name and object, or until the bus ends.
+  /// Observers receive it also. It is retained until the next of its name and object, or until the bus ends. Without
+  /// userInfo, it clears the retained one.
   public var isRetained: Bool
   /// Suspended connections receive it also, after their buffered notifications.
   public var isImmediate: Bool

@@ -68,10 +68,8 @@ public enum TrafficDelivery: Sendable {
 
 /// The traffic on the bus.
 ///
-/// Buffers at most 4,096 unread items, of 64 MiB together; beyond that, the oldest are dropped, which the next
-/// element reports as ``TrafficDelivery/lost(_:)``. Throws when the connection has ended with an error, and ends
-/// without one after ``Connection/close()`` or `cancel()`. Releasing the last reference to the sequence ends
-/// monitoring.
+/// Like ``Notifications``, it buffers at most 4,096 unread items, of 64 MiB together, reports dropped ones as
+/// ``TrafficDelivery/lost(_:)``, and ends with the connection or with its last reference.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError

@@ -3,8 +3,8 @@
 /// Decides which questions run a command now, and which wait.
 ///
 /// As in the bus's accounts, a user may have the commands that other users leave, divided by the number of users with
-/// commands, plus one. So one user never takes all. Every user may have one while any is left, and privileged users
-/// the whole rest. Users with waiting questions take turns.
+/// commands, plus one. So every user may have one while any is left; privileged users may have the whole rest. Users
+/// with waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 

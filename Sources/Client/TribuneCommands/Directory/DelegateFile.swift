@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-/// An executable in `DIR/NAME/`: a delegate that responds to NAME. The byte order of the files' names is the chain's,
-/// across folders.
+/// An executable in `DIR/NAME/`: a delegate that responds to NAME. The chain follows the byte order of the files'
+/// names, across folders.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
