@@ -107,10 +107,10 @@ demo-host: build
 	@tools/setup test-systemd deb
 	Examples/demo/host-demo $(RELEASE)
 
-## demo-cluster  a rolling reboot of three hosts, one by one and never two, as the README shows it
+## demo-cluster  a rolling reboot of three hosts, one by one and never two, as docs/CLUSTER.md shows it
 demo-cluster: build
 	@tools/setup python
-	tools/run-tour --programs=$(RELEASE) --section='More than one host' --show
+	tools/run-tour --programs=$(RELEASE) --section='A rolling reboot' --show docs/CLUSTER.md
 
 ## test       unit and integration tests; these drive unoptimised programs, which are built with them
 test:
