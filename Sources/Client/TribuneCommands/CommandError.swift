@@ -3,7 +3,6 @@
 import Tribune
 import TribuneSystem
 
-/// The message and the exit status of a command that ends early.
 struct CommandError: Error, Equatable, Sendable {
   var message: String
   var status: Int32

@@ -69,7 +69,6 @@ struct Context: Sendable {
     }
   }
 
-  /// For a tribunectl under a command.
   var addressVariables: [(name: String, value: String)] {
     guard case .success(let address) = address else { return [] }
     return [("TRIBUNE_ADDRESS", address.description)]
@@ -136,7 +135,6 @@ struct Context: Sendable {
     do {
       try StandardOutput.write(bytes)
     } catch {
-      // The reader has closed the pipe, which is not a failure.
       if error == .brokenPipe { throw .ended(ExitStatus.success) }
       throw .failure("standard output: \(error)")
     }

@@ -9,7 +9,6 @@ enum LiveWords: String, CaseIterable, Sendable {
 
   private static let countMax = 10_000
 
-  /// Known without a bus.
   var wellKnown: [String] {
     switch self {
     case .names, .objects, .connections: []

@@ -80,7 +80,6 @@ final class AttachedDelegate: Sendable {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
-  /// Queues the last delivery.
   func replace(by info: DelegateInfo) -> Bool {
     // An attachment that is over gets no later loss report.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])

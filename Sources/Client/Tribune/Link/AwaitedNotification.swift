@@ -11,7 +11,6 @@ final class AwaitedNotification: Sendable {
   }
 
   private let link: Link
-  /// With `post`, the bus's key.
   private let poster: ConnectionID
   private let post: Serial
   private let epoch: Int

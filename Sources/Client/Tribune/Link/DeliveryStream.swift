@@ -16,7 +16,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     var behind: BoundedQueue<Element>?
     /// An inner nil is an end without an error.
     var ending: TribuneError??
-    /// In order; empty unless `queue` is.
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
@@ -96,7 +95,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Returns false without a reserved position.
   func fillPosition(with reports: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
     var unread: [Element] = []

@@ -7,7 +7,6 @@ extension FrameKind {
     case post
     /// An ask, a list, a hold's new reason.
     case request
-    /// Lasts until it is taken back.
     case registration
     case suspension
     /// Refers to a frame that the bus sent over this connection.

@@ -28,7 +28,6 @@ struct FrameReceiver {
     route = NotificationRoute(link, epoch: epoch)
   }
 
-  /// Returns true for a welcome, false for a refusal.
   func receiveFirst(_ frame: FrameView, acceptsFiles: Bool) throws(WireError) -> Bool {
     if frame.header.kind == .error {
       try refuse(frame)
@@ -117,7 +116,6 @@ struct FrameReceiver {
     }
     let now = SystemClock.monotonicNanoseconds
     let actions = link.state.withLock { $0.receiveRefusal(of: serial, error, now: now) }
-    // It may have ended an observation.
     link.routesVersion.add(1, ordering: .releasing)
     link.perform(actions)
   }

@@ -52,7 +52,6 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.fillPosition(with: deliveries) }
   }
 
-  /// A loss can concern any receiver.
   func report(_ delivery: Delivery, _ traffic: TrafficDelivery) {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.liveStreams, state.trafficStreams, state.allReceivers)

@@ -50,7 +50,6 @@ extension Link {
 }
 
 extension LinkState {
-  /// Equal keys are one observation to the bus.
   struct ObservationKey: Hashable {
     var pattern: String
     /// Like the pattern, empty for any.

@@ -78,6 +78,5 @@ extension LinkState {
 }
 
 extension String {
-  /// Truncated to the limit of a reason or a status.
   var reasonBytes: [UInt8] { Array(prefix(utf8Length: WireLimits.reasonLength).utf8) }
 }

@@ -9,7 +9,6 @@ extension Link {
     var name = ""
     var object = ""
     var payload: [UInt8] = []
-    /// Replaces `payload`.
     var file: MemoryFile?
     fileprivate var isLong: Bool { payload.count >= WireLimits.descriptorPayloadLength }
   }

@@ -148,7 +148,6 @@ final class Link: Sendable {
 
   // MARK: Ending
 
-  /// - Parameter error: nil when this side closed it.
   func end(_ error: TribuneError?) {
     perform(state.withLock { $0.end(error) })
   }

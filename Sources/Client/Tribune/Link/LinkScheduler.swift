@@ -38,7 +38,6 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Returns the next turn; one of receiving only at the end of the stream.
   private func receive(_ own: Thread.ID, _ receiver: inout LinkThread) -> WorkQueue.Next {
     link.work.withLock { $0.beginReceiving(own) }
     var isWaiting = link.work.withLock { $0.isEmpty }
@@ -79,7 +78,6 @@ final class LinkScheduler: Sendable {
         do throws(Errno) {
           return try Thread.start { [self] in takeTurns() }
         } catch {
-          // A thread may be available a little later.
           link.work.withLock { $0.cancelTakeover(turn) }
         }
       }

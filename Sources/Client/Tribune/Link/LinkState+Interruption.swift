@@ -158,7 +158,6 @@ extension LinkState {
         reopening.actions.append(.okay(reply, .success(Okay())))
       }
     }
-    // From now on, the frames have the rest of their deadlines.
     deadlineStarts = interruption.waiting.mapValues { _ in now }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
     let (payloadMax, acceptsFiles) = (payloadMax, session?.acceptsFiles == true)
@@ -214,7 +213,6 @@ extension FrameFields {
 }
 
 extension UInt32 {
-  /// 0 is no deadline.
   fileprivate func shortened(by span: Duration) -> UInt32 {
     guard self > 0 else { return 0 }
     let (seconds, attoseconds) = span.components

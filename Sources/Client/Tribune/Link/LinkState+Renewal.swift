@@ -70,7 +70,6 @@ extension LinkState {
     return actions + takeQuestions()
   }
 
-  /// Up to the first frame that must be confirmed before the rest.
   mutating func nextRenewals() -> [UInt8] {
     var bytes: [UInt8] = []
     changeInterruption {

@@ -78,7 +78,6 @@ extension LinkState {
 
   // MARK: Sending
 
-  /// - Parameter now: only needed for a request with a deadline.
   mutating func send(
     _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
     serial: Serial, at now: @autoclosure () -> Instant

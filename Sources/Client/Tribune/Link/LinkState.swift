@@ -54,7 +54,6 @@ struct LinkState {
   /// Counts lost connections. The bus's ids are valid for one connection only.
   var epoch = 0
   var requests: [Serial: Request] = [:]
-  /// Starts of requests' deadlines.
   var deadlineStarts: [Serial: Instant] = [:]
   /// The frame that made each registration, under way or confirmed. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
@@ -62,7 +61,6 @@ struct LinkState {
   /// Awaited observations, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
-  /// Confirmed ones other than observations.
   var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
 
@@ -231,7 +229,6 @@ struct LinkState {
     return .reconnect
   }
 
-  /// Returns nil if the connection has ended.
   mutating func reopen(at now: Instant) -> Reopening? {
     guard let interruption else { return nil }
     let reopening = finish(interruption, at: now)

@@ -28,9 +28,6 @@ struct Reconnection {
   private(set) var pause = Duration.zero
   var stage: Stage
 
-  /// - Parameters:
-  ///   - limit: nil for ever.
-  ///   - last: the last reconnection, and the pause before that attempt.
   init(within limit: Duration?, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
     deadline = now.advanced(by: limit ?? Self.forEver)
     // A connection that is lost as soon as it is made must not lead to a busy loop.

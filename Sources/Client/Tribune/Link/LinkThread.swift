@@ -38,7 +38,6 @@ struct LinkThread: ~Copyable {
   private var attemptCount = 1
   private(set) var receiver: FrameReceiver
   var reconnection: Reconnection?
-  /// With the pause before that attempt.
   var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
 
   private init(_ link: Link, _ address: Address, greetingDeadline: ContinuousClock.Instant) {
@@ -88,7 +87,7 @@ struct LinkThread: ~Copyable {
     try connect()
   }
 
-  /// Reads once and writes once, if possible. Returns false at the end of the link.
+  /// Returns false at the end of the link.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)
@@ -141,7 +140,6 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Another thread can end the wait.
   func pause(_ span: Duration = .milliseconds(5)) throws(TribuneError) {
     do throws(Errno) {
       if try Poll.wait(for: link.wakeup, timeout: span) { link.wakeup.clear() }

@@ -30,7 +30,6 @@ final class OpenQuestion: Sendable {
   let question: Question
   private weak let delegate: (any Delegate)?
   private let attached: AttachedDelegate
-  /// Orders the question among notifications.
   private let number: UInt64?
   private let state = Mutex(State())
 

@@ -33,7 +33,6 @@ struct Outbox {
 
   private enum Unfinished {
     case none
-    /// Continues when the socket has space.
     case stuck(OutgoingBatch)
     /// Is polled: the kernel has space, but the bus must take files first, which no event reports.
     case fullOfFiles(OutgoingBatch)
@@ -62,7 +61,6 @@ struct Outbox {
   private var tick: Int64 = 0
   private var callerPosts = 0
   let survives: Bool
-  /// Bytes that the kernel has not taken.
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
   /// Lower bound of the waiting calls' deadlines.

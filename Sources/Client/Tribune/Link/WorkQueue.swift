@@ -46,7 +46,6 @@ struct WorkQueue {
 
   enum Enqueued {
     case waits
-    /// The thread must be woken to run it.
     case wakes
     case isForOthers
   }
@@ -84,7 +83,6 @@ struct WorkQueue {
     if turn == .working(number) || turn == .takenOver(number) { turn = .receiving }
   }
 
-  /// Returns the work that is left for Swift's threads.
   mutating func end() -> [Work] {
     turn = .ended
     return takeAll()
@@ -101,13 +99,11 @@ struct WorkQueue {
   enum CheckResult {
     /// Checking ends: no work since the last check, a takeover, or the end of the link.
     case nothing
-    /// Work turns end in time; has the number of the last one.
     case turns(UInt64)
     /// A work turn has not ended in time: another thread must receive.
     case takeover
   }
 
-  /// - Parameter last: the last work turn at the previous check.
   mutating func check(after last: UInt64) -> CheckResult {
     switch turn {
     case .receiving where lastTurn == last, .takenOver, .ended:

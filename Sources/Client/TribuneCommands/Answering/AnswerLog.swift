@@ -69,7 +69,6 @@ final class AnswerLog: Sendable {
         delivery.line(in: context, userInfoUpTo: limit) + "\n", or: delivery.json(userInfoUpTo: limit)))
   }
 
-  /// Counts a line over the user's limit as omitted.
   private func takeLine(of user: UInt32) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     return state.withLock { state in

@@ -4,7 +4,6 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// Answers questions with a command.
 final class CommandDelegate: Delegate {
   /// A query counts until it ends, because its answer may still be on its way.
   private struct OpenQuery {

@@ -9,7 +9,6 @@ actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
   private let context: Context
-  /// Since the last command was started.
   private var lost = 0
   private var isInterrupted = false
 

@@ -15,7 +15,6 @@ struct QuestionQueue: Sendable {
     var user: UInt32
     /// Lines that each end in a line feed.
     var text: String
-    /// On the clock of `now`.
     var end: Duration
   }
 

@@ -28,7 +28,6 @@ actor TerminalDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // A person who answers yes or no has no value to give.
     if question.wantsValue {
       if logsAnswers { log.show(.abstain, to: question) }
       return .abstain

@@ -5,7 +5,6 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A wait until this host has a lease.
 struct LeaseTurn: Sendable {
   enum End: Sendable {
     case acquired(again: Bool)

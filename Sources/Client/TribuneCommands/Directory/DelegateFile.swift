@@ -38,7 +38,6 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Paths that exist but could not be examined.
   fileprivate(set) var unseen: [[UInt8]] = []
 
   func mayHave(_ file: DelegateFile, in root: [UInt8]) -> Bool {

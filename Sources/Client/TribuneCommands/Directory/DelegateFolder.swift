@@ -36,7 +36,6 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
-  /// Replaced connections, until their queries have ended.
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()

@@ -31,7 +31,6 @@ enum LoggedVetoer: Hashable, Sendable {
       ? .label(name.prefix(utf8Length: Self.lengthMax)) : .unit(units.prefix(utf8Length: Self.lengthMax))
   }
 
-  /// For `SYSTEM/USER`, either unit may match.
   func isIn(unit glob: String) -> Bool {
     guard case .unit(let units) = self else { return false }
     return [units[...], units.prefix { $0 != "/" }].contains {

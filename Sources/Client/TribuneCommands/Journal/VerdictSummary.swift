@@ -10,7 +10,6 @@ struct VerdictSummary {
   static let namesMax = 512
 
   private struct Key: Hashable {
-    /// Nil for the shared row.
     var name: String?
     /// See `LoggedVerdict.otherWriter`: other writers must not distort the bus's figures.
     var writer: String?

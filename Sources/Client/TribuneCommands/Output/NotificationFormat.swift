@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `observe --format` and `get --format`.
 struct NotificationFormat: Sendable {
   private enum Field: String, CaseIterable {
     case time, name, object, userInfo, sender, pid, uid, process, unit, systemUnit, userUnit

@@ -64,7 +64,6 @@ extension JSONValue {
     }
   }
 
-  /// With embedded JSON parsed; JSON beyond the reader's limits stays.
   fileprivate var whole: JSONValue {
     guard case .text(let text) = self else { return self }
     do throws(JSONText.SyntaxError) {

@@ -14,7 +14,6 @@ struct DelegateRows {
 
   private struct Entry {
     var open = 0
-    /// The longest wait for one of them.
     var oldest: Duration?
     var outcomes = OutcomeCounts()
     var durations = DurationHistogram()

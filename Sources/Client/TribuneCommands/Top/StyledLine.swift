@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A style of text. A terminal without colours shows bold and reversed text instead.
 enum TopStyle: Int, CaseIterable, Sendable {
   case plain, bold, faint, warning, alarm
   case title

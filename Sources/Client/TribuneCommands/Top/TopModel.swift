@@ -23,7 +23,6 @@ struct TopModel: Sendable {
   private(set) var view: TopView
   var size: TopSize { didSet { keepSelectionVisible() } }
   var mode = Mode.browsing
-  /// Why the sample is not the latest.
   var problem: String?
   var isPaused = false
   var searched = ""

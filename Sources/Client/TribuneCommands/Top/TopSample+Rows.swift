@@ -3,7 +3,6 @@
 import Tribune
 
 extension TopSample {
-  /// - Parameter earlier: a sample of the same view, from which rates are computed.
   func groups(since earlier: TopSample?, isTree: Bool) -> [TopGroup] {
     let (rates, holds) = (rates(since: earlier), snapshot.holds.countsByConnection)
     return switch view {

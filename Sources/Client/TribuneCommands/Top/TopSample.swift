@@ -5,7 +5,6 @@ import Tribune
 struct TopSample: Sendable {
   var view: TopView
   var snapshot: BusSnapshot
-  /// Why the bus cannot or may not list the view.
   var refusal: String?
   /// Why the bus does not list everything for this user.
   var restriction: String?

@@ -62,7 +62,7 @@ extension TopValue: Comparable {
 }
 
 extension Int {
-  /// At most five characters, like all of these.
+  /// At most five characters, as in the other extensions.
   var abbreviated: String {
     switch self {
     case ..<100_000: String(self)
@@ -112,7 +112,6 @@ struct TopRow: Equatable, Sendable {
   /// A participant waits for it for long, or it loses messages.
   var isMarked = false
   var isPast = false
-  /// In the tree of waits.
   var depth = 0
 
   static func isLong(_ wait: Duration?) -> Bool { wait ?? .zero >= .seconds(1) }

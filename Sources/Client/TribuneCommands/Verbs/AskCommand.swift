@@ -7,7 +7,6 @@ import TribuneJSON
 struct AskCommand: Command {
   private let query: Query
   private let withoutBus: VerdictWithoutBus
-  /// Nil to ask only once.
   private let patient: PatientQuery?
 
   init(_ invocation: Invocation) throws(CommandError) {

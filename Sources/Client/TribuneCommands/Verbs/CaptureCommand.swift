@@ -46,7 +46,6 @@ struct CaptureCommand: Command {
   }
 }
 
-/// Unbuffered, for the reader of a pipe.
 private final class CaptureOutput: Sendable {
   private let file = Mutex(CaptureFile())
 

@@ -64,7 +64,6 @@ extension Explanation {
       : "\(name.terminalSafe) is required, but not attached."
   }
 
-  /// Holds, missing delegates and delegates, in this order. Their members differ.
   var json: [JSONValue] {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
   }

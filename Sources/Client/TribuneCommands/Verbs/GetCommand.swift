@@ -28,7 +28,6 @@ struct GetCommand: Command {
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     let snapshot: RetainedSnapshot
-    // Only the list has the age.
     var list: [RetainedInfo] = []
     do throws(TribuneError) {
       let connection = try await context.connect(identifyingPosters: true)

@@ -9,7 +9,6 @@ struct GuardCommand: Command {
   private let action: String
   private let names: ActionNames
   private let query: Query
-  /// Nil to ask only once.
   private let patient: PatientQuery?
   private let object: String
   private let userInfo: UserInfo

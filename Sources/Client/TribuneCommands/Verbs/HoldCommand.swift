@@ -31,7 +31,6 @@ struct HoldCommand: Command {
   private let command: [[UInt8]]
   /// Holds for the life of this process.
   private let process: WatchedProcess?
-  /// Even if the holds are not taken.
   private let runsAnyway: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -175,7 +174,6 @@ struct HoldCommand: Command {
   private struct Held: Sendable {
     var holds: [Tribune.Hold]
     var connection: Connection
-    /// logind's statements about the holds.
     var news: [String] = []
   }
 

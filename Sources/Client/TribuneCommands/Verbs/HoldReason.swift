@@ -18,7 +18,6 @@ final class HoldReason: Sendable {
   }
 
   private let state: Mutex<State>
-  /// Nil if the reason is fixed.
   let source: Source?
 
   init(_ text: String, from source: Source?) {

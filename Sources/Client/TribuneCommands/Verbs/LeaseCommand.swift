@@ -22,7 +22,6 @@ struct LeaseCommand: Command {
   private let lease: String
   private let action: Action
   private let command: [[UInt8]]
-  /// After the command succeeds.
   private let keeps: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {

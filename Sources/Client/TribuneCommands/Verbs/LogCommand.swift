@@ -80,7 +80,6 @@ struct LogCommand: Command {
   private func firstEntry(in journal: borrowing JournalReader) throws(CommandError) -> JournalReader.Entry? {
     let times = filter.times
     if let count {
-      // Reads backwards, because a journal may be long.
       try journal.seek(before: times.upperBound)
       var left = count
       while let entry = try journal.previous(), entry.time >= times.lowerBound {

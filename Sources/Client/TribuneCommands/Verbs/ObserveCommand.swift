@@ -17,7 +17,6 @@ struct ObserveCommand: Command {
   private let isAwaited: Bool
   /// Nil to print notifications.
   private let command: [[UInt8]]?
-  /// Nil for the default line.
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {

@@ -60,7 +60,6 @@ struct PolicyCommand: Command {
 
   // MARK: Who
 
-  /// The subject, nil if the bus knows it, and the source of its parts.
   private func subject() throws(CommandError) -> (PolicySubject?, String) {
     switch who {
     case .thisConnection: return (nil, "of this connection, as the kernel recorded them")

@@ -27,7 +27,6 @@ struct StandingVetoes: Sendable {
 
   private let subject: String
   private let fallback: Verdict.Decision
-  /// Nil before the first verdict.
   private var known: [Key: Veto]?
   private var remarks: [String] = []
   private var limits = LineLimits(perSeconds: 60)

@@ -110,7 +110,6 @@ struct ReplaceableLines: Sendable {
   /// Empty without a change. The cursor is at the start of a line before and after.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
-    // Moves up to the first line, and erases from there.
     let back = shown == 0 ? "" : "\u{1B}[\(shown)A\r\u{1B}[J"
     shown = lines.count
     return back + lines.map { $0 + "\n" }.joined()
