@@ -274,6 +274,8 @@ import TribuneWire
     objectionRefresh.request()
   }
 
+  // MARK: logind
+
   private func followDBus(_ attempted: () -> Void) async {
     var retries = Retries()
     while true {
@@ -442,6 +444,8 @@ import TribuneWire
       ServiceLog.error("cannot watch logind's files, so locks and scheduled shutdowns go unnoticed: \(error)")
     }
   }
+
+  // MARK: Both
 
   /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once its locks
   /// and masks are gone.

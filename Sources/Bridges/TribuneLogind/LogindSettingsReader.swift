@@ -66,6 +66,8 @@ nonisolated package struct LogindSettingsReader {
     return (settings, reader.diagnostics)
   }
 
+  // MARK: Values
+
   private typealias Change = (inout SignalRule) throws(SettingError) -> Void
 
   private static func post(_ text: String) -> Change {

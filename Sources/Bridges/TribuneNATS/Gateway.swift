@@ -375,6 +375,8 @@ final class Gateway {
     reportStatus()
   }
 
+  // MARK: Both
+
   private var lastStatus = ""
 
   private func reportStatus() {

@@ -146,6 +146,8 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
+  // MARK: Values
+
   private static func pattern(_ text: String) throws(SettingError) -> Pattern {
     guard !text.isEmpty else {
       throw SettingError(message: "the section needs a pattern, as in \"backup.**\"")

@@ -94,7 +94,7 @@ struct CCodec {
     "/* Takes the first off a list that was read. False if there is none. */\n" + nextSignature(name) + ";\n"
   }
 
-  // MARK: What both files need
+  // MARK: Common parts
 
   /// A choice follows its alternatives, because C needs these first.
   var declarations: [Declaration] {

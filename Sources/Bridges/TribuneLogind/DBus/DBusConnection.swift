@@ -259,6 +259,8 @@ struct DBusMessage {
     }
   }
 
+  // MARK: Signals
+
   @safe final class Match {
     fileprivate let handle: (DBusMessage) -> Void
     fileprivate var slot: OpaquePointer?

@@ -30,7 +30,7 @@ nonisolated struct Subjects: Equatable, Sendable {
       && NameSyntax.isName(String(text).utf8Bytes)
   }
 
-  // MARK: What this host publishes
+  // MARK: Publications
 
   func post(_ name: String) -> String { "\(prefix).post.\(host).\(name)" }
 
@@ -69,7 +69,7 @@ nonisolated struct Subjects: Equatable, Sendable {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }
 
-  // MARK: What this host subscribes to
+  // MARK: Subscriptions
 
   func posts(matching pattern: Pattern) -> String {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }

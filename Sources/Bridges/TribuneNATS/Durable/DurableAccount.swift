@@ -67,6 +67,8 @@ nonisolated struct DurableAccount: Equatable, Sendable {
     origins.append(origin)
   }
 
+  // MARK: The file
+
   init?(_ text: String) {
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)

@@ -41,6 +41,8 @@ import TribuneWire
     )
   }
 
+  // MARK: The bucket
+
   /// Throws if the bucket could forget values by itself.
   private func isUsable() throws(LeaseStoreError) -> Bool {
     var made: UnsafeMutablePointer<jsStreamInfo>?
@@ -80,6 +82,8 @@ import TribuneWire
     let error = NATSError(status, "the bucket \(bucket) with Replicas=\(replicas) cannot be made")
     guard try isUsable() else { throw LeaseStoreError(.transient, "\(error)") }
   }
+
+  // MARK: The leases
 
   func read(_ name: String) throws(LeaseStoreError) -> StoredLease {
     var made: OpaquePointer?
@@ -143,6 +147,8 @@ import TribuneWire
     }
     return (names.sorted(), count <= Self.namesMax)
   }
+
+  // MARK: Errors
 
   private static func readingError(_ status: natsStatus, _ code: jsErrCode) -> LeaseStoreError {
     if code == JSNotEnabledErr || code == JSNotEnabledForAccountErr {

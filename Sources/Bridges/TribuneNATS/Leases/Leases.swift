@@ -51,7 +51,7 @@ final class Leases: Delegate {
 
   func leave() { bus = nil }
 
-  // MARK: What programs ask
+  // MARK: Local requests
 
   /// A gateway's question is for its own host's gateway.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
@@ -190,7 +190,7 @@ final class Leases: Delegate {
     return start == 0 || owner.start == 0 || start == owner.start
   }
 
-  // MARK: What clients of FleetLock ask
+  // MARK: FleetLock
 
   func acquire(_ name: String, slots: Int, for client: String) async -> LeaseAttempt.Conclusion {
     let owner = LeaseOwner(
@@ -209,7 +209,7 @@ final class Leases: Delegate {
     return conclusion
   }
 
-  // MARK: What others learn
+  // MARK: Announcements
 
   private func tell(_ notice: LeaseNotice, of name: String) {
     _ = publisher.publish(

@@ -137,6 +137,8 @@ import TribuneSystem
     if let subscription = unsafe subscription { subscriptions.append(unsafe NATSSubscription(subscription)) }
   }
 
+  // MARK: JetStream
+
   /// Creates a missing bucket. Delivers all current values first.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver

@@ -152,6 +152,8 @@ final class NATSLink {
     }
   }
 
+  // MARK: Retained values
+
   func watchValues() {
     watching?.cancel()
     guard !settings.retained.isEmpty else { return }
@@ -169,6 +171,8 @@ final class NATSLink {
       }
     }
   }
+
+  // MARK: Liveness
 
   private func probe() async {
     while true {
@@ -191,6 +195,8 @@ final class NATSLink {
       }
     }
   }
+
+  // MARK: In
 
   private func drainOthers() {
     let batch = otherLane.take()

@@ -57,6 +57,8 @@ nonisolated final class NATSReceiver: Sendable {
     }
   }
 
+  // MARK: Callbacks
+
   static let receivePost: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
     defer { unsafe SpentMessages.add(message) }

@@ -41,6 +41,8 @@ final class PostExchange {
     (self.subjects, self.settings, self.publisher) = (subjects, settings, publisher)
   }
 
+  // MARK: Out
+
   func export(_ delivery: Delivery) {
     switch delivery {
     case .notification(let notification): export(notification)
@@ -77,6 +79,8 @@ final class PostExchange {
       lose(1, from: settings.host)
     }
   }
+
+  // MARK: In
 
   func receive(_ message: ClusterMessage, from host: String, name: String) async throws(EnvelopeError) {
     let envelope = try PostEnvelope(message)
@@ -118,6 +122,8 @@ final class PostExchange {
   func note(_ peer: RemotePeer, of name: String, from host: String) {
     posters.note(peer, of: name, from: host, at: .now)
   }
+
+  // MARK: Losses
 
   /// Nil means unknown, or any host.
   func lose(_ count: UInt64?, from host: String?) {

@@ -113,6 +113,8 @@ final class ClusterHosts {
       timeout: settings.hostTimeout, label: place.label)
   }
 
+  // MARK: The roster
+
   private func configuredPlaces(_ patterns: [String]) -> [Place] {
     guard let lack = settings.lack else {
       return settings.others.map {
@@ -159,6 +161,8 @@ final class ClusterHosts {
       return reply.answer(of: host, value)
     }
   }
+
+  // MARK: Unlisted hosts
 
   func note(_ host: String) {
     guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil else {

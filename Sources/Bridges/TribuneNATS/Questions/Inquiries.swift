@@ -104,6 +104,8 @@ nonisolated final class Inquiries: Sendable {
     if !isSent { cutOff(token, publisher.lack ?? "too much waits to be sent") }
   }
 
+  // MARK: Timeouts
+
   private func setAlarm(for due: ContinuousClock.Instant, _ state: inout State) {
     if let alarm = state.alarm, alarm.due <= due { return }
     state.alarm?.task.cancel()
@@ -124,6 +126,8 @@ nonisolated final class Inquiries: Sendable {
       if let next = state.open.values.map(\.inquiry.due).min() { setAlarm(for: next, &state) }
     }
   }
+
+  // MARK: Events
 
   private func note(_ token: String, _ news: (inout Inquiry) -> Inquiry.Action) {
     let change = state.withLock { state -> (action: Inquiry.Action, one: Open)? in

@@ -133,6 +133,8 @@ nonisolated final class RemoteQuestions: Sendable {
     running.withLock { $0.values.map(\.question) }.sorted { $0.began < $1.began }
   }
 
+  // MARK: Endings
+
   func cancel(_ message: ClusterMessage, from other: String) throws(EnvelopeError) {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }

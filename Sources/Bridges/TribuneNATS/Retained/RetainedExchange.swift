@@ -44,6 +44,8 @@ final class RetainedExchange {
     hearAgain()
   }
 
+  // MARK: Out
+
   /// Returns true after a loss, when the caller must observe again.
   func export(_ notifications: Notifications) async throws(TribuneError) -> Bool {
     for try await delivery in notifications {
@@ -120,6 +122,8 @@ final class RetainedExchange {
       complain(key.name, "is not shared yet: JetStream refuses it: \(why) (\(code))")
     }
   }
+
+  // MARK: In
 
   func isValue(_ message: ClusterMessage) -> Bool { bucket.key(of: message.subject) != nil }
 

@@ -51,6 +51,8 @@ nonisolated struct RetainedLedger {
   private var weight = 0
   private var posting: RetainedKey?
 
+  // MARK: The bus
+
   /// `isPosted`: by the gateway. `isOld`: the bus had it before the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
@@ -89,6 +91,8 @@ nonisolated struct RetainedLedger {
     }
   }
 
+  // MARK: The bucket
+
   /// `isOwn`: any process of this host stored it.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
@@ -121,6 +125,8 @@ nonisolated struct RetainedLedger {
     setLocal(nil, &entry)
     entries[key] = entry
   }
+
+  // MARK: Bounds
 
   private func entry(of key: RetainedKey) -> Entry? {
     entries[key] ?? (entries.count < Self.keysMax ? Entry() : nil)

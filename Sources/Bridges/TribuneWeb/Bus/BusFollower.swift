@@ -133,6 +133,8 @@ final class BusFollower {
     publish()
   }
 
+  // MARK: Frames
+
   /// Off the main queue, because only a few of many frames are shown.
   nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
@@ -203,6 +205,8 @@ final class BusFollower {
       return
     }
   }
+
+  // MARK: Requests
 
   private func keepTime() async {
     var beat = 0
