@@ -21,7 +21,7 @@ package import TribuneSystem
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// Of all responses together. A single larger one is allowed.
+  /// The limit of all responses together. A single larger one is allowed.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {

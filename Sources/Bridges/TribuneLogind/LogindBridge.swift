@@ -32,12 +32,11 @@ import TribuneWire
   private var logind: LogindProxy?
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
-  /// Those that a query would ask.
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
   /// From the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
-  /// Without a lock, because logind is unreachable.
+  /// Objections that have no lock, because logind is unreachable.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
   /// Detects stale replies.
@@ -77,7 +76,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// They stay until this process has its own, or may assume that the bus is gone.
+  /// The locks stay until this process has its own, or may assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     guard bus == nil else { return }
@@ -112,7 +111,6 @@ import TribuneWire
         objectionRefresh.request()
         logindRefresh.request()
         attempted()
-        // Even a loss.
         for try await change in changes {
           if case .notification(let news) = change { overrides.note(news) }
           schedule.reconsider(Self.questions(announcedBy: change))
@@ -314,7 +312,6 @@ import TribuneWire
     watchSignals()
   }
 
-  /// By D-Bus activation.
   private func wakeLogind(on dbus: DBusConnection) async {
     let manager = LogindProxy(dbus)
     do throws(DBusError) {

@@ -23,7 +23,7 @@ nonisolated package struct LogindSettingsReader {
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },
       ],
-      // It may be Enforce=.
+      // The unreadable line may be Enforce=.
       doubt: { draft, _ in draft.settings.masksTargets = true }, consequence: "Enforce=mask applies"),
     SettingsSection(
       "Signal", hasSubject: true,

@@ -22,7 +22,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// `[Query "PATTERN"]`: other hosts may ask this one.
   package struct Question: Equatable, Sendable {
     package var pattern: Pattern
-    /// Even without the asker's request.
+    /// Asks the whole cluster even without the asker's request.
     package var isClusterWide = false
   }
 
@@ -62,7 +62,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// It may concern a veto.
+  /// An unreadable line, which may concern a veto.
   package var unreadable: String?
   package var cluster = ""
   /// Empty if the host's name is not a token.
@@ -76,9 +76,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var exports: [Export] = []
   package var imports: [Import] = []
   package var retained: [Pattern] = []
-  /// Of JetStream.
+  /// JetStream's replicas.
   package var replicas = 1
-  /// For a stream that this program creates.
+  /// Limits of a stream that this program creates.
   package var durableBytesMax = 1 << 30
   package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []

@@ -45,7 +45,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static let doubt: Section.Doubt = { draft, place in
     draft.settings.unreadable = "\(place)"
-    // It may be Scope=.
+    // The unreadable line may be Scope=.
     for index in draft.settings.questions.indices
     where draft.settings.questions[index].pattern.text == place.subject {
       draft.settings.questions[index].isClusterWide = true

@@ -35,7 +35,7 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// With the limits of `JSONDocument`.
+  /// Applies the limits of `JSONDocument`.
   package init(bounded bytes: [UInt8]) throws(SyntaxError) {
     _ = try JSONDocument(bytes.rawBytes)
     self.bytes = bytes

@@ -47,7 +47,7 @@ package enum ConfigurationFiles {
       if error == .noSuchFile && !Folder.isLink(directory) { return [] }
       throw SettingError(message: "cannot be listed: \(error)")
     }
-    // By bytes, in any locale.
+    // The order does not depend on the locale.
     return names.map { String(decoding: $0, as: UTF8.self) }
       .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
       .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

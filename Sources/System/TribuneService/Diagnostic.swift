@@ -5,7 +5,7 @@ import TribuneWire
 
 package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
   package enum Severity: String, Sendable {
-    /// In force, but perhaps unexpected.
+    /// The setting applies, but its effect may be unexpected.
     case warning
     /// The faulty part is ignored.
     case mistake

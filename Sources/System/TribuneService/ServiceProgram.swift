@@ -10,7 +10,7 @@ import TribuneWire
 
   static var name: String { get }
   static var help: String { get }
-  /// Without and with a value.
+  /// Options without and with a value.
   static var flags: Set<String> { get }
   static var options: Set<String> { get }
   /// Refuses to serve after an error, which could expose private data. Must be false if vetoes would lose

@@ -17,7 +17,7 @@ package struct SettingError: Error, Equatable, Sendable {
   }
 }
 
-/// As in systemd's files, without fractions of sizes.
+/// The syntax of systemd's files, without fractions of sizes.
 package enum SettingSyntax {
   private static let sizeUnits: [Character] = ["K", "M", "G", "T"]
 
@@ -112,7 +112,7 @@ package enum SettingSyntax {
     return "\(size)\(unit)"
   }
 
-  /// In the largest unit that divides it.
+  /// Uses the largest unit that divides the span.
   package static func text(span nanoseconds: UInt64) -> String {
     guard nanoseconds != 0 else { return "0" }
     for unit in spanUnits where nanoseconds % unit.nanoseconds == 0 {

@@ -88,7 +88,7 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  /// It may belong to any section.
+  /// The unreadable part may belong to any section.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
     report(.error, place, message)
     for section in sections { doubt(section, place) }

@@ -18,9 +18,8 @@ package struct Setting<Settings: Sendable>: Sendable {
 
   package let name: String
   let change: Change
-  /// For an empty value; nil if `change` handles that.
+  /// Handles an empty value; nil if `change` does.
   let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
-  /// In the file's syntax.
   package let text: (@Sendable (Settings) -> String)?
 
   package init(_ name: String, _ change: @escaping Change) {

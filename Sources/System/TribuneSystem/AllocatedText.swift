@@ -3,7 +3,7 @@
 import Glibc
 
 extension String {
-  /// From malloc(3).
+  /// Frees `text`, which malloc(3) allocated.
   @unsafe package init(freeing text: UnsafeMutablePointer<CChar>) {
     unsafe self.init(cString: text)
     unsafe free(text)

@@ -35,7 +35,7 @@ package struct SocketFile: Equatable, Sendable {
     return unsafe lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Not of a symbolic link, which any user with write access to the folder could place.
+  /// Ignores a symbolic link, which any user with write access to the folder could place.
   package static func setMode(_ mode: UInt32, at path: String) throws(Errno) {
     _ = try retrying { unsafe fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
   }

@@ -120,7 +120,7 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// As of connect(2). Nil above `countMax`.
+  /// The peer's groups at its connect(2). Nil above `countMax`.
   package static func groups(
     ofPeer descriptor: borrowing FileDescriptor, countMax: Int
   ) throws(Errno) -> [UInt32]? {
@@ -214,7 +214,7 @@ package enum UnixSocket {
     }
   }
 
-  /// Otherwise a read skips urgent data (MSG_OOB) and closes its descriptors, which can take long.
+  /// By default, a read skips urgent data (MSG_OOB) and closes its descriptors, which can take long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
     try set(SO_OOBINLINE, to: true, on: descriptor)
   }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-// Writes what is made from docs/tribune.wire into a folder, from which "make wire" takes it.
+// Writes the files made from docs/tribune.wire to a folder, for "make wire".
 
 guard CommandLine.arguments.count == 3 else {
   FileHandle.standardError.write(Data("usage: wiregen PROJECT FOLDER\n".utf8))

@@ -64,7 +64,7 @@ struct DBusMessage {
     try unsafe self.init(bus, closed)
   }
 
-  /// By systemd's private socket, which needs no D-Bus daemon.
+  /// Uses systemd's private socket, which needs no D-Bus daemon.
   convenience init(toServiceManager closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_new(&bus))
@@ -160,7 +160,7 @@ struct DBusMessage {
     timer.cancel()
   }
 
-  /// Even after an error after which sd-bus would continue.
+  /// Ends the connection even where sd-bus would continue.
   private func close(_ error: Errno) {
     guard let closed else { return }
     self.closed = nil

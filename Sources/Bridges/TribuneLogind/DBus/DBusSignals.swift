@@ -59,7 +59,7 @@ final class DBusSignals {
     if !owner.isEmpty { ownerChanged(true) }
   }
 
-  /// As long as this object lives.
+  /// `handle` runs as long as this object lives.
   func on(
     interface: String, member: String, path: String? = nil, _ handle: @escaping (DBusMessage) -> Void
   ) throws(Errno) {

@@ -34,7 +34,7 @@ struct SystemdProxy {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// For example `restart`; empty if none.
+  /// The current job, such as `restart`; empty if none.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
@@ -54,7 +54,7 @@ struct SystemdProxy {
       name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
-  /// Until the next boot.
+  /// Masks until the next boot.
   func mask(_ units: [String]) async throws(DBusError) {
     _ = try await bus.call(method("MaskUnitFiles"), .strings(units), .bool(true), .bool(false))
     _ = try await bus.call(method("Reload"))

@@ -26,7 +26,7 @@ nonisolated package struct LockText: Equatable, Sendable {
 }
 
 nonisolated extension String {
-  /// In bytes of UTF-8, cut at a character boundary.
+  /// Cuts at a character boundary. `length`: bytes of UTF-8.
   func limited(to length: Int) -> String {
     utf8.count <= length ? self : prefix(utf8Length: length - 3) + "…"
   }

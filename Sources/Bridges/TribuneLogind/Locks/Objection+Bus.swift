@@ -9,7 +9,7 @@ extension Objection {
       + explanation.missing.map { Objection(missing: $0) }
   }
 
-  /// By delegate id.
+  /// Vetoes by delegate id.
   static func probed(in verdict: Verdict) -> [UInt64: Objection] {
     guard !verdict.isAllowed else { return [:] }
     let outcomes = vetoes(in: verdict) { $0.kind != .held && $0.delegate != 0 }

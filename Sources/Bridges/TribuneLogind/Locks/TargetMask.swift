@@ -10,7 +10,7 @@ import TribuneWire
 final class TargetMask {
   private static let file = "/run/tribune-logind/masked"
 
-  /// As in the file.
+  /// The contents of the file.
   private(set) var recorded: Set<String>
   /// Nil after a failure.
   private(set) var applied: Set<String>?
@@ -67,7 +67,7 @@ final class TargetMask {
     try await manager.mask(own.sorted())
   }
 
-  /// By systemd's private socket, because unmasking must work without D-Bus.
+  /// Uses systemd's private socket, because unmasking must work without D-Bus.
   private static func connect() throws(DBusError) -> DBusConnection {
     do throws(Errno) {
       return try DBusConnection(toServiceManager: { _ in })

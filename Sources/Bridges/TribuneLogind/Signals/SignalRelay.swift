@@ -45,7 +45,7 @@ final class SignalRelay {
       ServiceLog.warning("\(omitted) signals \(rule.member) were not posted: too many came, or the bus hangs")
     }
     let userInfo = Self.userInfo(of: signal, rule, omitted: omitted)
-    // In the order of the signals.
+    // Posts keep the order of the signals.
     source.task = Task { [earlier = source.task] in
       await earlier?.value
       defer { source.budget.finish() }

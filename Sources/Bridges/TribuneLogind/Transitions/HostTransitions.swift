@@ -42,7 +42,7 @@ final class HostTransitions {
     }
   }
 
-  /// Also after a cancelled transition.
+  /// Also runs after a cancelled transition.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     do throws(TribuneError) {

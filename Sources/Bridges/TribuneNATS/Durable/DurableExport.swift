@@ -112,7 +112,7 @@ final class DurableExport {
 
   func close() { isOpen = false }
 
-  /// After a refusal, or without a confirmation.
+  /// Resends after a refusal, or without a confirmation.
   func sendAgain(at now: ContinuousClock.Instant) {
     guard let sentAt = unstored?.sentAt else { return }
     if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { send() }

@@ -79,7 +79,7 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // Without it, JetStream would redeliver an unusable message for ever and block the rest.
+    // Unacknowledged, an unusable message would be redelivered for ever and block the rest.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -169,7 +169,7 @@ nonisolated struct PostRetries: Sendable {
 
   /// Nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // Until the lost connection is noticed.
+    // The lost connection is noticed within this pause.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

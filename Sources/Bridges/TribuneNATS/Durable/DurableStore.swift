@@ -28,7 +28,7 @@ import TribuneWire
   private static let secondNanoseconds: Int64 = 1_000_000_000
   /// Duplicate ids within this time are dropped.
   private static let duplicateSeconds: Int64 = 600
-  /// Until redelivery.
+  /// JetStream redelivers after this time.
   private static let ackSeconds: Int64 = 5
 
   private let stream: DurableStream

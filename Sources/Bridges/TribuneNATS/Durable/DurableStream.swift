@@ -5,7 +5,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
   /// The actual settings, which any program may have chosen.
   struct Properties: Equatable, Sendable {
     var subjects: [String]
-    /// One consumer per message.
+    /// Each message has a single consumer.
     var isWorkQueue = false
     var acknowledges = true
     var discardsUnread = false

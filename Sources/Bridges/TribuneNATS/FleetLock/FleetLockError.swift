@@ -20,7 +20,7 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case wrongHost = "wrong_host"
     case busy
     case vetoed
-    /// Its owners have another number of slots.
+    /// The lease's owners have another number of slots.
     case otherSlots = "other_slots"
     case misconfigured
     /// The bus, or a delegate, cannot be asked.

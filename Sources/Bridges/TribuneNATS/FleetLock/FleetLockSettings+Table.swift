@@ -12,7 +12,7 @@ nonisolated extension FleetLockSettings {
     [
       SettingsSection(
         "FleetLock", HTTPAccessReader.settings(of: access),
-        // It may be TokenFile=.
+        // The unreadable line may be TokenFile=.
         doubt: { settings, place in settings[keyPath: access].doubt(place) },
         consequence: "nobody is served"),
       SettingsSection(
@@ -33,7 +33,7 @@ nonisolated extension FleetLockSettings {
           },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
-        // It may be Ask=.
+        // The unreadable line may be Ask=.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "nobody of the group may reboot"),

@@ -11,7 +11,7 @@ nonisolated final class Lane: Sendable {
 
   struct Batch {
     var messages: [ClusterMessage] = []
-    /// After these messages.
+    /// Messages dropped after these ones.
     var dropped = 0
   }
 

@@ -20,7 +20,7 @@ final class NATSLink {
   }
 
   private static let probePause = Duration.seconds(1)
-  /// Without a pong, whatever libnats reports.
+  /// The link is lost after this time without a pong, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -62,8 +62,7 @@ final class NATSLink {
   ///   - posts: handled in order.
   ///   - durable: handled in order, apart from posts.
   ///   - others: handled on arrival.
-  ///   - receivesAtOnce: runs on libnats's thread; returns false to pass a message of `others` to the main
-  /// actor.
+  ///   - receivesAtOnce: runs on libnats's thread for `others`; false leaves a message to the main actor.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,

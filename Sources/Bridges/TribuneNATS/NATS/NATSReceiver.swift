@@ -23,7 +23,7 @@ nonisolated final class NATSReceiver: Sendable {
   /// Returns false to pass a message to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
   private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
-  /// On their way to the main actor. Further ones are dropped.
+  /// Errors on their way to the main actor. Further ones are dropped.
   private let errorsUnderWay = Atomic(0)
 
   init(

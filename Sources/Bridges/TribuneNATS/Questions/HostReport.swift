@@ -9,7 +9,7 @@ nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
     /// On names that other hosts may ask.
     case holds = "cluster.holds"
-    /// For the question in the userInfo.
+    /// The delegates for the question in the userInfo.
     case explanation = "cluster.explain"
     /// Processes of other hosts that post and ask here.
     case peers = "cluster.peers"

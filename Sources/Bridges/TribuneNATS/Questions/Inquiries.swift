@@ -9,7 +9,7 @@ import TribuneWire
 /// than all other work. Resuming and publishing happen outside the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// For an unlisted host that did not answer: otherwise any host could delay each question.
+  /// An unlisted host that did not answer is skipped this long: otherwise it could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -22,7 +22,7 @@ nonisolated final class Inquiries: Sendable {
   }
 
   private struct State {
-    /// By random token.
+    /// Questions by random token.
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
@@ -229,7 +229,7 @@ nonisolated struct Unheard {
     announcements.insert(may)
   }
 
-  /// Without an object, which covers all. Resets.
+  /// Returns the notifications to post, without an object to cover all, and resets.
   mutating func take() -> [String] {
     defer { announcements = [] }
     return announcements.sorted()

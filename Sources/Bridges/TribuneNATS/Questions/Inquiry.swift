@@ -6,7 +6,7 @@ import Tribune
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// Its answers matter while it is present; its absence does not.
+  /// A host outside the roster: its answers matter while it is present; its absence does not.
   case unlisted
 }
 

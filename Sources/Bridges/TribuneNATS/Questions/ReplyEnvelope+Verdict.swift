@@ -20,7 +20,7 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// At least one for a veto.
+  /// A veto has at least one.
   var objections: [String] {
     // The outcome does not show whether a failure abstains, so real vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)

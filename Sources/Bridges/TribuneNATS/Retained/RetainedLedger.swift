@@ -36,12 +36,11 @@ nonisolated struct RetainedLedger {
 
   private struct Entry {
     var revision: UInt64 = 0
-    /// Of that revision's payload.
     var hash = 0
     var isOwn = true
     /// The bus may lack this value.
     var isUnsure = false
-    /// Not read back yet. An overestimate only causes an extra post.
+    /// Posts not read back yet. An overestimate only causes an extra post.
     var unread = 0
     var local: Local?
   }

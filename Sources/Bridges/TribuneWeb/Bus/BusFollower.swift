@@ -15,7 +15,7 @@ final class BusFollower {
   /// Longer than the interval of Prometheus.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
-  /// Then the bus hangs.
+  /// After this silence, the bus hangs.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 
@@ -32,7 +32,7 @@ final class BusFollower {
   /// Verdicts with an unknown asker, and those behind them. Another task reads the announcement of the
   /// asker's connection.
   private var unnamed: [VerdictRecord] = []
-  /// Those that have waited for a second.
+  /// The number of verdicts that have waited for a second.
   private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0

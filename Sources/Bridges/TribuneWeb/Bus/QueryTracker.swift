@@ -23,7 +23,7 @@ nonisolated package struct QueryTracker: Sendable {
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// By query, from the frames to delegates.
+  /// Askers by query, from the frames to delegates.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }

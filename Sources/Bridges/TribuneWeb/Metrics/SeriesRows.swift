@@ -6,7 +6,7 @@
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?
-  /// In the latest list.
+  /// The sum of the other rows in the latest list.
   private(set) var rest: Row?
   private var wasTaken = false
 
@@ -16,7 +16,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   /// rest.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // Of the rows without their own series before.
+    // The increments of rows that had no series before.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }

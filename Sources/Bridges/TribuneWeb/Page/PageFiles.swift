@@ -31,7 +31,7 @@ nonisolated package struct PageFiles: Sendable {
     }
   }
 
-  /// Those installed with the program, or of its source tree.
+  /// Reads the installed files, or those of the source tree.
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")

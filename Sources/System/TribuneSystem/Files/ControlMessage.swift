@@ -48,7 +48,7 @@ struct ControlMessage {
   }
 }
 
-/// For sending up to SCM_MAX_FD descriptors.
+/// A message with up to SCM_MAX_FD descriptors.
 struct LongControlMessage {
   /// SCM_MAX_FD.
   private static let descriptorsMax = 253

@@ -21,7 +21,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     Self.close(rawValue)
   }
 
-  /// Without closing.
+  /// The caller must close the result.
   package consuming func release() -> CInt {
     let rawValue = self.rawValue
     discard self

@@ -4,7 +4,7 @@ import Glibc
 
 /// Reports changes in folders by inotify(7).
 package final class FolderWatch: Sendable {
-  /// In a watched folder, or of the folder itself.
+  /// A change in a watched folder, or of the folder itself.
   package struct Change: Equatable, Sendable {
     package var watch: CInt
     /// Empty for the folder itself.

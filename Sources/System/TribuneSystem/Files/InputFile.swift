@@ -17,7 +17,7 @@ package enum InputFile {
     unsafe access(path, R_OK) == -1 && errno == EACCES
   }
 
-  /// Nil above `lengthMax`. `waits`: for the writer of a pipe.
+  /// Nil above `lengthMax`. `waits` for the writer of a pipe.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })

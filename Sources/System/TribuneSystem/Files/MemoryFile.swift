@@ -53,7 +53,7 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// Without seals. Throws `Errno.fileTooBig` above this process's limit, which the kernel enforces by a
+  /// The file has no seals. Throws `Errno.fileTooBig` above this process's limit, which the kernel enforces by a
   /// signal.
   static func makeEmpty(_ name: String, for length: Int) throws(Errno) -> FileDescriptor {
     var limit = rlimit()

@@ -7,7 +7,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package enum Passed: ~Copyable {
     case descriptor(FileDescriptor)
-    /// At this process's limit of descriptors.
+    /// This process was at its limit of descriptors.
     case lost
     /// Not a file in memory.
     case foreign

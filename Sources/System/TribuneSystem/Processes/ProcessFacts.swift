@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// From proc(5).
+/// Facts about a process from proc(5).
 package struct ProcessFacts: Equatable, Sendable {
   /// Effective, as for sockets.
   package var user: UInt32

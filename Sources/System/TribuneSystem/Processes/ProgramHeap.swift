@@ -9,7 +9,7 @@ package enum ProgramHeap {
   /// about 0.1 s per GiB.
   package static func release() { _ = malloc_trim(0) }
 
-  /// For a size that a peer chooses: without memory, Swift's own allocation would end the process. Swift
+  /// Allocates a size that a peer chooses: without memory, Swift's own allocation would end the process. Swift
   /// frees malloc(3)'s memory like its own.
   package static func buffer(capacity: Int) throws(WireError) -> ByteBuffer {
     guard let base = unsafe malloc(max(capacity, 1)) else {

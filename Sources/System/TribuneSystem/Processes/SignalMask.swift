@@ -10,7 +10,7 @@ package struct SignalMask: Sendable {
     for signal in signals { unsafe sigaddset(&set, signal) }
   }
 
-  /// Also for threads started later. Returns the mask from before.
+  /// Later threads inherit the mask. Returns the mask from before.
   @discardableResult
   package func block() -> SignalMask {
     var before = SignalMask([])

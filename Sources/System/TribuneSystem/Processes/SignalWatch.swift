@@ -13,7 +13,7 @@ package struct SignalWatch: Sendable {
   }
 
   package let signals: AsyncStream<Signal>
-  /// For children.
+  /// Children must start with this mask.
   package let maskBefore: SignalMask
 
   /// - Parameter numbers: ignored signals stay ignored, also for children: nohup ignores SIGHUP, and a shell

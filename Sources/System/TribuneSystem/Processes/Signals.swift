@@ -16,6 +16,6 @@ package enum Signals {
   package static let brokenPipe = SIGPIPE
   package static let windowChange = SIGWINCH
 
-  /// Also in children.
+  /// Children ignore the signal too.
   package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 }

@@ -36,7 +36,7 @@ package enum ThisProcess {
     return result == 0 ? Int(clamping: limit.rlim_cur) : 1024
   }
 
-  /// For other processes of the same user.
+  /// Other processes of the same user can no longer inspect this one.
   package static func forbidTracing() { _ = tribune_forbid_tracing() }
 
   package static func raiseDescriptorLimit() throws(Errno) {

@@ -9,7 +9,7 @@ import Glibc
 package struct Interrupter: ~Copyable {
   private static let signal = SIGURG
 
-  /// Without SA_RESTART, which would continue the system call.
+  /// SA_RESTART is missing, because it would continue the system call.
   private static let handler: Void = {
     var action = sigaction()
     unsafe action.__sigaction_handler.sa_handler = { _ in }

@@ -49,7 +49,7 @@ package enum Thread {
     }
   }
 
-  /// On a new thread, or if none can be started, on a shared one.
+  /// Runs blocking work on a new thread, or if none can be started, on a shared one.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {
