@@ -69,7 +69,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// The same list on each host.
+  /// The list must be the same on each host.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)

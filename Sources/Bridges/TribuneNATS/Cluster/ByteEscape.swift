@@ -2,7 +2,7 @@
 
 /// Escapes bytes as a mark and two hexadecimal digits: `%0A`.
 nonisolated struct ByteEscape: Sendable {
-  /// For header values.
+  /// The escape for header values.
   static let header = ByteEscape(mark: "%") { (0x21...0x7E).contains($0) }
   private static let digits = Array("0123456789ABCDEF".utf8)
 

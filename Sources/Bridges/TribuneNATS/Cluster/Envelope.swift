@@ -29,9 +29,9 @@ nonisolated struct Instance: Hashable, Sendable {
 }
 
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// Of the instance, from 1.
+  /// Counts the instance's exports, from 1.
   var sequence: UInt64
-  /// Of the instance and name, from 1.
+  /// Counts the instance's exports of this name, from 1.
   var count: UInt64
 }
 
@@ -71,7 +71,7 @@ nonisolated struct AskEnvelope: Equatable, Sendable {
   var object: String
   var wantsValue: Bool
   var isDryRun: Bool
-  /// For the answer or for progress.
+  /// The time for an answer or for progress.
   var timeout: Duration
   var peer = RemotePeer()
   /// Empty without a roster.

@@ -156,7 +156,7 @@ final class DurableImport {
 
 /// Decides whether to retry a failed post.
 nonisolated struct PostRetries: Sendable {
-  /// After these, the notification may have been posted.
+  /// After these errors, the notification may have been posted.
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]

@@ -11,7 +11,7 @@ import TribuneWire
 /// of its lease only after JetStream has confirmed it.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// For the delegates. Together with the time for the lease, less than an HTTP connection's deadline.
+  /// The delegates' time. Together with the lease's, it stays below an HTTP connection's deadline.
   private static let deadline = Duration.seconds(10)
   /// The bus replies by then unless it hangs.
   private static let answerMax = deadline + .seconds(2)
@@ -146,7 +146,7 @@ nonisolated enum FleetLockQuestion {
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// Without the mark, with which other hosts could make this one ask in its name. Nil if this gateway asks
+  /// Omits the mark, with which other hosts could make this one ask in its name. Nil if this gateway asks
   /// for another host.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }

@@ -12,7 +12,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
     case acquire(LeaseOwner, slots: Int)
     /// - Parameter id: nil for any acquisition.
     case release(host: String, machine: String, id: String?)
-    /// By another host, even while the owner's command runs.
+    /// Another host removes the owner, even while its command runs.
     case remove(host: String, id: String?)
 
     var owner: String {
@@ -34,7 +34,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   enum Effect: Equatable, Sendable {
     /// Added or removed; `before` is the host's earlier acquisition.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// By other hosts, or by a running command of this host.
+    /// Other hosts have the lease, or a running command of this host.
     case busy
     /// Or another acquisition.
     case absent
@@ -117,7 +117,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   var pid = 0
   /// Ticks since boot; 0 if unknown.
   var start = 0
-  /// From here on, informational.
+  /// This and the rest are informational.
   var label = ""
   var uid = 0
   var unit = ""

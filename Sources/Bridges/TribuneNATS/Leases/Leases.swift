@@ -181,7 +181,7 @@ final class Leases: Delegate {
     ])
   }
 
-  /// For an owner on this host.
+  /// The owner must be on this host.
   nonisolated private static func isRunning(_ owner: LeaseOwner, _ boot: String) -> Bool {
     guard owner.pid > 0, owner.boot == boot, ProcessFacts.exists(Int32(clamping: owner.pid)) else {
       return false

@@ -9,7 +9,7 @@ nonisolated struct ExportCounter {
   private var sequence: UInt64 = 0
   private var counts: [String: UInt64] = [:]
 
-  /// For losses of unknown names: the next number shows the gap.
+  /// Notes losses of unknown names: the next number shows the gap.
   mutating func skip(_ count: UInt64) { sequence += count }
 
   /// Above `namesMax`, the counts restart, which can hide a gap.

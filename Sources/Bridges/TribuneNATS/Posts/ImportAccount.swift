@@ -7,9 +7,9 @@ nonisolated struct ImportAccount {
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// After an unknown loss.
+    /// The notification follows an unknown loss.
     case newAfterGap
-    /// Not posted: a later export overtook it. It is one of the lost ones.
+    /// A later export overtook the notification, which counts with the lost ones.
     case late(lost: UInt64)
     case stale
   }

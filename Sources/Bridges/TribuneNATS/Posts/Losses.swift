@@ -12,7 +12,7 @@ nonisolated struct Losses: Equatable, Sendable {
   static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
-  /// Also of hosts beyond the limit.
+  /// Includes losses of hosts beyond the limit.
   private var any: Loss?
 
   var isEmpty: Bool { hosts.isEmpty && any == nil }

@@ -26,7 +26,7 @@ final class PostExchange {
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   private var announcement: Task<Bool, Never>?
-  /// They expire, because policy and protocols can change.
+  /// The permissions expire, because policy and protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
   private var complained: Set<String> = []
@@ -125,7 +125,7 @@ final class PostExchange {
 
   // MARK: Losses
 
-  /// Nil means unknown, or any host.
+  /// Nil means an unknown count, or any host.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -140,7 +140,7 @@ final class PostExchange {
     }
   }
 
-  /// One at a time. Returns false if the bus is away; the rest follows later.
+  /// Announces one loss at a time. Returns false if the bus is away; the rest follows later.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value

@@ -27,7 +27,7 @@ nonisolated final class DoubledHost: Sendable {
     return "another gateway says that it is \(host)"
   }
 
-  /// After the listening time.
+  /// Waits for the end of the listening time.
   func knownDoubt() async -> String? {
     let now = ContinuousClock.now
     let end = state.withLock { $0.listensUntil } ?? now + Self.listening

@@ -5,7 +5,7 @@ import Tribune
 /// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Asked unchanged.
+    /// Names of the configuration, asked unchanged.
     case configured
     /// Names that only gateways answer.
     case scoped

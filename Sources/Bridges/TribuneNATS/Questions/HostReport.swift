@@ -7,7 +7,7 @@ import TribuneWire
 /// Reports on this host's bus for other hosts.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// On names that other hosts may ask.
+    /// Holds on names that other hosts may ask.
     case holds = "cluster.holds"
     /// The delegates for the question in the userInfo.
     case explanation = "cluster.explain"

@@ -13,11 +13,11 @@ nonisolated final class OwnBus: Sendable {
     var userInfo: UserInfo
     var wantsValue: Bool
     var isDryRun: Bool
-    /// Unless progress extends it.
+    /// Progress may extend it.
     var timeout: Duration
     /// The waiting query on this bus; nil if another host asks.
     var parent: UInt64?
-    /// Visible to the asker; nil for all.
+    /// The names that the asker may see; nil for all.
     var patterns: [Pattern]?
   }
 

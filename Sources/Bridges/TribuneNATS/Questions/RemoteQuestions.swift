@@ -125,7 +125,7 @@ nonisolated final class RemoteQuestions: Sendable {
       message = ClusterMessage(
         question.reply, headers: ReplyEnvelope.failed("the value is longer than NATS takes").headers)
     }
-    // If dropped, the asker treats this host as missing.
+    // If the reply is dropped, the asker treats this host as missing.
     _ = publisher.publish(message)
   }
 
@@ -139,7 +139,7 @@ nonisolated final class RemoteQuestions: Sendable {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// If the asking gateway is gone or has restarted.
+  /// Ends the questions of gateways that are gone or have restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let old = running.withLock { $0.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }

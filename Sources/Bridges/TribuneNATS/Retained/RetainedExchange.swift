@@ -36,7 +36,7 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// Must follow the begin of reading, because the gateway reads back its own posts.
+  /// Must run after reading has begun, because the gateway reads back its own posts.
   func use(_ bus: Connection?) {
     self.bus = bus
     guard bus != nil else { return }
