@@ -6,7 +6,7 @@
 
 static const uint8_t magic[8] = {0xF1, 'T', 'R', 'I', 'B', 'U', 'N', 'E'};
 
-/* By docs/LIMITS.md. */
+/* The limits of docs/LIMITS.md. */
 const struct frame_limits frame_limits_of_bus = {1u << 30, (1u << 30) + (1u << 20)};
 const struct frame_limits frame_limits_of_greeting = {1u << 16, 1u << 16};
 

@@ -14,7 +14,7 @@
 #include "frame.h"
 
 #define KIND_DROPPED 0u
-/* Of partial frames. */
+/* Limit for descriptors of partial frames. */
 #define DESCRIPTORS_MAX 16u
 
 struct frame {
@@ -35,7 +35,7 @@ struct wire_reader frame_fields(const struct frame *frame);
 const char *frame_name(const struct frame *frame);
 const char *frame_object(const struct frame *frame);
 const char *frame_payload(const struct frame *frame);
-/* For the inbox's limits. */
+/* Bytes of memory, for the inbox's limits. */
 size_t frame_size(const struct frame *frame);
 
 struct inbox {

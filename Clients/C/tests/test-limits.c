@@ -115,7 +115,7 @@ static int open_descriptors(void)
 static void test_descriptors_that_belong_to_no_frame_end_the_connection(void)
 {
   int before = open_descriptors();
-  /* After a whole frame; too many with a first byte; with the rest of a frame. */
+  /* Stray descriptors: after a whole frame, too many with a first byte, and with the rest of a frame. */
   for (unsigned i = 0; i < 3; i++) {
     begin();
     greet();

@@ -113,7 +113,7 @@ class Link:
         self.is_suspended = False
         self.suspensions: dict[int, bool] = {}
         self.interruption: Interruption | None = None
-        #: Its time, and the pause before it.
+        #: The time of the last one, and the pause before it.
         self.last_reconnection: tuple[float, float] | None = None
         self.last_serial = 0
         self._greeting: asyncio.Future[None] | None = None

@@ -23,7 +23,7 @@ _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
 # Joined as a whole: nearly always, one write sends everything.
 _SIMPLE: Final = _BATCH
-# For bytes of files in flight.
+# Limit for bytes of files in flight.
 _PASSED_MAX: Final = 64 << 20
 
 
@@ -32,7 +32,7 @@ class Written(enum.Enum):
 
     ALL = enum.auto()
     STUCK = enum.auto()
-    #: Without an event when space is free.
+    #: The bus must take files first, which causes no event.
     FULL_OF_FILES = enum.auto()
 
 

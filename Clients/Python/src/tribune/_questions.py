@@ -67,7 +67,7 @@ class OpenQuestion:
             if self._is_withdrawn:
                 self._task.uncancel()
                 return
-            # Perhaps the whole program.
+            # The whole program may be cancelled.
             self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
             if self._task.cancelling():
                 raise

@@ -44,7 +44,7 @@ class Renewal:
     def __init__(self, link: Link, interruption: Interruption) -> None:
         #: Serial, frame, and whether its confirmation brings a snapshot.
         self._frames: deque[tuple[int, bytes, bool]] = deque()
-        #: To be answered before more is sent.
+        #: The bus must answer this serial before more is sent.
         self._awaited: int | None = None
         self.successions: set[int] = set()
         self.is_welcomed = False
@@ -196,7 +196,7 @@ class Interruption:
             self._note_predecessor(link, 0)
         for serial in self.renewal.successions:
             link.requests.pop(serial, None)
-        # Its reported losses are part of its own.
+        # This connection's own losses include the ones that it reported.
         self.missed = 0
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)

@@ -183,7 +183,7 @@ class Transport:
                 received.frombytes(content[: len(content) // 4 * 4])
                 self._descriptors.extend(received)
         if flags & socket.MSG_CTRUNC:
-            # At this process's limit of descriptors: the bus sends one per frame.
+            # This process is at its limit of descriptors: the bus sends one per frame.
             self._descriptors.append(None)
         if not data:
             self._end()
