@@ -5,21 +5,18 @@
 /*
  * libtribune: a client of the Tribune bus, for C programs with their own event loop and for small tools.
  *
- * General rules:
- *
- * - Functions return a negative errno after a failure. Many also fill a tribune_error, with a `code` for programs and a
- *   `message` for people. It may be NULL, and is written only after a failure.
+ * - Functions return a negative errno after a failure. Many then fill a tribune_error, which may be NULL.
  * - The library has no threads, global state or signal handlers. A connection, with everything that comes from it,
  *   belongs to one thread at a time.
  * - Callbacks run only inside tribune_process(), one at a time. They may call every function but tribune_process(), and
- *   may drop any reference, even to their slot or connection.
- * - Functions wait only if they say so. Messages that arrive meanwhile stay for the next tribune_process().
+ *   may drop any reference.
+ * - Functions wait only where documented. Messages that arrive during a wait stay for the next tribune_process().
  * - The bus handles frames in order: an observation or delegate is in force for every frame sent after it.
  * - Connections usually survive a restart of the bus, even a crash, unnoticed. The library does not reconnect after a
  *   lost connection: each slot receives TRIBUNE_ENDED, then tribune_process() returns the reason once. All delegates,
- *   holds and observations have ended. The program may open another connection.
- * - In a child after fork(), functions that send, read or wait fail with -ECHILD. Dropping references is allowed, and
- *   sends nothing. Until the child has dropped the last one, executes another program or exits, it keeps the connection
+ *   holds and observations have ended.
+ * - In a child after fork(), functions that send, read or wait fail with -ECHILD. The child may drop references
+ *   without an effect on the bus. Until it has dropped the last one, executes another program or exits, it keeps the connection
  *   and its holds alive, even after the parent's end.
  * - Texts are zero-terminated UTF-8. userInfo is bytes, by convention JSON; the library does not parse it.
  * - In structures of options, zero is each member's default. Reserved members must be zero.
@@ -70,15 +67,15 @@ typedef enum tribune_code {
   TRIBUNE_ERROR_INVALID_ARGUMENT,
   TRIBUNE_ERROR_INVALID_ADDRESS, /* Not of the form unix:PATH. */
   TRIBUNE_ERROR_UNREACHABLE,
-  TRIBUNE_ERROR_CONNECTION_LOST,    /* Unanswered requests may have been carried out. */
-  TRIBUNE_ERROR_PROTOCOL_VIOLATION, /* The bus violated the protocol. */
-  TRIBUNE_ERROR_PAYLOAD_TOO_LONG,   /* userInfo exceeds the bus's limit. */
-  TRIBUNE_ERROR_TIMED_OUT,          /* The bus did not answer in time. */
-  TRIBUNE_ERROR_QUEUE_FULL,         /* The bus reads too slowly. */
-  TRIBUNE_ERROR_EXPIRED,            /* The hold's lifetime is over. */
-  TRIBUNE_ERROR_REPLACED,           /* Another delegate replaced this one. */
-  TRIBUNE_ERROR_DUPLICATE,          /* This connection already has such a delegate. */
-  TRIBUNE_ERROR_FORKED,             /* The connection belongs to the parent process. */
+  TRIBUNE_ERROR_CONNECTION_LOST, /* Unanswered requests may have been carried out. */
+  TRIBUNE_ERROR_PROTOCOL_VIOLATION,
+  TRIBUNE_ERROR_PAYLOAD_TOO_LONG, /* userInfo exceeds the bus's limit. */
+  TRIBUNE_ERROR_TIMED_OUT,
+  TRIBUNE_ERROR_QUEUE_FULL, /* The bus reads too slowly. */
+  TRIBUNE_ERROR_EXPIRED,    /* The hold's lifetime is over. */
+  TRIBUNE_ERROR_REPLACED,   /* Another delegate replaced this one. */
+  TRIBUNE_ERROR_DUPLICATE,  /* This connection already has such a delegate. */
+  TRIBUNE_ERROR_FORKED,     /* The connection belongs to the parent process. */
 } tribune_code;
 
 typedef struct tribune_error {
@@ -121,6 +118,7 @@ int tribune_wait(tribune *bus, uint64_t timeout_usec);
 
 /* ---- Slots and messages: tribune_slot(3), tribune_message(3) ---- */
 
+/* From TRIBUNE_ACKNOWLEDGED on, a message is the last one of its slot. */
 typedef enum tribune_type {
   TRIBUNE_READY = 1,    /* The registration is in force. */
   TRIBUNE_NOTIFICATION, /* For the slot's observation or delegate. */
@@ -128,9 +126,9 @@ typedef enum tribune_type {
   TRIBUNE_QUESTION,
   TRIBUNE_CONCLUDED,    /* A query is over in which the delegate was asked. */
   TRIBUNE_PROGRESS,     /* A query's delegate was asked, has deferred, or has an outcome. */
-  TRIBUNE_ACKNOWLEDGED, /* The bus has accepted the post. The request is over. */
-  TRIBUNE_AWAITED,      /* All awaited observers are done, or the deadline is over. The request is over. */
-  TRIBUNE_VERDICT,      /* The query has its verdict or values. The request is over. */
+  TRIBUNE_ACKNOWLEDGED, /* The bus has accepted the post. */
+  TRIBUNE_AWAITED,      /* All awaited observers are done, or the deadline is over. */
+  TRIBUNE_VERDICT,      /* The query has its verdict or values. */
   TRIBUNE_ENDED,        /* Final; the slot is no longer in force: tribune_message_get_error(). */
 } tribune_type;
 
@@ -170,7 +168,7 @@ typedef enum tribune_outcome_kind {
   TRIBUNE_OUTCOME_ANSWERED = 7,
 } tribune_outcome_kind;
 
-/* The result of a delegate or hold. Later versions may append members. */
+/* Later versions may append members. */
 typedef struct tribune_outcome {
   tribune_outcome_kind kind;
   uint64_t delegate; /* The id of the delegate or hold; 0 for a missing required delegate. */
@@ -209,7 +207,7 @@ typedef enum tribune_conclusion {
   TRIBUNE_CONCLUSION_CANCELLED = 2, /* Also if the delegate cannot learn the result. */
 } tribune_conclusion;
 
-/* A message, and everything that its functions return, lives as long as a reference to it. The callback has one. */
+/* A reference keeps a message and all results of its functions. The callback has one. */
 tribune_message *tribune_message_ref(tribune_message *message);
 tribune_message *tribune_message_unref(tribune_message *message);
 tribune_type tribune_message_get_type(const tribune_message *message);
@@ -236,7 +234,7 @@ uint64_t tribune_message_get_lost(const tribune_message *message);
 uint64_t tribune_message_get_query(const tribune_message *message);
 /* Of questions and verdicts: no action follows. */
 bool tribune_message_is_dry_run(const tribune_message *message);
-/* Of questions: the asker wants a value (tribune_answer_value()) instead of permission. */
+/* Of questions: tribune_answer_value(). */
 bool tribune_message_wants_value(const tribune_message *message);
 /* Of questions and progress: the delegate's time. */
 uint32_t tribune_message_get_timeout_ms(const tribune_message *message);
@@ -253,7 +251,7 @@ bool tribune_message_is_overridden(const tribune_message *message);
 /* Holds, missing required delegates, then delegates in the chain's order; of progress, its delegate. NULL after the
    last. */
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index);
-/* The number of outcomes that the bus has not listed. */
+/* Outcomes that the bus has not listed. */
 uint32_t tribune_message_get_omitted(const tribune_message *message);
 /* Without outcomes: a similar name that has a delegate or hold, or is configured or well known, which the asker may
    have meant. NULL if none. */
