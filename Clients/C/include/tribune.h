@@ -16,8 +16,8 @@
  *   lost connection: each slot receives TRIBUNE_ENDED, then tribune_process() returns the reason once. All delegates,
  *   holds and observations have ended.
  * - In a child after fork(), functions that send, read or wait fail with -ECHILD. The child may drop references
- *   without an effect on the bus. Until it has dropped the last one, executes another program or exits, it keeps the connection
- *   and its holds alive, even after the parent's end.
+ *   without an effect on the bus. Until it has dropped the last one, executes another program or exits, it keeps the
+ *   connection and its holds alive, even after the parent's end.
  * - Texts are zero-terminated UTF-8. userInfo is bytes, by convention JSON; the library does not parse it.
  * - In structures of options, zero is each member's default. Reserved members must be zero.
  */

@@ -39,7 +39,6 @@ class FrameError(FieldError):
 class Capabilities(enum.IntFlag):
     """What the sender of a hello can do."""
 
-    # Accepts userInfo in a descriptor.
     DESCRIPTORS = 1
     POSTERS = 2
 

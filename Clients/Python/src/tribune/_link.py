@@ -214,7 +214,6 @@ class Link:
         self._schedule_flush()
 
     def _schedule_flush(self) -> None:
-        # One write per turn of the loop.
         if not self._flushes and self.phase is not Phase.INTERRUPTED:
             self._flushes = True
             self.loop.call_soon(self._flush)

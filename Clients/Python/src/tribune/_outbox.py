@@ -44,7 +44,6 @@ class Outbox:
         #: Includes files.
         self.size = 0
         self._offset = 0
-        # By serial.
         self._files: dict[int, tuple[int, int]] = {}
         self._passed = 0
 

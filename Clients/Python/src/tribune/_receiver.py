@@ -96,7 +96,6 @@ class Receiver:
         #: Includes losses.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
-        # By slot.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 

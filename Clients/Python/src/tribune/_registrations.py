@@ -178,7 +178,6 @@ class HoldTerm(Registration):
             payload=shortened(why),
         )
         self._expiry = expiry
-        #: 0 until assigned.
         self.id = 0
         #: True if the registration expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
