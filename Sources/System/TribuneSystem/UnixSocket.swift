@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// Recorded by the kernel at connect(2).
+/// A peer's credentials, which the kernel recorded at connect(2).
 package struct PeerCredentials: Equatable, Sendable {
   package var pid: Int32
   package var uid: UInt32
@@ -140,7 +140,7 @@ package enum UnixSocket {
     }
   }
 
-  /// Affects copies of the descriptor in other processes.
+  /// Ends the connection even for copies of the descriptor in other processes.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
     // ENOTCONN: the peer was faster.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
@@ -202,8 +202,8 @@ package enum UnixSocket {
     return count == 0 ? .end : .bytes(count)
   }
 
-  /// Without it, peers get EPERM when they send descriptors here, or to accepted connections. No effect
-  /// before Linux 6.16.
+  /// If false, peers get EPERM when they send descriptors here, or to accepted connections. Before Linux 6.16,
+  /// it has no effect.
   package static func setCanReceiveDescriptors(
     _ value: Bool, _ descriptor: borrowing FileDescriptor
   ) throws(Errno) {
@@ -233,7 +233,7 @@ package enum UnixSocket {
     try unreceivedMemory(of: descriptor) == 0
   }
 
-  /// The kernel's memory for unread data; more than the bytes sent.
+  /// The kernel's memory for data that the peer has not read; more than the bytes sent.
   package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
@@ -241,7 +241,7 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// May include descriptors.
+  /// The unread data may include descriptors.
   package static func hasUnread(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     try unreadLength(of: descriptor) > 0
   }

@@ -13,7 +13,7 @@ import TribuneWire
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// Retains most of the stream after an incomplete removal.
+    /// The consumer that retains most of the stream after an incomplete removal.
     var slowest: String?
     var consumer: Consumer?
   }

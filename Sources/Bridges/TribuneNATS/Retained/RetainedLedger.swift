@@ -28,7 +28,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// The bucket may lack it.
+  /// A local post that the bucket may lack.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -52,7 +52,7 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bus
 
-  /// `isPosted`: by the gateway. `isOld`: the bus had it before the gateway began to read.
+  /// `isPosted`: the gateway posted it. `isOld`: the bus had it before the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
