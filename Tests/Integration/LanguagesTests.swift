@@ -4,9 +4,9 @@ import Foundation
 import Testing
 import Tribune
 
-@Suite("The README's programs in each language", .timeLimit(.minutes(15)))
+@Suite("The tour's programs in each language", .timeLimit(.minutes(15)))
 struct LanguagesTests {
-  typealias Language = ReadmeProgram.Language
+  typealias Language = TourProgram.Language
 
   private let folder: TestFolder
   private let bus: TestBus
@@ -39,7 +39,7 @@ struct LanguagesTests {
 
   @Test("each program has fewer than 15 lines")
   func lengths() throws {
-    let programs = try ReadmeProgram.texts()
+    let programs = try TourProgram.texts()
     #expect(programs.count == 2 * Language.allCases.count)
     for program in programs { #expect(program.count { $0 == "\n" } < 15, "\(program)") }
   }
@@ -50,7 +50,7 @@ struct LanguagesTests {
     }
   }
 
-  private func start(_ program: ReadmeProgram, _ language: Language) throws -> RunningProgram {
+  private func start(_ program: TourProgram, _ language: Language) throws -> RunningProgram {
     let text = try program.text(in: language)
     let environment = ["TRIBUNE_ADDRESS": bus.address]
     switch language {

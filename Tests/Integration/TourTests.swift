@@ -3,26 +3,26 @@
 import Foundation
 import Testing
 
-@Suite("The README's tour") struct TourTests {
+@Suite("The tour") struct TourTests {
   private let folder: TestFolder
 
   init() throws { folder = try TestFolder() }
 
   private func run(_ text: String) async throws -> Script {
-    try folder.write(text, to: "README.md")
+    try folder.write(text, to: "TOUR.md")
     return try await Script.run(
-      ["tools/run-tour", "--programs=\(try Programs.folder())", "\(folder.path)/README.md"])
+      ["tools/run-tour", "--programs=\(try Programs.folder())", "\(folder.path)/TOUR.md"])
   }
 
   @Test("runs as printed") func asPrinted() async throws {
-    let tour = try await run(Script.text(of: "README.md"))
+    let tour = try await run(Script.text(of: "docs/TOUR.md"))
     #expect(tour.status == 0, "\(tour.output)")
   }
 
   @Test("fails if a command prints something else")
   func otherwise() async throws {
     let shown = "exit status 77"
-    let text = try Script.text(of: "README.md")
+    let text = try Script.text(of: "docs/TOUR.md")
     try #require(text.contains(shown))
     let tour = try await run(text.replacingOccurrences(of: shown, with: "exit status 0"))
     #expect(tour.status == 1)

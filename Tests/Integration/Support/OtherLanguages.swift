@@ -2,7 +2,7 @@
 
 import Foundation
 
-enum ReadmeProgram: String, CaseIterable {
+enum TourProgram: String, CaseIterable {
   case observer, delegate
 
   enum Language: String, CaseIterable {
@@ -10,7 +10,7 @@ enum ReadmeProgram: String, CaseIterable {
   }
 
   static func texts() throws -> [String] {
-    let sections = try Script.text(of: "README.md").components(separatedBy: "\n## ")
+    let sections = try Script.text(of: "docs/TOUR.md").components(separatedBy: "\n## ")
     let section = sections.first { $0.hasPrefix("In your language\n") } ?? ""
     let parts = section.components(separatedBy: "```")
     return stride(from: 1, to: parts.count, by: 2).map { part in
@@ -22,7 +22,7 @@ enum ReadmeProgram: String, CaseIterable {
     let all = Language.allCases.flatMap { language in Self.allCases.map { (language, $0) } }
     let texts = try Self.texts()
     guard texts.count == all.count, let place = all.firstIndex(where: { $0 == (language, self) }) else {
-      throw Programs.Missing(description: "the README has \(texts.count) programs, and not \(all.count)")
+      throw Programs.Missing(description: "the tour has \(texts.count) programs, and not \(all.count)")
     }
     return texts[place]
   }

@@ -70,8 +70,8 @@ struct SystemdPackageTests {
     try machine.does("sh", "-c", "apt-get --quiet --yes install /root/older.deb /root/clients/*.deb")
     try machine.does(
       "sh", "-c", "python3 -m venv /root/venv && /root/venv/bin/pip install --no-index /root/clients/*.whl")
-    try machine.write(ReadmeProgram.delegate.text(in: .python), to: "/root/delegate.py")
-    try machine.write(ReadmeProgram.delegate.text(in: .c), to: "/root/delegate.c")
+    try machine.write(TourProgram.delegate.text(in: .python), to: "/root/delegate.py")
+    try machine.write(TourProgram.delegate.text(in: .c), to: "/root/delegate.c")
     try machine.does(
       "sh", "-c", "tcc -o /root/delegate /root/delegate.c $(pkg-config --cflags --libs tribune)")
     for program in [
