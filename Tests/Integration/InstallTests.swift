@@ -33,7 +33,7 @@ import Testing
       "etc/tribune/policy.d/50-default.policy",
       "usr/share/man/man5/tribune-policy.5", "usr/share/tribune/tribune-frames.lua",
       "usr/share/tribune/tribune.lua", "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
-      "usr/share/doc/tribune/ANNOUNCEMENTS.md", "usr/share/doc/tribune/CONVERSATION.md",
+      "usr/share/doc/tribune/ANNOUNCEMENTS.md",
       "usr/share/doc/tribune/LISTING.md", "usr/share/doc/tribune/ACCESS.md",
       "usr/share/doc/tribune/example.protocol", "usr/share/doc/tribune/examples/molly-guard/40-tribune",
       "etc/tribune/tribuned.conf.d", "usr/share/man/man1/tribunectl.1", "usr/share/man/man8/tribuned.8",

@@ -40,7 +40,7 @@
 
 /* The kinds of frames. */
 enum wire_kind {
-  /* The bus's first frame: the client's id, and the bus's limits. */
+  /* The client's id, and the bus's limits. */
   WIRE_KIND_WELCOME = 1,
   /* A refusal. */
   WIRE_KIND_ERROR = 2,
@@ -58,7 +58,7 @@ enum wire_kind {
   WIRE_KIND_ASK = 8,
   /* Asks one delegate. */
   WIRE_KIND_QUESTION = 9,
-  /* The delegate's answer to a question. */
+  /* The delegate's answer. */
   WIRE_KIND_ANSWER = 10,
   /* The delegate needs more time. */
   WIRE_KIND_DEFER = 11,
@@ -66,15 +66,15 @@ enum wire_kind {
   WIRE_KIND_PROGRESS = 12,
   /* The result of a query. */
   WIRE_KIND_VERDICT = 13,
-  /* How a query ended, for the delegates that were asked. */
+  /* How a query ended. */
   WIRE_KIND_CONCLUDED = 14,
-  /* Takes a registration or a query back. */
+  /* Takes a registration or query back. */
   WIRE_KIND_CANCEL = 15,
   /* Asks for a list. */
   WIRE_KIND_LIST = 16,
   /* One item of a list. */
   WIRE_KIND_ENTRY = 17,
-  /* Asks for a copy of all frames that pass. */
+  /* Asks for a copy of all frames. */
   WIRE_KIND_MONITOR = 18,
   /* A frame that passed. */
   WIRE_KIND_TRAFFIC = 19,
@@ -82,17 +82,17 @@ enum wire_kind {
   WIRE_KIND_HOLD = 20,
   /* The bus has ended a registration. */
   WIRE_KIND_ENDED = 21,
-  /* Names the protocol of an object's delegates, and defines protocols. */
+  /* Declares an object's protocol; defines protocols. */
   WIRE_KIND_DECLARE = 22,
   /* Suspends or resumes notifications. */
   WIRE_KIND_SUSPEND = 23,
-  /* A notification that was retained. */
+  /* A retained notification. */
   WIRE_KIND_RETAINED = 24,
-  /* An observer has handled an awaited notification, or could not. */
+  /* Acknowledges an awaited notification. */
   WIRE_KIND_DONE = 25,
-  /* Which observers have handled an awaited notification, and which have not. */
+  /* Who has handled an awaited notification. */
   WIRE_KIND_AWAITED = 26,
-  /* This connection replaces one that ended. */
+  /* Replaces a connection that ended. */
   WIRE_KIND_SUCCEED = 27,
   /* Changes the reason of a hold. */
   WIRE_KIND_AMEND = 28,
@@ -114,87 +114,85 @@ enum wire_frame_flags {
 enum wire_error_code {
   /* the first bytes are not a Tribune hello */
   WIRE_ERROR_CODE_BAD_MAGIC = 1,
-  /* there is no version that both speak */
+  /* no common version */
   WIRE_ERROR_CODE_UNSUPPORTED_VERSION = 2,
   /* fields or payload over the limit */
   WIRE_ERROR_CODE_FRAME_TOO_LONG = 3,
-  /* lengths that do not fit each other; fields that end in the middle of one */
+  /* lengths that do not fit each other; fields that end inside one */
   WIRE_ERROR_CODE_MALFORMED_FRAME = 4,
-  /* a frame of a kind that the bus does not know, marked critical */
+  /* an unknown kind, marked critical */
   WIRE_ERROR_CODE_UNKNOWN_CRITICAL_KIND = 5,
-  /* no hello came in time */
+  /* no hello in time */
   WIRE_ERROR_CODE_HELLO_TIMEOUT = 6,
-  /* a frame began and did not end in time */
+  /* a frame that did not end in time */
   WIRE_ERROR_CODE_FRAME_TIMEOUT = 7,
   /* descriptors that belong to no frame */
   WIRE_ERROR_CODE_UNEXPECTED_DESCRIPTORS = 8,
   /* the queued frames that cannot be dropped exceed the hard limit */
   WIRE_ERROR_CODE_TOO_SLOW = 9,
-  /* the bus has as many as its setting allows */
+  /* as many connections as the setting allows */
   WIRE_ERROR_CODE_TOO_MANY_CONNECTIONS = 10,
-  /* partial frames use too much memory or too many descriptors; the system gives the bus no memory for a
-     long frame; or too many refused descriptors of this user are slow to close */
+  /* partial frames take too much memory or too many descriptors; memory is short for a long frame; or too
+     many refused descriptors of this user close slowly */
   WIRE_ERROR_CODE_OUT_OF_MEMORY = 11,
   /* the bus ends */
   WIRE_ERROR_CODE_SHUTTING_DOWN = 12,
-  /* a frame says that a descriptor came with it, and none did */
+  /* a frame's descriptor has not arrived with it */
   WIRE_ERROR_CODE_MISSING_DESCRIPTOR = 13,
-  /* the bus was restarted while something was under way on this connection (see *Restart*) */
+  /* the bus was restarted while something was under way here (see *Restart*) */
   WIRE_ERROR_CODE_RESTARTED = 14,
-  /* bytes behind a `hold` that said that it was the last frame */
+  /* bytes behind the last frame (see `hold`) */
   WIRE_ERROR_CODE_AFTER_LAST = 15,
-  /* a kind that the bus does not know, or that clients do not send */
+  /* an unknown kind, or one that only the bus sends */
   WIRE_ERROR_CODE_UNKNOWN_KIND = 64,
   WIRE_ERROR_CODE_INVALID_NAME = 65,
   WIRE_ERROR_CODE_INVALID_PATTERN = 66,
   WIRE_ERROR_CODE_INVALID_OBJECT = 67,
-  /* a number that its field does not have, or that is over its limit */
+  /* a number that its field does not have, or over its limit */
   WIRE_ERROR_CODE_INVALID_VALUE = 68,
   /* the name is reserved for the bus */
   WIRE_ERROR_CODE_RESERVED_NAME = 69,
   /* the serial is still in use */
   WIRE_ERROR_CODE_DUPLICATE_SERIAL = 70,
-  /* no registration, query or awaited post has the target of a `cancel` as its serial; no such predecessor
-     of a `succeed` */
+  /* no registration, query or awaited post has the target as its serial; no such predecessor */
   WIRE_ERROR_CODE_NOT_FOUND = 71,
   /* the query does not wait for this answer, or the post for this `done` */
   WIRE_ERROR_CODE_NOT_ASKED = 72,
-  /* more than the connection may have, or than there is room for; an `attach`, `hold`, `declare` or `ask`
-     that the bus cannot remember over a restart */
+  /* over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a restart */
   WIRE_ERROR_CODE_LIMIT_EXCEEDED = 73,
-  /* the asker has cancelled the query, or the poster the wait */
+  /* the asker cancelled the query, or the poster the wait */
   WIRE_ERROR_CODE_CANCELLED = 74,
   /* the query is nested in one of the same name and object, or in too many */
   WIRE_ERROR_CODE_RECURSION = 75,
-  /* the policy does not allow it: the message has the line that denies it, or says that none allows it
+  /* the policy does not allow it; the message has the line that denies it, or says that none allows it
      ([ACCESS.md](ACCESS.md)) */
   WIRE_ERROR_CODE_NOT_PERMITTED = 76,
   /* no protocol has this name */
   WIRE_ERROR_CODE_UNKNOWN_PROTOCOL = 77,
-  /* the text defines no protocols: the message has lines and columns */
+  /* the text has mistakes; the message has lines and columns */
   WIRE_ERROR_CODE_INVALID_PROTOCOL = 78,
-  /* the delegate does not conform to the object's protocol: the message has all reasons */
+  /* the delegate does not conform to the object's protocol; the message has all reasons */
   WIRE_ERROR_CODE_NOT_CONFORMING = 79,
   /* the object's protocol has no such method */
   WIRE_ERROR_CODE_UNKNOWN_NAME = 80,
-  /* userInfo does not fit the method: the message names the field */
+  /* userInfo does not fit the method; the message names the field */
   WIRE_ERROR_CODE_INVALID_PARAMETER = 81,
-  /* there is another definition or declaration already */
+  /* another definition or declaration exists */
   WIRE_ERROR_CODE_CONFLICT = 82,
-  /* the descriptor is no sealed memfd, or not as long as the frame says */
+  /* not a sealed memfd, or not of the stated length */
   WIRE_ERROR_CODE_INVALID_DESCRIPTOR = 83,
 };
 
 /* The process at the other end of a connection, as the kernel and systemd know it. */
 struct wire_peer_identity {
-  /* as the kernel noted them when the peer connected */
+  /* as the kernel noted them on connection */
   uint32_t pid;
   uint32_t uid;
   uint32_t gid;
-  /* the process's name (comm, 15 bytes at most); empty if it was gone too soon */
+  /* its name (comm, 15 bytes at most); empty if it ended too soon */
   struct wire_text process;
-  /* its systemd units: `SYSTEM`, the unit of the system's service manager, or `SYSTEM/USER` if it also has
-     one of a user's service manager. SYSTEM is empty if there is none. The name of a unit has no slash */
+  /* `SYSTEM`, its unit of the system's service manager, or `SYSTEM/USER` with that of a user's; SYSTEM can
+     be empty. The names have no slash */
   struct wire_text units;
 };
 void wire_read_peer_identity(struct wire_reader *reader, struct wire_peer_identity *value);
@@ -202,7 +200,7 @@ void wire_write_peer_identity(struct wire_writer *writer, const struct wire_peer
 
 /* A delegate, as others see it. */
 struct wire_delegate_identity {
-  /* no other delegate gets it */
+  /* never reused */
   uint64_t id;
   struct wire_text label;
   /* its process */
@@ -211,22 +209,21 @@ struct wire_delegate_identity {
 void wire_read_delegate_identity(struct wire_reader *reader, struct wire_delegate_identity *value);
 void wire_write_delegate_identity(struct wire_writer *writer, const struct wire_delegate_identity *value);
 
-/* The bus's first frame: the client's id, and the bus's limits. */
+/* The client's id, and the bus's limits. */
 struct wire_welcome {
-  /* the client's own id, `:N` in print; no other connection gets it as long as the bus runs, including
-     restarts that keep connections (see *Restart*) */
+  /* the client's id, `:N` in print; unique while the bus runs, including restarts that keep connections */
   uint64_t connection;
-  /* bytes of payload that the bus accepts in one frame */
+  /* bytes of payload in one frame to the bus */
   uint32_t payload_max;
-  /* live observations, monitors and declarations that this connection may have */
+  /* live observations, monitors and declarations of this connection */
   uint32_t observations_max;
   /* live delegates and holds */
   uint32_t delegates_max;
   /* queries and awaited posts under way */
   uint32_t queries_max;
-  /* milliseconds that a query or an awaited post may take at most */
+  /* milliseconds for a query or an awaited post at most */
   uint32_t deadline_max;
-  /* milliseconds that it takes at most if its asker or poster does not say */
+  /* the same, if the asker or poster gives none */
   uint32_t deadline_default;
   /* the daemon's process */
   uint32_t bus_pid;
@@ -246,29 +243,29 @@ void wire_write_refusal(struct wire_writer *writer, const struct wire_refusal *v
 
 /* The bus has done it. */
 struct wire_okay {
-  /* the serial that names the registration, if the frame made one; else 0 */
+  /* serial of the registration, if the frame made one; else 0 */
   uint64_t registration;
-  /* the id of the delegate or the hold, for an `attach` or a `hold`; else 0 */
+  /* id of the delegate or hold, for an `attach` or `hold`; else 0 */
   uint64_t delegate;
 };
 void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value);
 
-/* Takes a registration or a query back. */
+/* Takes a registration or query back. */
 struct wire_cancel {
-  /* the serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of the
-     same connection */
+  /* serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of this
+     connection */
   uint64_t target;
 };
 void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value);
 void wire_write_cancel(struct wire_writer *writer, const struct wire_cancel *value);
 
-/* This connection replaces one that ended. */
+/* Replaces a connection that ended. */
 struct wire_succeed {
-  /* the id of that connection */
+  /* id of that connection */
   uint64_t predecessor;
-  /* how many notifications it had received: each `post`, `retained` and `traffic`, and with each `lost`
-     its count */
+  /* the notifications that it had received: each `post`, `retained` and `traffic`, and the count of each
+     `lost` */
   uint64_t received;
 };
 void wire_read_succeed(struct wire_reader *reader, struct wire_succeed *value);
@@ -302,9 +299,9 @@ enum wire_posting_style {
 struct wire_post {
   uint8_t options;
   enum wire_posting_style style;
-  /* awaited: milliseconds until the poster is answered; 0 is the bus's own setting for queries */
+  /* awaited: milliseconds until the answer; 0 for the bus's setting for queries */
   uint32_t deadline;
-  /* bytes of userInfo in the descriptor; anything but 0 without one is `invalidValue` */
+  /* bytes of userInfo in the descriptor; without one, other than 0 is `invalidValue` */
   uint32_t length;
 };
 void wire_read_post(struct wire_reader *reader, struct wire_post *value);
@@ -312,7 +309,7 @@ void wire_write_post(struct wire_writer *writer, const struct wire_post *value);
 
 /* Notifications were dropped here. */
 struct wire_lost {
-  /* notifications that were dropped for this connection at this place in its stream */
+  /* notifications dropped at this place in the stream */
   uint64_t count;
 };
 void wire_read_lost(struct wire_reader *reader, struct wire_lost *value);
@@ -342,7 +339,7 @@ enum wire_suspension_behavior {
 /* An observation. */
 struct wire_observe {
   uint8_t options;
-  /* how notifications are treated while the connection is suspended */
+  /* treatment of notifications while the connection is suspended */
   enum wire_suspension_behavior suspension;
 };
 void wire_read_observe(struct wire_reader *reader, struct wire_observe *value);
@@ -355,7 +352,7 @@ struct wire_suspend {
 void wire_read_suspend(struct wire_reader *reader, struct wire_suspend *value);
 void wire_write_suspend(struct wire_writer *writer, const struct wire_suspend *value);
 
-/* A notification that was retained. */
+/* A retained notification. */
 struct wire_retained {
   /* microseconds since it was posted */
   uint64_t age;
@@ -365,7 +362,7 @@ struct wire_retained {
 void wire_read_retained(struct wire_reader *reader, struct wire_retained *value);
 void wire_write_retained(struct wire_writer *writer, const struct wire_retained *value);
 
-/* An observer has handled an awaited notification, or could not. */
+/* Acknowledges an awaited notification. */
 struct wire_done {
   /* the sender of the notification */
   uint64_t poster;
@@ -390,9 +387,9 @@ enum wire_observer_failure {
 struct wire_missing_observer {
   uint64_t connection;
   struct wire_peer_identity peer;
-  /* it is gone if its connection ended first */
+  /* gone if its connection ended first */
   enum wire_observer_failure failure;
-  /* its reason; else empty */
+  /* of a failure; else empty */
   struct wire_text reason;
   /* microseconds from the post to this failure */
   uint64_t elapsed;
@@ -403,11 +400,11 @@ void wire_write_missing_observer(struct wire_writer *writer, const struct wire_m
 /* Takes the first off a list that was read. False if there is none. */
 bool wire_next_missing_observer(struct wire_elements *list, struct wire_missing_observer *value);
 
-/* Which observers have handled an awaited notification, and which have not. */
+/* Who has handled an awaited notification. */
 struct wire_awaited {
-  /* how many connections have said `done` */
+  /* number of connections that have sent `done` */
   uint32_t acknowledged;
-  /* those that have not, by connection */
+  /* the other connections */
   struct wire_elements missing;
 };
 void wire_read_awaited(struct wire_reader *reader, struct wire_awaited *value);
@@ -417,15 +414,15 @@ void wire_write_awaited(struct wire_writer *writer, const struct wire_awaited *v
 struct wire_poster_facts {
   /* the sender */
   uint64_t connection;
-  /* where to remember it, until another sender gets the same slot */
+  /* where to remember it, until another sender gets the slot */
   uint32_t slot;
-  /* its process; pid 0, uid and gid 4,294,967,295 and empty texts are not known (any more) */
+  /* its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown */
   struct wire_peer_identity peer;
 };
 void wire_read_poster_facts(struct wire_reader *reader, struct wire_poster_facts *value);
 void wire_write_poster_facts(struct wire_writer *writer, const struct wire_poster_facts *value);
 
-/* Asks for a copy of all frames that pass. */
+/* Asks for a copy of all frames. */
 struct wire_monitor {
   char nothing;
 };
@@ -436,12 +433,11 @@ void wire_write_monitor(struct wire_writer *writer, const struct wire_monitor *v
 struct wire_traffic {
   /* microseconds since 1970, UTC */
   uint64_t time;
-  /* the connection that it came from; 0 for the bus */
+  /* the sending connection; 0 for the bus */
   uint64_t from;
-  /* the connection that it went to; 0 for a `post` that is delivered to its receivers, and for a frame to
-     the bus */
+  /* the receiving connection; 0 for a delivered `post` and for a frame to the bus */
   uint64_t to;
-  /* how many received it; 0 for a frame to the bus alone */
+  /* number of receivers; 0 for a frame to the bus alone */
   uint32_t receivers;
 };
 void wire_read_traffic(struct wire_reader *reader, struct wire_traffic *value);
@@ -455,20 +451,19 @@ enum wire_failure_policy {
 
 /* Joins a delegate chain. */
 struct wire_attach {
-  /* place in the chain: lower is asked first; equals go by time of attaching */
+  /* place in the chain: lower first, then by time of attaching */
   int32_t order;
-  /* how it counts if it is `timedOut`, `gone` or `failed` */
+  /* counts if it is `timedOut`, `gone` or `failed` */
   enum wire_failure_policy failure_policy;
-  /* milliseconds that it may be silent; 0 is the bus's own setting (5 s) */
+  /* milliseconds that it may be silent; 0 for the bus's setting (5 s) */
   uint32_t timeout;
   /* for people, in verdicts and lists */
   struct wire_text label;
-  /* the names that it responds to: 1 to 128 patterns; none is `invalidPattern`. It is asked about no
-     others */
+  /* 1 to 128 patterns of the names that it responds to; none is `invalidPattern` */
   struct wire_elements patterns;
-  /* replaces the object's chain by this one delegate */
+  /* replaces the object's chain */
   bool is_set;
-  /* up to 32 names of protocols that it conforms to (see *Protocols*) */
+  /* up to 32 protocols that it conforms to (see *Protocols*) */
   struct wire_elements protocols;
 };
 void wire_read_attach(struct wire_reader *reader, struct wire_attach *value);
@@ -476,17 +471,14 @@ void wire_write_attach(struct wire_writer *writer, const struct wire_attach *val
 
 /* A standing veto. */
 struct wire_hold {
-  /* nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`); 0 for none. A moment in the past is
-     `invalidValue`, and so is one from 2^63 on, which the clock cannot show */
+  /* nanoseconds on `CLOCK_MONOTONIC`; 0 for none. A past moment, or one from 2^63 on, is `invalidValue` */
   uint64_t expiry;
-  /* who holds, for verdicts and lists; at most 255 bytes */
+  /* the holder, for verdicts and lists; at most 255 bytes */
   struct wire_text label;
-  /* whether this is the connection's last frame. If the bus takes the hold, all registrations stay, and
-     any byte behind the frame closes the connection with `afterLast`, also after a restart: so another
-     process may inherit the socket and keep the hold, but do nothing else. */
+  /* this is the connection's last frame; its registrations stay */
   bool is_last;
-  /* the process that verdicts and lists show as the holder; nobody for the sender's. Only root and the
-     user that runs the bus may name another one, else it is `notPermitted` */
+  /* the process to show as the holder; absent for the sender's. Only root and the bus's user may name
+     another (`notPermitted`) */
   bool has_holder;
   struct wire_peer_identity holder;
 };
@@ -495,13 +487,13 @@ void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value);
 
 /* Changes the reason of a hold. */
 struct wire_amend {
-  /* the serial of a `hold` of the same connection */
+  /* serial of a `hold` of this connection */
   uint64_t target;
 };
 void wire_read_amend(struct wire_reader *reader, struct wire_amend *value);
 void wire_write_amend(struct wire_writer *writer, const struct wire_amend *value);
 
-/* Names the protocol of an object's delegates, and defines protocols. */
+/* Declares an object's protocol; defines protocols. */
 struct wire_declare {
   /* the protocol's name */
   struct wire_text protocol_name;
@@ -541,14 +533,14 @@ enum wire_query_flags {
 
 /* A query. */
 struct wire_ask {
-  /* milliseconds until there must be a verdict; 0 is the bus's own setting */
+  /* milliseconds until the verdict; 0 for the bus's setting */
   uint32_t deadline;
   /* see *Queries* */
   enum wire_query_mode mode;
-  /* the verdict if nobody approves or vetoes. For names with `Default=veto` in the configuration, it is
-     always vetoed */
+  /* the verdict without approvals and vetoes; always vetoed for names with `Default=veto` in the
+     configuration */
   enum wire_verdict_kind fallback;
-  /* the query that a delegate of the asker's user is answering; 0 if none */
+  /* the query that a delegate of the asker's user is answering; 0 for none */
   uint64_t parent;
   uint8_t flags;
   /* why vetoes are overridden; ignored without that flag */
@@ -559,15 +551,15 @@ void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
 
 /* Asks one delegate. */
 struct wire_question {
-  /* the query's id, the same for all its delegates; no other query gets it */
+  /* id of the query, the same for all its delegates; never reused */
   uint64_t query;
-  /* the delegate's id */
+  /* id of the delegate */
   uint64_t delegate;
-  /* milliseconds that the delegate has */
+  /* milliseconds for the delegate */
   uint32_t timeout;
-  /* who asks */
+  /* the asking process */
   struct wire_peer_identity asker;
-  /* the query decides nothing: the asker only wants to know */
+  /* the query decides nothing */
   bool is_dry_run;
   /* the asker wants a value, not permission */
   bool wants_value;
@@ -585,7 +577,7 @@ enum wire_answer_kind {
   WIRE_ANSWER_KIND_VALUE = 4,
 };
 
-/* The delegate's answer to a question. */
+/* The delegate's answer. */
 struct wire_answer {
   /* as in the question, like the delegate */
   uint64_t query;
@@ -598,7 +590,7 @@ void wire_write_answer(struct wire_writer *writer, const struct wire_answer *val
 /* The delegate needs more time. */
 struct wire_defer {
   uint64_t query;
-  /* as in the question; 0 is the only delegate of the sender's user that the query waits for */
+  /* as in the question; 0 for the only delegate of the sender's user that the query waits for */
   uint64_t delegate;
   /* milliseconds from now */
   uint32_t extension;
@@ -632,7 +624,7 @@ struct wire_progress {
   /* milliseconds that it now has; 0 once it has settled */
   uint32_t timeout;
   enum wire_progress_stage stage;
-  /* its outcome once it has settled, as in `verdict`; else ignored */
+  /* once it has settled, as in `verdict`; else ignored */
   enum wire_outcome_kind outcome;
 };
 void wire_read_progress(struct wire_reader *reader, struct wire_progress *value);
@@ -640,11 +632,11 @@ void wire_write_progress(struct wire_writer *writer, const struct wire_progress 
 
 /* The outcome of one delegate. */
 struct wire_outcome {
-  /* for a hold, its id, its label and its process; for a missing delegate, id 0 and what is required as
-     its label: `unit:NAME` or `label:NAME` */
+  /* of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or
+     `label:NAME` */
   struct wire_delegate_identity delegate;
   enum wire_outcome_kind outcome;
-  /* why, or the error; empty if none was given */
+  /* or error; can be empty */
   struct wire_text reason;
   /* microseconds from the question to the outcome */
   uint64_t elapsed;
@@ -661,21 +653,19 @@ bool wire_next_outcome(struct wire_elements *list, struct wire_outcome *value);
 struct wire_verdict {
   uint64_t query;
   enum wire_verdict_kind verdict;
-  /* nobody approved or vetoed: the verdict is the fallback; for a value query: nobody had a value */
+  /* without approvals and vetoes, so the verdict is the fallback; for a value query, without a value */
   bool is_unanswered;
-  /* the holds, the oldest first; the required delegates that are missing; then one for each delegate that
-     has an outcome, in the chain's order. Of what does not fit, reasons are cut first and end with `…`;
-     then the last holds and, among the delegates, the last that are no vetoes are omitted. A veto is
-     listed if there is any, and so is every value */
+  /* holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order. Long
+     verdicts omit some */
   struct wire_elements outcomes;
-  /* there are vetoes among the outcomes, and the asker has overridden them */
+  /* the asker has overridden vetoes among the outcomes */
   bool is_overridden;
   /* as asked */
   bool is_dry_run;
-  /* further outcomes, which are not listed: see [limits](LIMITS.md) */
+  /* further outcomes (see [limits](LIMITS.md)) */
   uint32_t omitted_count;
-  /* if there is no outcome: a name like the asked one, to which a delegate responds, or which is held,
-     configured or well known; empty if the asker may know none */
+  /* without outcomes: a similar name that has a delegate or hold, is configured or well known; empty if
+     the asker may know none */
   struct wire_text similar_name;
 };
 void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value);
@@ -689,9 +679,9 @@ enum wire_conclusion_kind {
   WIRE_CONCLUSION_KIND_CANCELLED = 2,
 };
 
-/* How a query ended, for the delegates that were asked. */
+/* How a query ended. */
 struct wire_concluded {
-  /* as in the question, like the delegate */
+  /* as in the question */
   uint64_t query;
   uint64_t delegate;
   enum wire_conclusion_kind conclusion;
@@ -701,11 +691,11 @@ void wire_write_concluded(struct wire_writer *writer, const struct wire_conclude
 
 /* Whom a policy decides about. */
 struct wire_access_subject {
-  /* whom the decision is about */
+  /* the user */
   uint32_t uid;
-  /* of a connection with more than 128, those that the policy named when it was made */
+  /* of more than 128, those that the policy named when the connection was made */
   struct wire_elements groups;
-  /* the unit of the system's service manager; empty for none that the kernel vouches for */
+  /* unit of the system's service manager; empty if the kernel vouches for none */
   struct wire_text unit;
 };
 void wire_read_access_subject(struct wire_reader *reader, struct wire_access_subject *value);
@@ -715,7 +705,7 @@ void wire_write_access_subject(struct wire_writer *writer, const struct wire_acc
 struct wire_access_question {
   /* the name of an action, as in tribune-policy(5) */
   struct wire_text action;
-  /* whom it is about; nobody for the list's connection, or for the sender if the list names none */
+  /* absent for the list's connection, or for the sender if the list names none */
   bool has_subject;
   struct wire_access_subject subject;
 };
@@ -724,11 +714,11 @@ void wire_write_access_question(struct wire_writer *writer, const struct wire_ac
 
 /* A line of a policy, and where it is. */
 struct wire_access_line {
-  /* the file of the line; empty if there is none */
+  /* empty if there is none */
   struct wire_text file;
-  /* its number there, counted from 1; 0 if there is none */
+  /* in the file, from 1; 0 if there is none */
   uint32_t number;
-  /* the line, without its comment */
+  /* without its comment */
   struct wire_text text;
 };
 void wire_read_access_line(struct wire_reader *reader, struct wire_access_line *value);
@@ -746,12 +736,11 @@ enum wire_access_decision {
 
 /* How the policy decides, for the subject *access*. */
 struct wire_access_entry {
-  /* not allowed means that no line allows it; exempt, that the subject may do everything, because it runs
-     the bus, or is root on a bus without a policy */
+  /* not allowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a policy */
   enum wire_access_decision decision;
-  /* the line that decides, if one does */
+  /* the deciding line, if any */
   struct wire_access_line line;
-  /* whom it is about */
+  /* whom the decision is about */
   struct wire_access_subject subject;
 };
 void wire_read_access_entry(struct wire_reader *reader, struct wire_access_entry *value);
@@ -760,7 +749,7 @@ void wire_write_access_entry(struct wire_writer *writer, const struct wire_acces
 /* A line that would allow what is refused if one thing were different, for the subject *access*. */
 struct wire_near_miss_entry {
   struct wire_access_line line;
-  /* what is missing, for people: `needs group:operators` */
+  /* the missing condition, for people: `needs group:operators` */
   struct wire_text lacks;
 };
 void wire_read_near_miss_entry(struct wire_reader *reader, struct wire_near_miss_entry *value);
@@ -824,32 +813,32 @@ struct wire_bus_entry {
   uint32_t observations;
   uint32_t delegates;
   uint32_t queries;
-  /* notifications taken from posters, put into observers' queues, dropped there or by a daemon that died
-     before it reported them */
+  /* notifications taken from posters; queued for observers; dropped there, or by a daemon that died before
+     it reported them */
   uint64_t posted;
   uint64_t delivered;
   uint64_t lost;
-  /* queries for permission that have a verdict, without dry runs; and how many of them were vetoed */
+  /* verdicts on permission, without dry runs; vetoed ones */
   uint64_t asked;
   uint64_t vetoed;
   /* at the moment */
   uint32_t holds;
-  /* frames that the policy refused; a counter */
+  /* frames that the policy refused */
   uint64_t denied;
-  /* frames that were refused for another reason; a counter */
+  /* frames refused for another reason */
   uint64_t refused;
-  /* the bytes of the notifications that were taken from posters; a counter */
+  /* bytes of the posted notifications */
   uint64_t posted_bytes;
-  /* iterations of the event loop since its start */
+  /* of the event loop since its start */
   uint64_t iterations;
-  /* microseconds of a processor that its thread has used */
+  /* microseconds of CPU time of its thread */
   uint64_t busy;
   /* microseconds of the longest iteration in the last minute, or up to a minute more */
   uint64_t longest;
-  /* bytes of the log in use, and how many may be */
+  /* bytes of the log, used and allowed */
   uint64_t log_used;
   uint64_t log_max;
-  /* descriptors that the keeper has, or is to get */
+  /* descriptors that the keeper has or will get */
   uint32_t kept;
 };
 void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *value);
@@ -873,37 +862,36 @@ struct wire_connection_entry {
   struct wire_peer_identity peer;
   /* microseconds since it connected */
   uint64_t age;
-  /* its registrations, without monitors and declarations, and its queries */
+  /* without monitors and declarations */
   uint32_t observations;
   uint32_t delegates;
   uint32_t queries;
-  /* bytes that wait for it to read */
+  /* unread bytes */
   uint64_t queued;
-  /* notifications that it lost, and that it posted */
+  /* notifications that it lost; that it posted */
   uint64_t lost;
   uint64_t posted;
-  /* paused: the bus does not read from it at the moment; lossy: it does not read; notSurviving: the bus
-     has a keeper and the connection has registered something, but it would end if the bus died now,
-     because there is no copy of it or no room in the log */
+  /* paused: the bus does not read from it; lossy: it does not read; notSurviving: it would end if the bus
+     died */
   uint8_t state;
-  /* bytes that are buffered for it until it resumes */
+  /* bytes buffered until it resumes */
   uint64_t buffered;
-  /* notifications that later ones have replaced since it was suspended */
+  /* notifications replaced by later ones since it was suspended */
   uint64_t coalesced;
-  /* the bytes of the notifications that it posted */
+  /* bytes of the notifications that it posted */
   uint64_t posted_bytes;
-  /* notifications that were queued for it */
+  /* notifications queued for it */
   uint64_t delivered;
-  /* its frames that the policy refused, and those that were refused for another reason */
+  /* its frames that the policy refused; refused for another reason */
   uint64_t denied;
   uint64_t refused;
-  /* queries that it asked, dry runs and queries for values included */
+  /* queries, with dry runs and value queries */
   uint64_t asked;
   /* how often it was paused */
   uint64_t pauses;
-  /* microseconds for which it was paused */
+  /* microseconds paused */
   uint64_t paused_time;
-  /* microseconds for which it was lossy */
+  /* microseconds lossy */
   uint64_t lossy_time;
 };
 void wire_read_connection_entry(struct wire_reader *reader, struct wire_connection_entry *value);
@@ -913,13 +901,13 @@ void wire_write_connection_entry(struct wire_writer *writer, const struct wire_c
 struct wire_departed_entry {
   uint64_t id;
   struct wire_peer_identity peer;
-  /* microseconds for which it was connected */
+  /* microseconds connected */
   uint64_t age;
-  /* microseconds since it has gone */
+  /* microseconds since it left */
   uint64_t elapsed;
-  /* the error with which the bus closed it; 0 if the client closed it, or its process ended */
+  /* the error with which the bus closed it; 0 if the client did, or its process ended */
   uint16_t reason;
-  /* notifications that it lost, and that it posted */
+  /* notifications that it lost; that it posted */
   uint64_t lost;
   uint64_t posted;
 };
@@ -930,15 +918,15 @@ void wire_write_departed_entry(struct wire_writer *writer, const struct wire_dep
    one for each user and resource. */
 struct wire_account_entry {
   uint32_t uid;
-  /* as how many users this one counts */
+  /* number of users whose share it gets */
   uint32_t weight;
-  /* whether it is root, or the user that runs the bus */
+  /* root, or the user that runs the bus */
   bool is_privileged;
   /* `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
      `queues`, `unread-files`; later versions can have more */
   struct wire_text resource;
-  /* what the user has, what it may have at the moment, and what all may have together: bytes of
-     `partial-frames`, `log`, `retained` and `queues`, a number of the others */
+  /* used, available to the user at the moment, available to all: bytes of `partial-frames`, `log`,
+     `retained` and `queues`, else numbers */
   uint64_t used;
   uint64_t share;
   uint64_t total;
@@ -948,13 +936,13 @@ void wire_write_account_entry(struct wire_writer *writer, const struct wire_acco
 
 /* How long something took: a histogram, whose buckets are described below. */
 struct wire_durations {
-  /* microseconds of all together */
+  /* microseconds in all */
   uint64_t sum;
-  /* microseconds of the longest */
+  /* microseconds */
   uint64_t longest;
-  /* the bucket of the first count */
+  /* bucket of the first count */
   uint16_t first;
-  /* for each bucket from that one on, how many there were */
+  /* for each bucket from there on */
   struct wire_elements counts;
 };
 void wire_read_durations(struct wire_reader *reader, struct wire_durations *value);
@@ -987,18 +975,18 @@ enum wire_participant_state {
 
 /* A participant of a query under way. */
 struct wire_query_participant {
-  /* 0 for a required delegate that is missing */
+  /* 0 for a missing required delegate */
   uint64_t connection;
   /* as in an outcome */
   struct wire_delegate_identity delegate;
   enum wire_participant_state state;
-  /* if the state is *settled*; else ignored */
+  /* if *settled*; else ignored */
   enum wire_outcome_kind outcome;
   /* of the outcome */
   struct wire_text reason;
-  /* microseconds that the query has waited for it, or until the outcome */
+  /* microseconds that the query has waited, or until the outcome */
   uint64_t elapsed;
-  /* microseconds until its time is over; 0 unless the query waits for it */
+  /* microseconds until its timeout; 0 unless the query waits for it */
   uint64_t remaining;
 };
 void wire_read_query_participant(struct wire_reader *reader, struct wire_query_participant *value);
@@ -1022,10 +1010,9 @@ struct wire_query_entry {
   uint64_t age;
   /* microseconds until the asker's deadline */
   uint64_t remaining;
-  /* the holds against it, and then the delegates in the chain's order: those that it waits for, and
-     others, 256 at most */
+  /* holds, then delegates in the chain's order: those that it waits for, and others, 256 at most */
   struct wire_elements participants;
-  /* further participants, which are not listed */
+  /* participants that are not listed */
   uint32_t omitted_count;
 };
 void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value);
@@ -1033,16 +1020,16 @@ void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_
 
 /* What was asked under a name, for the subject *names*. Dry runs do not count. */
 struct wire_name_entry {
-  /* empty for all names together that are not among the busiest 1,000 */
+  /* empty for all beyond the busiest 1,000 */
   struct wire_text name;
-  /* verdicts; and how many of them were vetoes, or allowed by an override */
+  /* verdicts; vetoed ones; those allowed by an override */
   uint64_t asked;
   uint64_t vetoed;
   uint64_t overridden;
-  /* queries that ended without a verdict */
+  /* queries without a verdict */
   uint64_t cancelled;
   struct wire_outcome_counts outcomes;
-  /* from the ask to the verdict, if a delegate was asked */
+  /* from ask to verdict, if a delegate was asked */
   struct wire_durations durations;
 };
 void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value);
@@ -1060,14 +1047,14 @@ enum wire_participant_role {
    unit and label. */
 struct wire_participant_entry {
   enum wire_participant_role role;
-  /* empty if it has none, as observers have no label */
+  /* empty if it has none; observers have no label */
   struct wire_text label;
   struct wire_text unit;
-  /* 4294967295 for all together that are not among the busiest 1,000 */
+  /* 4294967295 for all beyond the busiest 1,000 */
   uint32_t uid;
-  /* an observer that has handled the notification has *answered* */
+  /* *answered*: an observer has handled the notification */
   struct wire_outcome_counts outcomes;
-  /* from the question, or the notification, to the outcome */
+  /* from question or notification to outcome */
   struct wire_durations durations;
 };
 void wire_read_participant_entry(struct wire_reader *reader, struct wire_participant_entry *value);
@@ -1075,7 +1062,7 @@ void wire_write_participant_entry(struct wire_writer *writer, const struct wire_
 
 /* What the processes of a user in a unit did, for the subject *users*. */
 struct wire_user_entry {
-  /* 4294967295 for all together that are not among the busiest 1,000 */
+  /* 4294967295 for all beyond the busiest 1,000 */
   uint32_t uid;
   /* empty if it has none */
   struct wire_text unit;

@@ -44,7 +44,7 @@ PAYLOAD_LENGTH_CEILING: Final = 1073741824
 class FrameKind(enum.IntEnum):
     """The kinds of frames."""
 
-    # The bus's first frame: the client's id, and the bus's limits.
+    # The client's id, and the bus's limits.
     WELCOME = 1
     # A refusal.
     ERROR = 2
@@ -62,7 +62,7 @@ class FrameKind(enum.IntEnum):
     ASK = 8
     # Asks one delegate.
     QUESTION = 9
-    # The delegate's answer to a question.
+    # The delegate's answer.
     ANSWER = 10
     # The delegate needs more time.
     DEFER = 11
@@ -70,15 +70,15 @@ class FrameKind(enum.IntEnum):
     PROGRESS = 12
     # The result of a query.
     VERDICT = 13
-    # How a query ended, for the delegates that were asked.
+    # How a query ended.
     CONCLUDED = 14
-    # Takes a registration or a query back.
+    # Takes a registration or query back.
     CANCEL = 15
     # Asks for a list.
     LIST = 16
     # One item of a list.
     ENTRY = 17
-    # Asks for a copy of all frames that pass.
+    # Asks for a copy of all frames.
     MONITOR = 18
     # A frame that passed.
     TRAFFIC = 19
@@ -86,17 +86,17 @@ class FrameKind(enum.IntEnum):
     HOLD = 20
     # The bus has ended a registration.
     ENDED = 21
-    # Names the protocol of an object's delegates, and defines protocols.
+    # Declares an object's protocol; defines protocols.
     DECLARE = 22
     # Suspends or resumes notifications.
     SUSPEND = 23
-    # A notification that was retained.
+    # A retained notification.
     RETAINED = 24
-    # An observer has handled an awaited notification, or could not.
+    # Acknowledges an awaited notification.
     DONE = 25
-    # Which observers have handled an awaited notification, and which have not.
+    # Who has handled an awaited notification.
     AWAITED = 26
-    # This connection replaces one that ended.
+    # Replaces a connection that ended.
     SUCCEED = 27
     # Changes the reason of a hold.
     AMEND = 28
@@ -120,74 +120,73 @@ class ErrorCode(enum.IntEnum):
 
     # the first bytes are not a Tribune hello
     BAD_MAGIC = 1
-    # there is no version that both speak
+    # no common version
     UNSUPPORTED_VERSION = 2
     # fields or payload over the limit
     FRAME_TOO_LONG = 3
-    # lengths that do not fit each other; fields that end in the middle of one
+    # lengths that do not fit each other; fields that end inside one
     MALFORMED_FRAME = 4
-    # a frame of a kind that the bus does not know, marked critical
+    # an unknown kind, marked critical
     UNKNOWN_CRITICAL_KIND = 5
-    # no hello came in time
+    # no hello in time
     HELLO_TIMEOUT = 6
-    # a frame began and did not end in time
+    # a frame that did not end in time
     FRAME_TIMEOUT = 7
     # descriptors that belong to no frame
     UNEXPECTED_DESCRIPTORS = 8
     # the queued frames that cannot be dropped exceed the hard limit
     TOO_SLOW = 9
-    # the bus has as many as its setting allows
+    # as many connections as the setting allows
     TOO_MANY_CONNECTIONS = 10
-    # partial frames use too much memory or too many descriptors; the system gives the bus no memory
-    # for a long frame; or too many refused descriptors of this user are slow to close
+    # partial frames take too much memory or too many descriptors; memory is short for a long frame;
+    # or too many refused descriptors of this user close slowly
     OUT_OF_MEMORY = 11
     # the bus ends
     SHUTTING_DOWN = 12
-    # a frame says that a descriptor came with it, and none did
+    # a frame's descriptor has not arrived with it
     MISSING_DESCRIPTOR = 13
-    # the bus was restarted while something was under way on this connection (see *Restart*)
+    # the bus was restarted while something was under way here (see *Restart*)
     RESTARTED = 14
-    # bytes behind a `hold` that said that it was the last frame
+    # bytes behind the last frame (see `hold`)
     AFTER_LAST = 15
-    # a kind that the bus does not know, or that clients do not send
+    # an unknown kind, or one that only the bus sends
     UNKNOWN_KIND = 64
     INVALID_NAME = 65
     INVALID_PATTERN = 66
     INVALID_OBJECT = 67
-    # a number that its field does not have, or that is over its limit
+    # a number that its field does not have, or over its limit
     INVALID_VALUE = 68
     # the name is reserved for the bus
     RESERVED_NAME = 69
     # the serial is still in use
     DUPLICATE_SERIAL = 70
-    # no registration, query or awaited post has the target of a `cancel` as its serial; no such
-    # predecessor of a `succeed`
+    # no registration, query or awaited post has the target as its serial; no such predecessor
     NOT_FOUND = 71
     # the query does not wait for this answer, or the post for this `done`
     NOT_ASKED = 72
-    # more than the connection may have, or than there is room for; an `attach`, `hold`, `declare`
-    # or `ask` that the bus cannot remember over a restart
+    # over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a
+    # restart
     LIMIT_EXCEEDED = 73
-    # the asker has cancelled the query, or the poster the wait
+    # the asker cancelled the query, or the poster the wait
     CANCELLED = 74
     # the query is nested in one of the same name and object, or in too many
     RECURSION = 75
-    # the policy does not allow it: the message has the line that denies it, or says that none
+    # the policy does not allow it; the message has the line that denies it, or says that none
     # allows it ([ACCESS.md](ACCESS.md))
     NOT_PERMITTED = 76
     # no protocol has this name
     UNKNOWN_PROTOCOL = 77
-    # the text defines no protocols: the message has lines and columns
+    # the text has mistakes; the message has lines and columns
     INVALID_PROTOCOL = 78
-    # the delegate does not conform to the object's protocol: the message has all reasons
+    # the delegate does not conform to the object's protocol; the message has all reasons
     NOT_CONFORMING = 79
     # the object's protocol has no such method
     UNKNOWN_NAME = 80
-    # userInfo does not fit the method: the message names the field
+    # userInfo does not fit the method; the message names the field
     INVALID_PARAMETER = 81
-    # there is another definition or declaration already
+    # another definition or declaration exists
     CONFLICT = 82
-    # the descriptor is no sealed memfd, or not as long as the frame says
+    # not a sealed memfd, or not of the stated length
     INVALID_DESCRIPTOR = 83
 
 
@@ -195,15 +194,14 @@ class ErrorCode(enum.IntEnum):
 class PeerIdentity:
     """The process at the other end of a connection, as the kernel and systemd know it."""
 
-    # as the kernel noted them when the peer connected
+    # as the kernel noted them on connection
     pid: int
     uid: int
     gid: int
-    # the process's name (comm, 15 bytes at most); empty if it was gone too soon
+    # its name (comm, 15 bytes at most); empty if it ended too soon
     process: str
-    # its systemd units: `SYSTEM`, the unit of the system's service manager, or `SYSTEM/USER` if it
-    # also has one of a user's service manager. SYSTEM is empty if there is none. The name of a unit
-    # has no slash
+    # `SYSTEM`, its unit of the system's service manager, or `SYSTEM/USER` with that of a user's;
+    # SYSTEM can be empty. The names have no slash
     units: str
 
     @classmethod
@@ -227,7 +225,7 @@ class PeerIdentity:
 class DelegateIdentity:
     """A delegate, as others see it."""
 
-    # no other delegate gets it
+    # never reused
     id: int
     label: str
     # its process
@@ -248,24 +246,24 @@ class DelegateIdentity:
 
 @dataclass(slots=True, kw_only=True)
 class Welcome:
-    """The bus's first frame: the client's id, and the bus's limits."""
+    """The client's id, and the bus's limits."""
 
     KIND: ClassVar[FrameKind] = FrameKind.WELCOME
 
-    # the client's own id, `:N` in print; no other connection gets it as long as the bus runs,
-    # including restarts that keep connections (see *Restart*)
+    # the client's id, `:N` in print; unique while the bus runs, including restarts that keep
+    # connections
     connection: int
-    # bytes of payload that the bus accepts in one frame
+    # bytes of payload in one frame to the bus
     payload_max: int
-    # live observations, monitors and declarations that this connection may have
+    # live observations, monitors and declarations of this connection
     observations_max: int
     # live delegates and holds
     delegates_max: int
     # queries and awaited posts under way
     queries_max: int
-    # milliseconds that a query or an awaited post may take at most
+    # milliseconds for a query or an awaited post at most
     deadline_max: int
-    # milliseconds that it takes at most if its asker or poster does not say
+    # the same, if the asker or poster gives none
     deadline_default: int
     # the daemon's process
     bus_pid: int
@@ -331,9 +329,9 @@ class Okay:
 
     KIND: ClassVar[FrameKind] = FrameKind.OK
 
-    # the serial that names the registration, if the frame made one; else 0
+    # serial of the registration, if the frame made one; else 0
     registration: int = 0
-    # the id of the delegate or the hold, for an `attach` or a `hold`; else 0
+    # id of the delegate or hold, for an `attach` or `hold`; else 0
     delegate: int = 0
 
     @classmethod
@@ -349,12 +347,12 @@ class Okay:
 
 @dataclass(slots=True, kw_only=True)
 class Cancel:
-    """Takes a registration or a query back."""
+    """Takes a registration or query back."""
 
     KIND: ClassVar[FrameKind] = FrameKind.CANCEL
 
-    # the serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of
-    # the same connection
+    # serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of
+    # this connection
     target: int
 
     @classmethod
@@ -368,14 +366,14 @@ class Cancel:
 
 @dataclass(slots=True, kw_only=True)
 class Succeed:
-    """This connection replaces one that ended."""
+    """Replaces a connection that ended."""
 
     KIND: ClassVar[FrameKind] = FrameKind.SUCCEED
 
-    # the id of that connection
+    # id of that connection
     predecessor: int
-    # how many notifications it had received: each `post`, `retained` and `traffic`, and with each
-    # `lost` its count
+    # the notifications that it had received: each `post`, `retained` and `traffic`, and the count
+    # of each `lost`
     received: int
 
     @classmethod
@@ -423,9 +421,9 @@ class Post:
 
     options: PostOptions = PostOptions(0)
     style: PostingStyle = PostingStyle.NOW
-    # awaited: milliseconds until the poster is answered; 0 is the bus's own setting for queries
+    # awaited: milliseconds until the answer; 0 for the bus's setting for queries
     deadline: int = 0
-    # bytes of userInfo in the descriptor; anything but 0 without one is `invalidValue`
+    # bytes of userInfo in the descriptor; without one, other than 0 is `invalidValue`
     length: int = 0
 
     @classmethod
@@ -453,7 +451,7 @@ class Lost:
 
     KIND: ClassVar[FrameKind] = FrameKind.LOST
 
-    # notifications that were dropped for this connection at this place in its stream
+    # notifications dropped at this place in the stream
     count: int
 
     @classmethod
@@ -496,7 +494,7 @@ class Observe:
     KIND: ClassVar[FrameKind] = FrameKind.OBSERVE
 
     options: ObserveOptions = ObserveOptions(0)
-    # how notifications are treated while the connection is suspended
+    # treatment of notifications while the connection is suspended
     suspension: SuspensionBehavior = SuspensionBehavior.COALESCE
 
     @classmethod
@@ -533,7 +531,7 @@ class Suspend:
 
 @dataclass(slots=True, kw_only=True)
 class Retained:
-    """A notification that was retained."""
+    """A retained notification."""
 
     KIND: ClassVar[FrameKind] = FrameKind.RETAINED
 
@@ -555,7 +553,7 @@ class Retained:
 
 @dataclass(slots=True, kw_only=True)
 class Done:
-    """An observer has handled an awaited notification, or could not."""
+    """Acknowledges an awaited notification."""
 
     KIND: ClassVar[FrameKind] = FrameKind.DONE
 
@@ -595,9 +593,9 @@ class MissingObserver:
 
     connection: int
     peer: PeerIdentity
-    # it is gone if its connection ended first
+    # gone if its connection ended first
     failure: ObserverFailure
-    # its reason; else empty
+    # of a failure; else empty
     reason: str
     # microseconds from the post to this failure
     elapsed: int
@@ -627,13 +625,13 @@ class MissingObserver:
 
 @dataclass(slots=True, kw_only=True)
 class Awaited:
-    """Which observers have handled an awaited notification, and which have not."""
+    """Who has handled an awaited notification."""
 
     KIND: ClassVar[FrameKind] = FrameKind.AWAITED
 
-    # how many connections have said `done`
+    # number of connections that have sent `done`
     acknowledged: int
-    # those that have not, by connection
+    # the other connections
     missing: list[MissingObserver]
 
     @classmethod
@@ -655,9 +653,9 @@ class PosterFacts:
 
     # the sender
     connection: int
-    # where to remember it, until another sender gets the same slot
+    # where to remember it, until another sender gets the slot
     slot: int
-    # its process; pid 0, uid and gid 4,294,967,295 and empty texts are not known (any more)
+    # its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown
     peer: PeerIdentity
 
     @classmethod
@@ -675,7 +673,7 @@ class PosterFacts:
 
 @dataclass(slots=True, kw_only=True)
 class Monitor:
-    """Asks for a copy of all frames that pass."""
+    """Asks for a copy of all frames."""
 
     KIND: ClassVar[FrameKind] = FrameKind.MONITOR
 
@@ -695,12 +693,11 @@ class Traffic:
 
     # microseconds since 1970, UTC
     time: int
-    # the connection that it came from; 0 for the bus
+    # the sending connection; 0 for the bus
     from_: int
-    # the connection that it went to; 0 for a `post` that is delivered to its receivers, and for a
-    # frame to the bus
+    # the receiving connection; 0 for a delivered `post` and for a frame to the bus
     to: int
-    # how many received it; 0 for a frame to the bus alone
+    # number of receivers; 0 for a frame to the bus alone
     receivers: int
 
     @classmethod
@@ -731,20 +728,19 @@ class Attach:
 
     KIND: ClassVar[FrameKind] = FrameKind.ATTACH
 
-    # place in the chain: lower is asked first; equals go by time of attaching
+    # place in the chain: lower first, then by time of attaching
     order: int = 0
-    # how it counts if it is `timedOut`, `gone` or `failed`
+    # counts if it is `timedOut`, `gone` or `failed`
     failure_policy: FailurePolicy = FailurePolicy.VETO
-    # milliseconds that it may be silent; 0 is the bus's own setting (5 s)
+    # milliseconds that it may be silent; 0 for the bus's setting (5 s)
     timeout: int = 0
     # for people, in verdicts and lists
     label: str = ""
-    # the names that it responds to: 1 to 128 patterns; none is `invalidPattern`. It is asked about
-    # no others
+    # 1 to 128 patterns of the names that it responds to; none is `invalidPattern`
     patterns: list[str]
-    # replaces the object's chain by this one delegate
+    # replaces the object's chain
     is_set: bool = False
-    # up to 32 names of protocols that it conforms to (see *Protocols*)
+    # up to 32 protocols that it conforms to (see *Protocols*)
     protocols: list[str] = field(default_factory=list)
 
     @classmethod
@@ -782,17 +778,15 @@ class Hold:
 
     KIND: ClassVar[FrameKind] = FrameKind.HOLD
 
-    # nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`); 0 for none. A moment in the
-    # past is `invalidValue`, and so is one from 2^63 on, which the clock cannot show
+    # nanoseconds on `CLOCK_MONOTONIC`; 0 for none. A past moment, or one from 2^63 on, is
+    # `invalidValue`
     expiry: int = 0
-    # who holds, for verdicts and lists; at most 255 bytes
+    # the holder, for verdicts and lists; at most 255 bytes
     label: str = ""
-    # whether this is the connection's last frame. If the bus takes the hold, all registrations
-    # stay, and any byte behind the frame closes the connection with `afterLast`, also after a
-    # restart: so another process may inherit the socket and keep the hold, but do nothing else.
+    # this is the connection's last frame; its registrations stay
     is_last: bool = False
-    # the process that verdicts and lists show as the holder; nobody for the sender's. Only root and
-    # the user that runs the bus may name another one, else it is `notPermitted`
+    # the process to show as the holder; absent for the sender's. Only root and the bus's user may
+    # name another (`notPermitted`)
     holder: PeerIdentity | None = None
 
     @classmethod
@@ -818,7 +812,7 @@ class Amend:
 
     KIND: ClassVar[FrameKind] = FrameKind.AMEND
 
-    # the serial of a `hold` of the same connection
+    # serial of a `hold` of this connection
     target: int
 
     @classmethod
@@ -832,7 +826,7 @@ class Amend:
 
 @dataclass(slots=True, kw_only=True)
 class Declare:
-    """Names the protocol of an object's delegates, and defines protocols."""
+    """Declares an object's protocol; defines protocols."""
 
     KIND: ClassVar[FrameKind] = FrameKind.DECLARE
 
@@ -887,14 +881,14 @@ class Ask:
 
     KIND: ClassVar[FrameKind] = FrameKind.ASK
 
-    # milliseconds until there must be a verdict; 0 is the bus's own setting
+    # milliseconds until the verdict; 0 for the bus's setting
     deadline: int = 0
     # see *Queries*
     mode: QueryMode = QueryMode.PARALLEL
-    # the verdict if nobody approves or vetoes. For names with `Default=veto` in the configuration,
-    # it is always vetoed
+    # the verdict without approvals and vetoes; always vetoed for names with `Default=veto` in the
+    # configuration
     fallback: VerdictKind = VerdictKind.ALLOWED
-    # the query that a delegate of the asker's user is answering; 0 if none
+    # the query that a delegate of the asker's user is answering; 0 for none
     parent: int = 0
     flags: QueryFlags = QueryFlags(0)
     # why vetoes are overridden; ignored without that flag
@@ -932,15 +926,15 @@ class Question:
 
     KIND: ClassVar[FrameKind] = FrameKind.QUESTION
 
-    # the query's id, the same for all its delegates; no other query gets it
+    # id of the query, the same for all its delegates; never reused
     query: int
-    # the delegate's id
+    # id of the delegate
     delegate: int
-    # milliseconds that the delegate has
+    # milliseconds for the delegate
     timeout: int
-    # who asks
+    # the asking process
     asker: PeerIdentity
-    # the query decides nothing: the asker only wants to know
+    # the query decides nothing
     is_dry_run: bool = False
     # the asker wants a value, not permission
     wants_value: bool = False
@@ -984,7 +978,7 @@ class AnswerKind(enum.IntEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """The delegate's answer to a question."""
+    """The delegate's answer."""
 
     KIND: ClassVar[FrameKind] = FrameKind.ANSWER
 
@@ -1013,7 +1007,7 @@ class Defer:
     KIND: ClassVar[FrameKind] = FrameKind.DEFER
 
     query: int
-    # as in the question; 0 is the only delegate of the sender's user that the query waits for
+    # as in the question; 0 for the only delegate of the sender's user that the query waits for
     delegate: int
     # milliseconds from now
     extension: int
@@ -1063,7 +1057,7 @@ class Progress:
     # milliseconds that it now has; 0 once it has settled
     timeout: int
     stage: ProgressStage = ProgressStage.DEFERRED
-    # its outcome once it has settled, as in `verdict`; else ignored
+    # once it has settled, as in `verdict`; else ignored
     outcome: OutcomeKind = OutcomeKind.APPROVED
 
     @classmethod
@@ -1087,11 +1081,11 @@ class Progress:
 class Outcome:
     """The outcome of one delegate."""
 
-    # for a hold, its id, its label and its process; for a missing delegate, id 0 and what is
-    # required as its label: `unit:NAME` or `label:NAME`
+    # of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or
+    # `label:NAME`
     delegate: DelegateIdentity
     outcome: OutcomeKind
-    # why, or the error; empty if none was given
+    # or error; can be empty
     reason: str
     # microseconds from the question to the outcome
     elapsed: int
@@ -1123,21 +1117,20 @@ class Verdict:
 
     query: int
     verdict: VerdictKind
-    # nobody approved or vetoed: the verdict is the fallback; for a value query: nobody had a value
+    # without approvals and vetoes, so the verdict is the fallback; for a value query, without a
+    # value
     is_unanswered: bool
-    # the holds, the oldest first; the required delegates that are missing; then one for each
-    # delegate that has an outcome, in the chain's order. Of what does not fit, reasons are cut
-    # first and end with `…`; then the last holds and, among the delegates, the last that are no
-    # vetoes are omitted. A veto is listed if there is any, and so is every value
+    # holds, oldest first; missing required delegates; delegates with an outcome, in the chain's
+    # order. Long verdicts omit some
     outcomes: list[Outcome]
-    # there are vetoes among the outcomes, and the asker has overridden them
+    # the asker has overridden vetoes among the outcomes
     is_overridden: bool = False
     # as asked
     is_dry_run: bool = False
-    # further outcomes, which are not listed: see [limits](LIMITS.md)
+    # further outcomes (see [limits](LIMITS.md))
     omitted_count: int = 0
-    # if there is no outcome: a name like the asked one, to which a delegate responds, or which is
-    # held, configured or well known; empty if the asker may know none
+    # without outcomes: a similar name that has a delegate or hold, is configured or well known;
+    # empty if the asker may know none
     similar_name: str = ""
 
     @classmethod
@@ -1183,11 +1176,11 @@ class ConclusionKind(enum.IntEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Concluded:
-    """How a query ended, for the delegates that were asked."""
+    """How a query ended."""
 
     KIND: ClassVar[FrameKind] = FrameKind.CONCLUDED
 
-    # as in the question, like the delegate
+    # as in the question
     query: int
     delegate: int
     conclusion: ConclusionKind
@@ -1209,11 +1202,11 @@ class Concluded:
 class AccessSubject:
     """Whom a policy decides about."""
 
-    # whom the decision is about
+    # the user
     uid: int
-    # of a connection with more than 128, those that the policy named when it was made
+    # of more than 128, those that the policy named when the connection was made
     groups: list[int]
-    # the unit of the system's service manager; empty for none that the kernel vouches for
+    # unit of the system's service manager; empty if the kernel vouches for none
     unit: str
 
     @classmethod
@@ -1237,7 +1230,7 @@ class AccessQuestion:
 
     # the name of an action, as in tribune-policy(5)
     action: str
-    # whom it is about; nobody for the list's connection, or for the sender if the list names none
+    # absent for the list's connection, or for the sender if the list names none
     subject: AccessSubject | None = None
 
     @classmethod
@@ -1257,11 +1250,11 @@ class AccessQuestion:
 class AccessLine:
     """A line of a policy, and where it is."""
 
-    # the file of the line; empty if there is none
+    # empty if there is none
     file: str = ""
-    # its number there, counted from 1; 0 if there is none
+    # in the file, from 1; 0 if there is none
     number: int = 0
-    # the line, without its comment
+    # without its comment
     text: str = ""
 
     @classmethod
@@ -1292,12 +1285,12 @@ class AccessDecision(enum.IntEnum):
 class AccessEntry:
     """How the policy decides, for the subject *access*."""
 
-    # not allowed means that no line allows it; exempt, that the subject may do everything, because
-    # it runs the bus, or is root on a bus without a policy
+    # not allowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without
+    # a policy
     decision: AccessDecision
-    # the line that decides, if one does
+    # the deciding line, if any
     line: AccessLine
-    # whom it is about
+    # whom the decision is about
     subject: AccessSubject
 
     @classmethod
@@ -1320,7 +1313,7 @@ class NearMissEntry:
     """
 
     line: AccessLine
-    # what is missing, for people: `needs group:operators`
+    # the missing condition, for people: `needs group:operators`
     lacks: str
 
     @classmethod
@@ -1410,32 +1403,32 @@ class BusEntry:
     observations: int = 0
     delegates: int = 0
     queries: int = 0
-    # notifications taken from posters, put into observers' queues, dropped there or by a daemon
-    # that died before it reported them
+    # notifications taken from posters; queued for observers; dropped there, or by a daemon that
+    # died before it reported them
     posted: int = 0
     delivered: int = 0
     lost: int = 0
-    # queries for permission that have a verdict, without dry runs; and how many of them were vetoed
+    # verdicts on permission, without dry runs; vetoed ones
     asked: int = 0
     vetoed: int = 0
     # at the moment
     holds: int = 0
-    # frames that the policy refused; a counter
+    # frames that the policy refused
     denied: int = 0
-    # frames that were refused for another reason; a counter
+    # frames refused for another reason
     refused: int = 0
-    # the bytes of the notifications that were taken from posters; a counter
+    # bytes of the posted notifications
     posted_bytes: int = 0
-    # iterations of the event loop since its start
+    # of the event loop since its start
     iterations: int = 0
-    # microseconds of a processor that its thread has used
+    # microseconds of CPU time of its thread
     busy: int = 0
     # microseconds of the longest iteration in the last minute, or up to a minute more
     longest: int = 0
-    # bytes of the log in use, and how many may be
+    # bytes of the log, used and allowed
     log_used: int = 0
     log_max: int = 0
-    # descriptors that the keeper has, or is to get
+    # descriptors that the keeper has or will get
     kept: int = 0
 
     @classmethod
@@ -1536,37 +1529,36 @@ class ConnectionEntry:
     peer: PeerIdentity
     # microseconds since it connected
     age: int
-    # its registrations, without monitors and declarations, and its queries
+    # without monitors and declarations
     observations: int
     delegates: int
     queries: int
-    # bytes that wait for it to read
+    # unread bytes
     queued: int
-    # notifications that it lost, and that it posted
+    # notifications that it lost; that it posted
     lost: int
     posted: int
-    # paused: the bus does not read from it at the moment; lossy: it does not read; notSurviving:
-    # the bus has a keeper and the connection has registered something, but it would end if the bus
-    # died now, because there is no copy of it or no room in the log
+    # paused: the bus does not read from it; lossy: it does not read; notSurviving: it would end if
+    # the bus died
     state: ConnectionState
-    # bytes that are buffered for it until it resumes
+    # bytes buffered until it resumes
     buffered: int = 0
-    # notifications that later ones have replaced since it was suspended
+    # notifications replaced by later ones since it was suspended
     coalesced: int = 0
-    # the bytes of the notifications that it posted
+    # bytes of the notifications that it posted
     posted_bytes: int = 0
-    # notifications that were queued for it
+    # notifications queued for it
     delivered: int = 0
-    # its frames that the policy refused, and those that were refused for another reason
+    # its frames that the policy refused; refused for another reason
     denied: int = 0
     refused: int = 0
-    # queries that it asked, dry runs and queries for values included
+    # queries, with dry runs and value queries
     asked: int = 0
     # how often it was paused
     pauses: int = 0
-    # microseconds for which it was paused
+    # microseconds paused
     paused_time: int = 0
-    # microseconds for which it was lossy
+    # microseconds lossy
     lossy_time: int = 0
 
     @classmethod
@@ -1643,13 +1635,13 @@ class DepartedEntry:
 
     id: int
     peer: PeerIdentity
-    # microseconds for which it was connected
+    # microseconds connected
     age: int
-    # microseconds since it has gone
+    # microseconds since it left
     elapsed: int
-    # the error with which the bus closed it; 0 if the client closed it, or its process ended
+    # the error with which the bus closed it; 0 if the client did, or its process ended
     reason: int
-    # notifications that it lost, and that it posted
+    # notifications that it lost; that it posted
     lost: int
     posted: int
 
@@ -1689,15 +1681,15 @@ class AccountEntry:
     """
 
     uid: int
-    # as how many users this one counts
+    # number of users whose share it gets
     weight: int
-    # whether it is root, or the user that runs the bus
+    # root, or the user that runs the bus
     is_privileged: bool
     # `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`,
     # `protocols`, `queues`, `unread-files`; later versions can have more
     resource: str
-    # what the user has, what it may have at the moment, and what all may have together: bytes of
-    # `partial-frames`, `log`, `retained` and `queues`, a number of the others
+    # used, available to the user at the moment, available to all: bytes of `partial-frames`, `log`,
+    # `retained` and `queues`, else numbers
     used: int
     share: int
     total: int
@@ -1735,13 +1727,13 @@ class AccountEntry:
 class Durations:
     """How long something took: a histogram, whose buckets are described below."""
 
-    # microseconds of all together
+    # microseconds in all
     sum: int = 0
-    # microseconds of the longest
+    # microseconds
     longest: int = 0
-    # the bucket of the first count
+    # bucket of the first count
     first: int = 0
-    # for each bucket from that one on, how many there were
+    # for each bucket from there on
     counts: list[int] = field(default_factory=list)
 
     @classmethod
@@ -1820,18 +1812,18 @@ class ParticipantState(enum.IntEnum):
 class QueryParticipant:
     """A participant of a query under way."""
 
-    # 0 for a required delegate that is missing
+    # 0 for a missing required delegate
     connection: int
     # as in an outcome
     delegate: DelegateIdentity
     state: ParticipantState
-    # if the state is *settled*; else ignored
+    # if *settled*; else ignored
     outcome: OutcomeKind
     # of the outcome
     reason: str
-    # microseconds that the query has waited for it, or until the outcome
+    # microseconds that the query has waited, or until the outcome
     elapsed: int
-    # microseconds until its time is over; 0 unless the query waits for it
+    # microseconds until its timeout; 0 unless the query waits for it
     remaining: int
 
     @classmethod
@@ -1880,10 +1872,9 @@ class QueryEntry:
     age: int
     # microseconds until the asker's deadline
     remaining: int
-    # the holds against it, and then the delegates in the chain's order: those that it waits for,
-    # and others, 256 at most
+    # holds, then delegates in the chain's order: those that it waits for, and others, 256 at most
     participants: list[QueryParticipant]
-    # further participants, which are not listed
+    # participants that are not listed
     omitted_count: int
 
     @classmethod
@@ -1931,16 +1922,16 @@ class QueryEntry:
 class NameEntry:
     """What was asked under a name, for the subject *names*. Dry runs do not count."""
 
-    # empty for all names together that are not among the busiest 1,000
+    # empty for all beyond the busiest 1,000
     name: str
-    # verdicts; and how many of them were vetoes, or allowed by an override
+    # verdicts; vetoed ones; those allowed by an override
     asked: int
     vetoed: int
     overridden: int
-    # queries that ended without a verdict
+    # queries without a verdict
     cancelled: int
     outcomes: OutcomeCounts
-    # from the ask to the verdict, if a delegate was asked
+    # from ask to verdict, if a delegate was asked
     durations: Durations
 
     @classmethod
@@ -1988,14 +1979,14 @@ class ParticipantEntry:
     """
 
     role: ParticipantRole
-    # empty if it has none, as observers have no label
+    # empty if it has none; observers have no label
     label: str
     unit: str
-    # 4294967295 for all together that are not among the busiest 1,000
+    # 4294967295 for all beyond the busiest 1,000
     uid: int
-    # an observer that has handled the notification has *answered*
+    # *answered*: an observer has handled the notification
     outcomes: OutcomeCounts
-    # from the question, or the notification, to the outcome
+    # from question or notification to outcome
     durations: Durations
 
     @classmethod
@@ -2028,7 +2019,7 @@ class ParticipantEntry:
 class UserEntry:
     """What the processes of a user in a unit did, for the subject *users*."""
 
-    # 4294967295 for all together that are not among the busiest 1,000
+    # 4294967295 for all beyond the busiest 1,000
     uid: int
     # empty if it has none
     unit: str

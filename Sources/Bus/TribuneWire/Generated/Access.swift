@@ -4,11 +4,11 @@
 
 /// Whom a policy decides about.
 package struct AccessSubject: Equatable, Sendable {
-  /// Whom the decision is about.
+  /// The user.
   package var uid: UInt32
-  /// Of a connection with more than 128, those that the policy named when it was made.
+  /// Of more than 128, those that the policy named when the connection was made.
   package var groups: [UInt32]
-  /// The unit of the system's service manager; empty for none that the kernel vouches for.
+  /// Unit of the system's service manager; empty if the kernel vouches for none.
   package var unit: String
 
   package init(uid: UInt32, groups: [UInt32], unit: String) {
@@ -34,7 +34,7 @@ package struct AccessSubject: Equatable, Sendable {
 package struct AccessQuestion: Equatable, Sendable {
   /// The name of an action, as in tribune-policy(5).
   package var action: String
-  /// Whom it is about; nobody for the list's connection, or for the sender if the list names none.
+  /// Absent for the list's connection, or for the sender if the list names none.
   package var subject: AccessSubject?
 
   package init(action: String, subject: AccessSubject? = nil) {
@@ -56,11 +56,11 @@ package struct AccessQuestion: Equatable, Sendable {
 
 /// A line of a policy, and where it is.
 package struct AccessLine: Equatable, Sendable {
-  /// The file of the line; empty if there is none.
+  /// Empty if there is none.
   package var file: String
-  /// Its number there, counted from 1; 0 if there is none.
+  /// In the file, from 1; 0 if there is none.
   package var number: UInt32
-  /// The line, without its comment.
+  /// Without its comment.
   package var text: String
 
   package init(file: String = "", number: UInt32 = 0, text: String = "") {
@@ -94,12 +94,11 @@ package enum AccessDecision: UInt8, Sendable, CaseIterable {
 
 /// How the policy decides, for the subject *access*.
 package struct AccessEntry: Equatable, Sendable {
-  /// Not allowed means that no line allows it; exempt, that the subject may do everything, because it runs the bus, or
-  /// is root on a bus without a policy.
+  /// Not allowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a policy.
   package var decision: AccessDecision
-  /// The line that decides, if one does.
+  /// The deciding line, if any.
   package var line: AccessLine
-  /// Whom it is about.
+  /// Whom the decision is about.
   package var subject: AccessSubject
 
   package init(decision: AccessDecision, line: AccessLine, subject: AccessSubject) {
@@ -124,7 +123,7 @@ package struct AccessEntry: Equatable, Sendable {
 /// A line that would allow what is refused if one thing were different, for the subject *access*.
 package struct NearMissEntry: Equatable, Sendable {
   package var line: AccessLine
-  /// What is missing, for people: `needs group:operators`.
+  /// The missing condition, for people: `needs group:operators`.
   package var lacks: String
 
   package init(line: AccessLine, lacks: String) {

@@ -12,19 +12,19 @@ package enum FailurePolicy: UInt8, Sendable, CaseIterable {
 package struct Attach: FrameFields {
   package static let kind = FrameKind.attach
 
-  /// Place in the chain: lower is asked first; equals go by time of attaching.
+  /// Place in the chain: lower first, then by time of attaching.
   package var order: Int32
-  /// How it counts if it is `timedOut`, `gone` or `failed`.
+  /// Counts if it is `timedOut`, `gone` or `failed`.
   package var failurePolicy: FailurePolicy
-  /// Milliseconds that it may be silent; 0 is the bus's own setting (5 s).
+  /// Milliseconds that it may be silent; 0 for the bus's setting (5 s).
   package var timeout: UInt32
   /// For people, in verdicts and lists.
   package var label: String
-  /// The names that it responds to: 1 to 128 patterns; none is `invalidPattern`. It is asked about no others.
+  /// 1 to 128 patterns of the names that it responds to; none is `invalidPattern`.
   package var patterns: [String]
-  /// Replaces the object's chain by this one delegate.
+  /// Replaces the object's chain.
   package var isSet: Bool
-  /// Up to 32 names of protocols that it conforms to (see *Protocols*).
+  /// Up to 32 protocols that it conforms to (see *Protocols*).
   package var protocols: [String]
 
   package init(
@@ -65,17 +65,14 @@ package struct Attach: FrameFields {
 package struct Hold: FrameFields {
   package static let kind = FrameKind.hold
 
-  /// Nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`); 0 for none. A moment in the past is `invalidValue`,
-  /// and so is one from 2^63 on, which the clock cannot show.
+  /// Nanoseconds on `CLOCK_MONOTONIC`; 0 for none. A past moment, or one from 2^63 on, is `invalidValue`.
   package var expiry: UInt64
-  /// Who holds, for verdicts and lists; at most 255 bytes.
+  /// The holder, for verdicts and lists; at most 255 bytes.
   package var label: String
-  /// Whether this is the connection's last frame. If the bus takes the hold, all registrations stay, and any byte
-  /// behind the frame closes the connection with `afterLast`, also after a restart: so another process may inherit the
-  /// socket and keep the hold, but do nothing else.
+  /// This is the connection's last frame; its registrations stay.
   package var isLast: Bool
-  /// The process that verdicts and lists show as the holder; nobody for the sender's. Only root and the user that runs
-  /// the bus may name another one, else it is `notPermitted`.
+  /// The process to show as the holder; absent for the sender's. Only root and the bus's user may name another
+  /// (`notPermitted`).
   package var holder: PeerIdentity?
 
   package init(expiry: UInt64 = 0, label: String = "", isLast: Bool = false, holder: PeerIdentity? = nil) {
@@ -105,7 +102,7 @@ package struct Hold: FrameFields {
 package struct Amend: FrameFields {
   package static let kind = FrameKind.amend
 
-  /// The serial of a `hold` of the same connection.
+  /// Serial of a `hold` of this connection.
   package var target: UInt64
 
   package init(target: UInt64) {
@@ -121,7 +118,7 @@ package struct Amend: FrameFields {
   }
 }
 
-/// Names the protocol of an object's delegates, and defines protocols.
+/// Declares an object's protocol; defines protocols.
 package struct Declare: FrameFields {
   package static let kind = FrameKind.declare
 

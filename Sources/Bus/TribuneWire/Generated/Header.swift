@@ -4,7 +4,7 @@
 
 /// The kinds of frames.
 package enum FrameKind: UInt8, Sendable, CaseIterable {
-  /// The bus's first frame: the client's id, and the bus's limits.
+  /// The client's id, and the bus's limits.
   case welcome = 1
   /// A refusal.
   case error = 2
@@ -22,7 +22,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case ask = 8
   /// Asks one delegate.
   case question = 9
-  /// The delegate's answer to a question.
+  /// The delegate's answer.
   case answer = 10
   /// The delegate needs more time.
   case `defer` = 11
@@ -30,15 +30,15 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case progress = 12
   /// The result of a query.
   case verdict = 13
-  /// How a query ended, for the delegates that were asked.
+  /// How a query ended.
   case concluded = 14
-  /// Takes a registration or a query back.
+  /// Takes a registration or query back.
   case cancel = 15
   /// Asks for a list.
   case list = 16
   /// One item of a list.
   case entry = 17
-  /// Asks for a copy of all frames that pass.
+  /// Asks for a copy of all frames.
   case monitor = 18
   /// A frame that passed.
   case traffic = 19
@@ -46,17 +46,17 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case hold = 20
   /// The bus has ended a registration.
   case ended = 21
-  /// Names the protocol of an object's delegates, and defines protocols.
+  /// Declares an object's protocol; defines protocols.
   case declare = 22
   /// Suspends or resumes notifications.
   case suspend = 23
-  /// A notification that was retained.
+  /// A retained notification.
   case retained = 24
-  /// An observer has handled an awaited notification, or could not.
+  /// Acknowledges an awaited notification.
   case done = 25
-  /// Which observers have handled an awaited notification, and which have not.
+  /// Who has handled an awaited notification.
   case awaited = 26
-  /// This connection replaces one that ended.
+  /// Replaces a connection that ended.
   case succeed = 27
   /// Changes the reason of a hold.
   case amend = 28
@@ -131,73 +131,71 @@ package struct FrameFlags: OptionSet, Sendable {
 package enum ErrorCode: UInt16, Sendable, CaseIterable {
   /// The first bytes are not a Tribune hello.
   case badMagic = 1
-  /// There is no version that both speak.
+  /// No common version.
   case unsupportedVersion = 2
   /// Fields or payload over the limit.
   case frameTooLong = 3
-  /// Lengths that do not fit each other; fields that end in the middle of one.
+  /// Lengths that do not fit each other; fields that end inside one.
   case malformedFrame = 4
-  /// A frame of a kind that the bus does not know, marked critical.
+  /// An unknown kind, marked critical.
   case unknownCriticalKind = 5
-  /// No hello came in time.
+  /// No hello in time.
   case helloTimeout = 6
-  /// A frame began and did not end in time.
+  /// A frame that did not end in time.
   case frameTimeout = 7
   /// Descriptors that belong to no frame.
   case unexpectedDescriptors = 8
   /// The queued frames that cannot be dropped exceed the hard limit.
   case tooSlow = 9
-  /// The bus has as many as its setting allows.
+  /// As many connections as the setting allows.
   case tooManyConnections = 10
-  /// Partial frames use too much memory or too many descriptors; the system gives the bus no memory for a long frame;
-  /// or too many refused descriptors of this user are slow to close.
+  /// Partial frames take too much memory or too many descriptors; memory is short for a long frame; or too many refused
+  /// descriptors of this user close slowly.
   case outOfMemory = 11
   /// The bus ends.
   case shuttingDown = 12
-  /// A frame says that a descriptor came with it, and none did.
+  /// A frame's descriptor has not arrived with it.
   case missingDescriptor = 13
-  /// The bus was restarted while something was under way on this connection (see *Restart*).
+  /// The bus was restarted while something was under way here (see *Restart*).
   case restarted = 14
-  /// Bytes behind a `hold` that said that it was the last frame.
+  /// Bytes behind the last frame (see `hold`).
   case afterLast = 15
-  /// A kind that the bus does not know, or that clients do not send.
+  /// An unknown kind, or one that only the bus sends.
   case unknownKind = 64
   case invalidName = 65
   case invalidPattern = 66
   case invalidObject = 67
-  /// A number that its field does not have, or that is over its limit.
+  /// A number that its field does not have, or over its limit.
   case invalidValue = 68
   /// The name is reserved for the bus.
   case reservedName = 69
   /// The serial is still in use.
   case duplicateSerial = 70
-  /// No registration, query or awaited post has the target of a `cancel` as its serial; no such predecessor of a
-  /// `succeed`.
+  /// No registration, query or awaited post has the target as its serial; no such predecessor.
   case notFound = 71
   /// The query does not wait for this answer, or the post for this `done`.
   case notAsked = 72
-  /// More than the connection may have, or than there is room for; an `attach`, `hold`, `declare` or `ask` that the bus
-  /// cannot remember over a restart.
+  /// Over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a restart.
   case limitExceeded = 73
-  /// The asker has cancelled the query, or the poster the wait.
+  /// The asker cancelled the query, or the poster the wait.
   case cancelled = 74
   /// The query is nested in one of the same name and object, or in too many.
   case recursion = 75
-  /// The policy does not allow it: the message has the line that denies it, or says that none allows it
+  /// The policy does not allow it; the message has the line that denies it, or says that none allows it
   /// ([ACCESS.md](ACCESS.md)).
   case notPermitted = 76
   /// No protocol has this name.
   case unknownProtocol = 77
-  /// The text defines no protocols: the message has lines and columns.
+  /// The text has mistakes; the message has lines and columns.
   case invalidProtocol = 78
-  /// The delegate does not conform to the object's protocol: the message has all reasons.
+  /// The delegate does not conform to the object's protocol; the message has all reasons.
   case notConforming = 79
   /// The object's protocol has no such method.
   case unknownName = 80
-  /// UserInfo does not fit the method: the message names the field.
+  /// UserInfo does not fit the method; the message names the field.
   case invalidParameter = 81
-  /// There is another definition or declaration already.
+  /// Another definition or declaration exists.
   case conflict = 82
-  /// The descriptor is no sealed memfd, or not as long as the frame says.
+  /// Not a sealed memfd, or not of the stated length.
   case invalidDescriptor = 83
 }

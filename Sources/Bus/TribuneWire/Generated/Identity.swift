@@ -4,7 +4,7 @@
 
 /// A delegate, as others see it.
 package struct DelegateIdentity: Equatable, Sendable {
-  /// No other delegate gets it.
+  /// Never reused.
   package var id: DelegateID
   package var label: String
   /// Its process.

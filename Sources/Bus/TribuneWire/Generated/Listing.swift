@@ -78,32 +78,32 @@ package struct BusEntry: Equatable, Sendable {
   package var observations: UInt32
   package var delegates: UInt32
   package var queries: UInt32
-  /// Notifications taken from posters, put into observers' queues, dropped there or by a daemon that died before it
-  /// reported them.
+  /// Notifications taken from posters; queued for observers; dropped there, or by a daemon that died before it reported
+  /// them.
   package var posted: UInt64
   package var delivered: UInt64
   package var lost: UInt64
-  /// Queries for permission that have a verdict, without dry runs; and how many of them were vetoed.
+  /// Verdicts on permission, without dry runs; vetoed ones.
   package var asked: UInt64
   package var vetoed: UInt64
   /// At the moment.
   package var holds: UInt32
-  /// Frames that the policy refused; a counter.
+  /// Frames that the policy refused.
   package var denied: UInt64
-  /// Frames that were refused for another reason; a counter.
+  /// Frames refused for another reason.
   package var refused: UInt64
-  /// The bytes of the notifications that were taken from posters; a counter.
+  /// Bytes of the posted notifications.
   package var postedBytes: UInt64
-  /// Iterations of the event loop since its start.
+  /// Of the event loop since its start.
   package var iterations: UInt64
-  /// Microseconds of a processor that its thread has used.
+  /// Microseconds of CPU time of its thread.
   package var busy: UInt64
   /// Microseconds of the longest iteration in the last minute, or up to a minute more.
   package var longest: UInt64
-  /// Bytes of the log in use, and how many may be.
+  /// Bytes of the log, used and allowed.
   package var logUsed: UInt64
   package var logMax: UInt64
-  /// Descriptors that the keeper has, or is to get.
+  /// Descriptors that the keeper has or will get.
   package var kept: UInt32
 
   package init(
@@ -221,37 +221,35 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var peer: PeerIdentity
   /// Microseconds since it connected.
   package var age: UInt64
-  /// Its registrations, without monitors and declarations, and its queries.
+  /// Without monitors and declarations.
   package var observations: UInt32
   package var delegates: UInt32
   package var queries: UInt32
-  /// Bytes that wait for it to read.
+  /// Unread bytes.
   package var queued: UInt64
-  /// Notifications that it lost, and that it posted.
+  /// Notifications that it lost; that it posted.
   package var lost: UInt64
   package var posted: UInt64
-  /// Paused: the bus does not read from it at the moment; lossy: it does not read; notSurviving: the bus has a keeper
-  /// and the connection has registered something, but it would end if the bus died now, because there is no copy of it
-  /// or no room in the log.
+  /// Paused: the bus does not read from it; lossy: it does not read; notSurviving: it would end if the bus died.
   package var state: ConnectionState
-  /// Bytes that are buffered for it until it resumes.
+  /// Bytes buffered until it resumes.
   package var buffered: UInt64
-  /// Notifications that later ones have replaced since it was suspended.
+  /// Notifications replaced by later ones since it was suspended.
   package var coalesced: UInt64
-  /// The bytes of the notifications that it posted.
+  /// Bytes of the notifications that it posted.
   package var postedBytes: UInt64
-  /// Notifications that were queued for it.
+  /// Notifications queued for it.
   package var delivered: UInt64
-  /// Its frames that the policy refused, and those that were refused for another reason.
+  /// Its frames that the policy refused; refused for another reason.
   package var denied: UInt64
   package var refused: UInt64
-  /// Queries that it asked, dry runs and queries for values included.
+  /// Queries, with dry runs and value queries.
   package var asked: UInt64
   /// How often it was paused.
   package var pauses: UInt64
-  /// Microseconds for which it was paused.
+  /// Microseconds paused.
   package var pausedTime: UInt64
-  /// Microseconds for which it was lossy.
+  /// Microseconds lossy.
   package var lossyTime: UInt64
 
   package init(
@@ -334,13 +332,13 @@ package struct ConnectionEntry: Equatable, Sendable {
 package struct DepartedEntry: Equatable, Sendable {
   package var id: ConnectionID
   package var peer: PeerIdentity
-  /// Microseconds for which it was connected.
+  /// Microseconds connected.
   package var age: UInt64
-  /// Microseconds since it has gone.
+  /// Microseconds since it left.
   package var elapsed: UInt64
-  /// The error with which the bus closed it; 0 if the client closed it, or its process ended.
+  /// The error with which the bus closed it; 0 if the client did, or its process ended.
   package var rawReason: UInt16
-  /// Notifications that it lost, and that it posted.
+  /// Notifications that it lost; that it posted.
   package var lost: UInt64
   package var posted: UInt64
 
@@ -385,15 +383,15 @@ package struct DepartedEntry: Equatable, Sendable {
 /// user and resource.
 package struct AccountEntry: Equatable, Sendable {
   package var uid: UInt32
-  /// As how many users this one counts.
+  /// Number of users whose share it gets.
   package var weight: UInt32
-  /// Whether it is root, or the user that runs the bus.
+  /// Root, or the user that runs the bus.
   package var isPrivileged: Bool
   /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues`,
   /// `unread-files`; later versions can have more.
   package var resource: String
-  /// What the user has, what it may have at the moment, and what all may have together: bytes of `partial-frames`,
-  /// `log`, `retained` and `queues`, a number of the others.
+  /// Used, available to the user at the moment, available to all: bytes of `partial-frames`, `log`, `retained` and
+  /// `queues`, else numbers.
   package var used: UInt64
   package var share: UInt64
   package var total: UInt64
@@ -434,13 +432,13 @@ package struct AccountEntry: Equatable, Sendable {
 
 /// How long something took: a histogram, whose buckets are described below.
 package struct Durations: Equatable, Sendable {
-  /// Microseconds of all together.
+  /// Microseconds in all.
   package var sum: UInt64
-  /// Microseconds of the longest.
+  /// Microseconds.
   package var longest: UInt64
-  /// The bucket of the first count.
+  /// Bucket of the first count.
   package var first: UInt16
-  /// For each bucket from that one on, how many there were.
+  /// For each bucket from there on.
   package var counts: [UInt32]
 
   package init(sum: UInt64 = 0, longest: UInt64 = 0, first: UInt16 = 0, counts: [UInt32] = []) {
@@ -526,18 +524,18 @@ package enum ParticipantState: UInt8, Sendable, CaseIterable {
 
 /// A participant of a query under way.
 package struct QueryParticipant: Equatable, Sendable {
-  /// 0 for a required delegate that is missing.
+  /// 0 for a missing required delegate.
   package var connection: ConnectionID
   /// As in an outcome.
   package var delegate: DelegateIdentity
   package var state: ParticipantState
-  /// If the state is *settled*; else ignored.
+  /// If *settled*; else ignored.
   package var outcome: OutcomeKind
   /// Of the outcome.
   package var reason: String
-  /// Microseconds that the query has waited for it, or until the outcome.
+  /// Microseconds that the query has waited, or until the outcome.
   package var elapsed: UInt64
-  /// Microseconds until its time is over; 0 unless the query waits for it.
+  /// Microseconds until its timeout; 0 unless the query waits for it.
   package var remaining: UInt64
 
   package init(
@@ -589,10 +587,9 @@ package struct QueryEntry: Equatable, Sendable {
   package var age: UInt64
   /// Microseconds until the asker's deadline.
   package var remaining: UInt64
-  /// The holds against it, and then the delegates in the chain's order: those that it waits for, and others, 256 at
-  /// most.
+  /// Holds, then delegates in the chain's order: those that it waits for, and others, 256 at most.
   package var participants: [QueryParticipant]
-  /// Further participants, which are not listed.
+  /// Participants that are not listed.
   package var omittedCount: UInt32
 
   package init(
@@ -652,16 +649,16 @@ package struct QueryEntry: Equatable, Sendable {
 
 /// What was asked under a name, for the subject *names*. Dry runs do not count.
 package struct NameEntry: Equatable, Sendable {
-  /// Empty for all names together that are not among the busiest 1,000.
+  /// Empty for all beyond the busiest 1,000.
   package var name: String
-  /// Verdicts; and how many of them were vetoes, or allowed by an override.
+  /// Verdicts; vetoed ones; those allowed by an override.
   package var asked: UInt64
   package var vetoed: UInt64
   package var overridden: UInt64
-  /// Queries that ended without a verdict.
+  /// Queries without a verdict.
   package var cancelled: UInt64
   package var outcomes: OutcomeCounts
-  /// From the ask to the verdict, if a delegate was asked.
+  /// From ask to verdict, if a delegate was asked.
   package var durations: Durations
 
   package init(
@@ -709,14 +706,14 @@ package enum ParticipantRole: UInt8, Sendable, CaseIterable {
 /// How some delegates or awaited observers answered, for the subject *participants*: those of one user, unit and label.
 package struct ParticipantEntry: Equatable, Sendable {
   package var role: ParticipantRole
-  /// Empty if it has none, as observers have no label.
+  /// Empty if it has none; observers have no label.
   package var label: String
   package var unit: String
-  /// 4294967295 for all together that are not among the busiest 1,000.
+  /// 4294967295 for all beyond the busiest 1,000.
   package var uid: UInt32
-  /// An observer that has handled the notification has *answered*.
+  /// *answered*: an observer has handled the notification.
   package var outcomes: OutcomeCounts
-  /// From the question, or the notification, to the outcome.
+  /// From question or notification to outcome.
   package var durations: Durations
 
   package init(
@@ -752,7 +749,7 @@ package struct ParticipantEntry: Equatable, Sendable {
 
 /// What the processes of a user in a unit did, for the subject *users*.
 package struct UserEntry: Equatable, Sendable {
-  /// 4294967295 for all together that are not among the busiest 1,000.
+  /// 4294967295 for all beyond the busiest 1,000.
   package var uid: UInt32
   /// Empty if it has none.
   package var unit: String

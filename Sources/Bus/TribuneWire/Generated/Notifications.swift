@@ -49,9 +49,9 @@ package struct Post: FrameFields {
 
   package var options: PostOptions
   package var style: PostingStyle
-  /// Awaited: milliseconds until the poster is answered; 0 is the bus's own setting for queries.
+  /// Awaited: milliseconds until the answer; 0 for the bus's setting for queries.
   package var deadline: UInt32
-  /// Bytes of userInfo in the descriptor; anything but 0 without one is `invalidValue`.
+  /// Bytes of userInfo in the descriptor; without one, other than 0 is `invalidValue`.
   package var length: UInt32
 
   package init(
@@ -85,7 +85,7 @@ package struct Post: FrameFields {
 package struct Lost: FrameFields {
   package static let kind = FrameKind.lost
 
-  /// Notifications that were dropped for this connection at this place in its stream.
+  /// Notifications dropped at this place in the stream.
   package var count: UInt64
 
   package init(count: UInt64) {
@@ -141,7 +141,7 @@ package struct Observe: FrameFields {
   package static let kind = FrameKind.observe
 
   package var options: ObserveOptions
-  /// How notifications are treated while the connection is suspended.
+  /// Treatment of notifications while the connection is suspended.
   package var suspension: SuspensionBehavior
 
   package init(options: ObserveOptions = [], suspension: SuspensionBehavior = .coalesce) {
@@ -182,7 +182,7 @@ package struct Suspend: FrameFields {
   }
 }
 
-/// A notification that was retained.
+/// A retained notification.
 package struct Retained: FrameFields {
   package static let kind = FrameKind.retained
   /// Where the field length is.
@@ -209,7 +209,7 @@ package struct Retained: FrameFields {
   }
 }
 
-/// An observer has handled an awaited notification, or could not.
+/// Acknowledges an awaited notification.
 package struct Done: FrameFields {
   package static let kind = FrameKind.done
 
@@ -252,9 +252,9 @@ package enum ObserverFailure: UInt8, Sendable, CaseIterable {
 package struct MissingObserver: Equatable, Sendable {
   package var connection: ConnectionID
   package var peer: PeerIdentity
-  /// It is gone if its connection ended first.
+  /// Gone if its connection ended first.
   package var failure: ObserverFailure
-  /// Its reason; else empty.
+  /// Of a failure; else empty.
   package var reason: String
   /// Microseconds from the post to this failure.
   package var elapsed: UInt64
@@ -286,13 +286,13 @@ package struct MissingObserver: Equatable, Sendable {
   }
 }
 
-/// Which observers have handled an awaited notification, and which have not.
+/// Who has handled an awaited notification.
 package struct Awaited: FrameFields {
   package static let kind = FrameKind.awaited
 
-  /// How many connections have said `done`.
+  /// Number of connections that have sent `done`.
   package var acknowledged: UInt32
-  /// Those that have not, by connection.
+  /// The other connections.
   package var missing: [MissingObserver]
 
   package init(acknowledged: UInt32, missing: [MissingObserver]) {
@@ -326,9 +326,9 @@ package struct PosterFacts: FrameFields {
 
   /// The sender.
   package var connection: ConnectionID
-  /// Where to remember it, until another sender gets the same slot.
+  /// Where to remember it, until another sender gets the slot.
   package var slot: UInt32
-  /// Its process; pid 0, uid and gid 4,294,967,295 and empty texts are not known (any more).
+  /// Its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown.
   package var peer: PeerIdentity
 
   package init(connection: ConnectionID, slot: UInt32, peer: PeerIdentity) {
@@ -350,7 +350,7 @@ package struct PosterFacts: FrameFields {
   }
 }
 
-/// Asks for a copy of all frames that pass.
+/// Asks for a copy of all frames.
 package struct Monitor: FrameFields {
   package static let kind = FrameKind.monitor
 
@@ -370,11 +370,11 @@ package struct Traffic: FrameFields {
 
   /// Microseconds since 1970, UTC.
   package var time: UInt64
-  /// The connection that it came from; 0 for the bus.
+  /// The sending connection; 0 for the bus.
   package var from: ConnectionID
-  /// The connection that it went to; 0 for a `post` that is delivered to its receivers, and for a frame to the bus.
+  /// The receiving connection; 0 for a delivered `post` and for a frame to the bus.
   package var to: ConnectionID
-  /// How many received it; 0 for a frame to the bus alone.
+  /// Number of receivers; 0 for a frame to the bus alone.
   package var receivers: UInt32
 
   package init(time: UInt64, from: ConnectionID, to: ConnectionID, receivers: UInt32) {

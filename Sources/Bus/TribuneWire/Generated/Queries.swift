@@ -52,13 +52,13 @@ package struct Ask: FrameFields {
   /// Where the field deadline is.
   static let deadlineOffset = 0
 
-  /// Milliseconds until there must be a verdict; 0 is the bus's own setting.
+  /// Milliseconds until the verdict; 0 for the bus's setting.
   package var deadline: UInt32
   /// See *Queries*.
   package var mode: QueryMode
-  /// The verdict if nobody approves or vetoes. For names with `Default=veto` in the configuration, it is always vetoed.
+  /// The verdict without approvals and vetoes; always vetoed for names with `Default=veto` in the configuration.
   package var fallback: VerdictKind
-  /// The query that a delegate of the asker's user is answering; 0 if none.
+  /// The query that a delegate of the asker's user is answering; 0 for none.
   package var parent: UInt64
   package var flags: QueryFlags
   /// Why vetoes are overridden; ignored without that flag.
@@ -99,15 +99,15 @@ package struct Ask: FrameFields {
 package struct Question: FrameFields {
   package static let kind = FrameKind.question
 
-  /// The query's id, the same for all its delegates; no other query gets it.
+  /// Id of the query, the same for all its delegates; never reused.
   package var query: QueryID
-  /// The delegate's id.
+  /// Id of the delegate.
   package var delegate: DelegateID
-  /// Milliseconds that the delegate has.
+  /// Milliseconds for the delegate.
   package var timeout: UInt32
-  /// Who asks.
+  /// The asking process.
   package var asker: PeerIdentity
-  /// The query decides nothing: the asker only wants to know.
+  /// The query decides nothing.
   package var isDryRun: Bool
   /// The asker wants a value, not permission.
   package var wantsValue: Bool
@@ -153,7 +153,7 @@ package enum AnswerKind: UInt8, Sendable, CaseIterable {
   case value = 4
 }
 
-/// The delegate's answer to a question.
+/// The delegate's answer.
 package struct Answer: FrameFields {
   package static let kind = FrameKind.answer
 
@@ -186,7 +186,7 @@ package struct Defer: FrameFields {
   package static let kind = FrameKind.defer
 
   package var query: QueryID
-  /// As in the question; 0 is the only delegate of the sender's user that the query waits for.
+  /// As in the question; 0 for the only delegate of the sender's user that the query waits for.
   package var delegate: DelegateID
   /// Milliseconds from now.
   package var `extension`: UInt32
@@ -238,7 +238,7 @@ package struct Progress: FrameFields {
   /// Milliseconds that it now has; 0 once it has settled.
   package var timeout: UInt32
   package var stage: ProgressStage
-  /// Its outcome once it has settled, as in `verdict`; else ignored.
+  /// Once it has settled, as in `verdict`; else ignored.
   package var outcome: OutcomeKind
 
   package init(
@@ -271,11 +271,10 @@ package struct Progress: FrameFields {
 
 /// The outcome of one delegate.
 package struct Outcome: Equatable, Sendable {
-  /// For a hold, its id, its label and its process; for a missing delegate, id 0 and what is required as its label:
-  /// `unit:NAME` or `label:NAME`.
+  /// Of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or `label:NAME`.
   package var delegate: DelegateIdentity
   package var outcome: OutcomeKind
-  /// Why, or the error; empty if none was given.
+  /// Or error; can be empty.
   package var reason: String
   /// Microseconds from the question to the outcome.
   package var elapsed: UInt64
@@ -315,21 +314,19 @@ package struct Verdict: FrameFields {
 
   package var query: QueryID
   package var verdict: VerdictKind
-  /// Nobody approved or vetoed: the verdict is the fallback; for a value query: nobody had a value.
+  /// Without approvals and vetoes, so the verdict is the fallback; for a value query, without a value.
   package var isUnanswered: Bool
-  /// The holds, the oldest first; the required delegates that are missing; then one for each delegate that has an
-  /// outcome, in the chain's order. Of what does not fit, reasons are cut first and end with `…`; then the last holds
-  /// and, among the delegates, the last that are no vetoes are omitted. A veto is listed if there is any, and so is
-  /// every value.
+  /// Holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order. Long verdicts
+  /// omit some.
   package var outcomes: [Outcome]
-  /// There are vetoes among the outcomes, and the asker has overridden them.
+  /// The asker has overridden vetoes among the outcomes.
   package var isOverridden: Bool
   /// As asked.
   package var isDryRun: Bool
-  /// Further outcomes, which are not listed: see [limits](LIMITS.md).
+  /// Further outcomes (see [limits](LIMITS.md)).
   package var omittedCount: UInt32
-  /// If there is no outcome: a name like the asked one, to which a delegate responds, or which is held, configured or
-  /// well known; empty if the asker may know none.
+  /// Without outcomes: a similar name that has a delegate or hold, is configured or well known; empty if the asker may
+  /// know none.
   package var similarName: String
 
   package init(
@@ -386,11 +383,11 @@ package enum ConclusionKind: UInt8, Sendable, CaseIterable {
   case cancelled = 2
 }
 
-/// How a query ended, for the delegates that were asked.
+/// How a query ended.
 package struct Concluded: FrameFields {
   package static let kind = FrameKind.concluded
 
-  /// As in the question, like the delegate.
+  /// As in the question.
   package var query: QueryID
   package var delegate: DelegateID
   package var conclusion: ConclusionKind

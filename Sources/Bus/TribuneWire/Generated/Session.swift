@@ -2,24 +2,23 @@
 //
 // Made by "make wire" from docs/tribune.wire. Change that instead.
 
-/// The bus's first frame: the client's id, and the bus's limits.
+/// The client's id, and the bus's limits.
 package struct Welcome: FrameFields {
   package static let kind = FrameKind.welcome
 
-  /// The client's own id, `:N` in print; no other connection gets it as long as the bus runs, including restarts that
-  /// keep connections (see *Restart*).
+  /// The client's id, `:N` in print; unique while the bus runs, including restarts that keep connections.
   package var connection: ConnectionID
-  /// Bytes of payload that the bus accepts in one frame.
+  /// Bytes of payload in one frame to the bus.
   package var payloadMax: UInt32
-  /// Live observations, monitors and declarations that this connection may have.
+  /// Live observations, monitors and declarations of this connection.
   package var observationsMax: UInt32
   /// Live delegates and holds.
   package var delegatesMax: UInt32
   /// Queries and awaited posts under way.
   package var queriesMax: UInt32
-  /// Milliseconds that a query or an awaited post may take at most.
+  /// Milliseconds for a query or an awaited post at most.
   package var deadlineMax: UInt32
-  /// Milliseconds that it takes at most if its asker or poster does not say.
+  /// The same, if the asker or poster gives none.
   package var deadlineDefault: UInt32
   /// The daemon's process.
   package var busPID: UInt32
@@ -93,9 +92,9 @@ package struct Refusal: FrameFields {
 package struct Okay: FrameFields {
   package static let kind = FrameKind.ok
 
-  /// The serial that names the registration, if the frame made one; else 0.
+  /// Serial of the registration, if the frame made one; else 0.
   package var registration: UInt64
-  /// The id of the delegate or the hold, for an `attach` or a `hold`; else 0.
+  /// Id of the delegate or hold, for an `attach` or `hold`; else 0.
   package var delegate: UInt64
 
   package init(registration: UInt64 = 0, delegate: UInt64 = 0) {
@@ -114,12 +113,11 @@ package struct Okay: FrameFields {
   }
 }
 
-/// Takes a registration or a query back.
+/// Takes a registration or query back.
 package struct Cancel: FrameFields {
   package static let kind = FrameKind.cancel
 
-  /// The serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of the same
-  /// connection.
+  /// Serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of this connection.
   package var target: UInt64
 
   package init(target: UInt64) {
@@ -135,13 +133,13 @@ package struct Cancel: FrameFields {
   }
 }
 
-/// This connection replaces one that ended.
+/// Replaces a connection that ended.
 package struct Succeed: FrameFields {
   package static let kind = FrameKind.succeed
 
-  /// The id of that connection.
+  /// Id of that connection.
   package var predecessor: ConnectionID
-  /// How many notifications it had received: each `post`, `retained` and `traffic`, and with each `lost` its count.
+  /// The notifications that it had received: each `post`, `retained` and `traffic`, and the count of each `lost`.
   package var received: UInt64
 
   package init(predecessor: ConnectionID, received: UInt64) {
