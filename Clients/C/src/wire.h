@@ -693,7 +693,7 @@ void wire_write_concluded(struct wire_writer *writer, const struct wire_conclude
 struct wire_access_subject {
   /* the user */
   uint32_t uid;
-  /* of more than 128, those that the policy named when the connection was made */
+  /* of more than 128, the ones that the policy named when the connection was made */
   struct wire_elements groups;
   /* unit of the system's service manager; empty if the kernel vouches for none */
   struct wire_text unit;
@@ -714,9 +714,9 @@ void wire_write_access_question(struct wire_writer *writer, const struct wire_ac
 
 /* A line of a policy, and where it is. */
 struct wire_access_line {
-  /* empty if there is none */
+  /* empty without one */
   struct wire_text file;
-  /* in the file, from 1; 0 if there is none */
+  /* in the file, from 1; 0 without one */
   uint32_t number;
   /* without its comment */
   struct wire_text text;
@@ -736,11 +736,12 @@ enum wire_access_decision {
 
 /* How the policy decides, for the subject *access*. */
 struct wire_access_entry {
-  /* not allowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a policy */
+  /* notAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus without a
+     policy */
   enum wire_access_decision decision;
   /* the deciding line, if any */
   struct wire_access_line line;
-  /* whom the decision is about */
+  /* the user, groups and unit concerned */
   struct wire_access_subject subject;
 };
 void wire_read_access_entry(struct wire_reader *reader, struct wire_access_entry *value);
@@ -1010,7 +1011,7 @@ struct wire_query_entry {
   uint64_t age;
   /* microseconds until the asker's deadline */
   uint64_t remaining;
-  /* holds, then delegates in the chain's order: those that it waits for, and others, 256 at most */
+  /* holds, then delegates in the chain's order: awaited ones, and others, 256 at most */
   struct wire_elements participants;
   /* participants that are not listed */
   uint32_t omitted_count;
@@ -1113,7 +1114,7 @@ void wire_write_delegate_entry(struct wire_writer *writer, const struct wire_del
 /* A hold, for the subjects *holds* and *chain*. */
 struct wire_hold_entry {
   uint64_t connection;
-  /* its id, which no delegate has, its label, and its process */
+  /* the hold's own id, its label, and its process */
   struct wire_delegate_identity delegate;
   /* object empty for any */
   struct wire_text pattern;
@@ -1129,8 +1130,8 @@ void wire_write_hold_entry(struct wire_writer *writer, const struct wire_hold_en
 
 /* A delegate that is required and not attached, for the subject *chain*. */
 struct wire_missing_entry {
-  /* `unit:NAME` or `label:NAME`: the unit of the system's service manager, or the label, that it must
-     have; `*` if there is no delegate, and the configuration vetoes then (`Default=veto`) */
+  /* `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes without a
+     delegate */
   struct wire_text name;
 };
 void wire_read_missing_entry(struct wire_reader *reader, struct wire_missing_entry *value);
@@ -1138,7 +1139,7 @@ void wire_write_missing_entry(struct wire_writer *writer, const struct wire_miss
 
 /* A retained notification. */
 struct wire_retained_entry {
-  /* the connection that posted it */
+  /* the poster's */
   uint64_t connection;
   /* the user whose account it is in */
   uint32_t uid;
@@ -1156,7 +1157,7 @@ void wire_write_retained_entry(struct wire_writer *writer, const struct wire_ret
 struct wire_ending_entry {
   uint64_t connection;
   struct wire_peer_identity peer;
-  /* what is not allowed, and by which line, for people */
+  /* the missing permission, and the line */
   struct wire_text why;
 };
 void wire_read_ending_entry(struct wire_reader *reader, struct wire_ending_entry *value);
@@ -1164,13 +1165,13 @@ void wire_write_ending_entry(struct wire_writer *writer, const struct wire_endin
 
 /* An object. */
 struct wire_object_entry {
-  /* a pattern of objects, if it comes from the configuration */
+  /* from the configuration, a pattern */
   struct wire_text object;
-  /* empty if it was not declared */
+  /* empty without a declaration */
   struct wire_text protocol_name;
   /* delegates of this object itself */
   uint32_t delegates;
-  /* the connection that declared it; 0 if none did, or the configuration */
+  /* of the declaration; 0 without one, or for the configuration's */
   uint64_t connection;
 };
 void wire_read_object_entry(struct wire_reader *reader, struct wire_object_entry *value);
@@ -1179,11 +1180,11 @@ void wire_write_object_entry(struct wire_writer *writer, const struct wire_objec
 /* A protocol. */
 struct wire_protocol_entry {
   struct wire_text name;
-  /* the protocols that it inherits from */
+  /* its parents */
   struct wire_elements parents;
-  /* methods, inherited ones included */
+  /* methods, with inherited ones */
   uint32_t members;
-  /* the connection that defined it; 0 if a file did */
+  /* of the definition; 0 for a file's */
   uint64_t connection;
   struct wire_text documentation;
 };
@@ -1209,7 +1210,7 @@ struct wire_member_entry {
   enum wire_method_kind kind;
   bool is_required;
   struct wire_text name;
-  /* in Varlink's type syntax, parentheses included; result is empty unless it gives a value */
+  /* in Varlink's syntax, with parentheses; result is empty without a value */
   struct wire_text parameters;
   struct wire_text result;
   struct wire_text documentation;

@@ -1204,7 +1204,7 @@ class AccessSubject:
 
     # the user
     uid: int
-    # of more than 128, those that the policy named when the connection was made
+    # of more than 128, the ones that the policy named when the connection was made
     groups: list[int]
     # unit of the system's service manager; empty if the kernel vouches for none
     unit: str
@@ -1250,9 +1250,9 @@ class AccessQuestion:
 class AccessLine:
     """A line of a policy, and where it is."""
 
-    # empty if there is none
+    # empty without one
     file: str = ""
-    # in the file, from 1; 0 if there is none
+    # in the file, from 1; 0 without one
     number: int = 0
     # without its comment
     text: str = ""
@@ -1285,12 +1285,12 @@ class AccessDecision(enum.IntEnum):
 class AccessEntry:
     """How the policy decides, for the subject *access*."""
 
-    # not allowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without
-    # a policy
+    # notAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus
+    # without a policy
     decision: AccessDecision
     # the deciding line, if any
     line: AccessLine
-    # whom the decision is about
+    # the user, groups and unit concerned
     subject: AccessSubject
 
     @classmethod
@@ -1872,7 +1872,7 @@ class QueryEntry:
     age: int
     # microseconds until the asker's deadline
     remaining: int
-    # holds, then delegates in the chain's order: those that it waits for, and others, 256 at most
+    # holds, then delegates in the chain's order: awaited ones, and others, 256 at most
     participants: list[QueryParticipant]
     # participants that are not listed
     omitted_count: int
@@ -2275,7 +2275,7 @@ class HoldEntry:
     """A hold, for the subjects *holds* and *chain*."""
 
     connection: int
-    # its id, which no delegate has, its label, and its process
+    # the hold's own id, its label, and its process
     delegate: DelegateIdentity
     # object empty for any
     pattern: str
@@ -2319,8 +2319,8 @@ class HoldEntry:
 class MissingEntry:
     """A delegate that is required and not attached, for the subject *chain*."""
 
-    # `unit:NAME` or `label:NAME`: the unit of the system's service manager, or the label, that it
-    # must have; `*` if there is no delegate, and the configuration vetoes then (`Default=veto`)
+    # `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes
+    # without a delegate
     name: str
 
     @classmethod
@@ -2336,7 +2336,7 @@ class MissingEntry:
 class RetainedEntry:
     """A retained notification."""
 
-    # the connection that posted it
+    # the poster's
     connection: int
     # the user whose account it is in
     uid: int
@@ -2372,7 +2372,7 @@ class EndingEntry:
 
     connection: int
     peer: PeerIdentity
-    # what is not allowed, and by which line, for people
+    # the missing permission, and the line
     why: str
 
     @classmethod
@@ -2427,13 +2427,13 @@ class Ended:
 class ObjectEntry:
     """An object."""
 
-    # a pattern of objects, if it comes from the configuration
+    # from the configuration, a pattern
     object: str
-    # empty if it was not declared
+    # empty without a declaration
     protocol_name: str
     # delegates of this object itself
     delegates: int
-    # the connection that declared it; 0 if none did, or the configuration
+    # of the declaration; 0 without one, or for the configuration's
     connection: int
 
     @classmethod
@@ -2461,11 +2461,11 @@ class ProtocolEntry:
     """A protocol."""
 
     name: str
-    # the protocols that it inherits from
+    # its parents
     parents: list[str]
-    # methods, inherited ones included
+    # methods, with inherited ones
     members: int
-    # the connection that defined it; 0 if a file did
+    # of the definition; 0 for a file's
     connection: int
     documentation: str
 
@@ -2514,7 +2514,7 @@ class MemberEntry:
     kind: MethodKind
     is_required: bool
     name: str
-    # in Varlink's type syntax, parentheses included; result is empty unless it gives a value
+    # in Varlink's syntax, with parentheses; result is empty without a value
     parameters: str
     result: str
     documentation: str

@@ -6,7 +6,7 @@
 package struct AccessSubject: Equatable, Sendable {
   /// The user.
   package var uid: UInt32
-  /// Of more than 128, those that the policy named when the connection was made.
+  /// Of more than 128, the ones that the policy named when the connection was made.
   package var groups: [UInt32]
   /// Unit of the system's service manager; empty if the kernel vouches for none.
   package var unit: String
@@ -56,9 +56,9 @@ package struct AccessQuestion: Equatable, Sendable {
 
 /// A line of a policy, and where it is.
 package struct AccessLine: Equatable, Sendable {
-  /// Empty if there is none.
+  /// Empty without one.
   package var file: String
-  /// In the file, from 1; 0 if there is none.
+  /// In the file, from 1; 0 without one.
   package var number: UInt32
   /// Without its comment.
   package var text: String
@@ -94,11 +94,11 @@ package enum AccessDecision: UInt8, Sendable, CaseIterable {
 
 /// How the policy decides, for the subject *access*.
 package struct AccessEntry: Equatable, Sendable {
-  /// Not allowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a policy.
+  /// NotAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus without a policy.
   package var decision: AccessDecision
   /// The deciding line, if any.
   package var line: AccessLine
-  /// Whom the decision is about.
+  /// The user, groups and unit concerned.
   package var subject: AccessSubject
 
   package init(decision: AccessDecision, line: AccessLine, subject: AccessSubject) {

@@ -587,7 +587,7 @@ package struct QueryEntry: Equatable, Sendable {
   package var age: UInt64
   /// Microseconds until the asker's deadline.
   package var remaining: UInt64
-  /// Holds, then delegates in the chain's order: those that it waits for, and others, 256 at most.
+  /// Holds, then delegates in the chain's order: awaited ones, and others, 256 at most.
   package var participants: [QueryParticipant]
   /// Participants that are not listed.
   package var omittedCount: UInt32

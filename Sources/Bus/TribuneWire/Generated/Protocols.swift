@@ -4,13 +4,13 @@
 
 /// An object.
 package struct ObjectEntry: Equatable, Sendable {
-  /// A pattern of objects, if it comes from the configuration.
+  /// From the configuration, a pattern.
   package var object: String
-  /// Empty if it was not declared.
+  /// Empty without a declaration.
   package var protocolName: String
   /// Delegates of this object itself.
   package var delegates: UInt32
-  /// The connection that declared it; 0 if none did, or the configuration.
+  /// Of the declaration; 0 without one, or for the configuration's.
   package var connection: ConnectionID
 
   package init(object: String, protocolName: String, delegates: UInt32, connection: ConnectionID) {
@@ -38,11 +38,11 @@ package struct ObjectEntry: Equatable, Sendable {
 /// A protocol.
 package struct ProtocolEntry: Equatable, Sendable {
   package var name: String
-  /// The protocols that it inherits from.
+  /// Its parents.
   package var parents: [String]
-  /// Methods, inherited ones included.
+  /// Methods, with inherited ones.
   package var members: UInt32
-  /// The connection that defined it; 0 if a file did.
+  /// Of the definition; 0 for a file's.
   package var connection: ConnectionID
   package var documentation: String
 
@@ -92,7 +92,7 @@ package struct MemberEntry: Equatable, Sendable {
   package var kind: MethodKind
   package var isRequired: Bool
   package var name: String
-  /// In Varlink's type syntax, parentheses included; result is empty unless it gives a value.
+  /// In Varlink's syntax, with parentheses; result is empty without a value.
   package var parameters: String
   package var result: String
   package var documentation: String

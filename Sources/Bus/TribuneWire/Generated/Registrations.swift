@@ -88,7 +88,7 @@ package struct DelegateEntry: Equatable, Sendable {
 /// A hold, for the subjects *holds* and *chain*.
 package struct HoldEntry: Equatable, Sendable {
   package var connection: ConnectionID
-  /// Its id, which no delegate has, its label, and its process.
+  /// The hold's own id, its label, and its process.
   package var delegate: DelegateIdentity
   /// Object empty for any.
   package var pattern: String
@@ -135,8 +135,7 @@ package struct HoldEntry: Equatable, Sendable {
 
 /// A delegate that is required and not attached, for the subject *chain*.
 package struct MissingEntry: Equatable, Sendable {
-  /// `unit:NAME` or `label:NAME`: the unit of the system's service manager, or the label, that it must have; `*` if
-  /// there is no delegate, and the configuration vetoes then (`Default=veto`).
+  /// `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes without a delegate.
   package var name: String
 
   package init(name: String) {
@@ -154,7 +153,7 @@ package struct MissingEntry: Equatable, Sendable {
 
 /// A retained notification.
 package struct RetainedEntry: Equatable, Sendable {
-  /// The connection that posted it.
+  /// The poster's.
   package var connection: ConnectionID
   /// The user whose account it is in.
   package var uid: UInt32
@@ -199,7 +198,7 @@ package struct RetainedEntry: Equatable, Sendable {
 package struct EndingEntry: Equatable, Sendable {
   package var connection: ConnectionID
   package var peer: PeerIdentity
-  /// What is not allowed, and by which line, for people.
+  /// The missing permission, and the line.
   package var why: String
 
   package init(connection: ConnectionID, peer: PeerIdentity, why: String) {
