@@ -126,18 +126,18 @@ enum wire_error_code {
   WIRE_ERROR_CODE_HELLO_TIMEOUT = 6,
   /* a frame that did not end in time */
   WIRE_ERROR_CODE_FRAME_TIMEOUT = 7,
-  /* descriptors that belong to no frame */
+  /* descriptors without a frame */
   WIRE_ERROR_CODE_UNEXPECTED_DESCRIPTORS = 8,
-  /* the queued frames that cannot be dropped exceed the hard limit */
+  /* unread frames that cannot be dropped exceed the hard limit */
   WIRE_ERROR_CODE_TOO_SLOW = 9,
   /* as many connections as the setting allows */
   WIRE_ERROR_CODE_TOO_MANY_CONNECTIONS = 10,
-  /* partial frames take too much memory or too many descriptors; memory is short for a long frame; or too
-     many refused descriptors of this user close slowly */
+  /* partial frames take too much memory or too many descriptors; memory is short; or too many refused
+     descriptors of this user close slowly */
   WIRE_ERROR_CODE_OUT_OF_MEMORY = 11,
   /* the bus ends */
   WIRE_ERROR_CODE_SHUTTING_DOWN = 12,
-  /* a frame's descriptor has not arrived with it */
+  /* a frame without its descriptor */
   WIRE_ERROR_CODE_MISSING_DESCRIPTOR = 13,
   /* the bus was restarted while something was under way here (see *Restart*) */
   WIRE_ERROR_CODE_RESTARTED = 14,
@@ -148,13 +148,13 @@ enum wire_error_code {
   WIRE_ERROR_CODE_INVALID_NAME = 65,
   WIRE_ERROR_CODE_INVALID_PATTERN = 66,
   WIRE_ERROR_CODE_INVALID_OBJECT = 67,
-  /* a number that its field does not have, or over its limit */
+  /* a number that its field does not have, or over a limit */
   WIRE_ERROR_CODE_INVALID_VALUE = 68,
-  /* the name is reserved for the bus */
+  /* a name of the bus */
   WIRE_ERROR_CODE_RESERVED_NAME = 69,
-  /* the serial is still in use */
+  /* a serial in use */
   WIRE_ERROR_CODE_DUPLICATE_SERIAL = 70,
-  /* no registration, query or awaited post has the target as its serial; no such predecessor */
+  /* no registration, query or awaited post with this serial; no such predecessor */
   WIRE_ERROR_CODE_NOT_FOUND = 71,
   /* the query does not wait for this answer, or the post for this `done` */
   WIRE_ERROR_CODE_NOT_ASKED = 72,
@@ -162,16 +162,16 @@ enum wire_error_code {
   WIRE_ERROR_CODE_LIMIT_EXCEEDED = 73,
   /* the asker cancelled the query, or the poster the wait */
   WIRE_ERROR_CODE_CANCELLED = 74,
-  /* the query is nested in one of the same name and object, or in too many */
+  /* nested in a query of the same name and object, or in too many */
   WIRE_ERROR_CODE_RECURSION = 75,
-  /* the policy does not allow it; the message has the line that denies it, or says that none allows it
+  /* the policy does not allow it; the message has the denying line, or says that none allows it
      ([ACCESS.md](ACCESS.md)) */
   WIRE_ERROR_CODE_NOT_PERMITTED = 76,
   /* no protocol has this name */
   WIRE_ERROR_CODE_UNKNOWN_PROTOCOL = 77,
   /* the text has mistakes; the message has lines and columns */
   WIRE_ERROR_CODE_INVALID_PROTOCOL = 78,
-  /* the delegate does not conform to the object's protocol; the message has all reasons */
+  /* the delegate does not conform; the message has all reasons */
   WIRE_ERROR_CODE_NOT_CONFORMING = 79,
   /* the object's protocol has no such method */
   WIRE_ERROR_CODE_UNKNOWN_NAME = 80,
@@ -179,7 +179,7 @@ enum wire_error_code {
   WIRE_ERROR_CODE_INVALID_PARAMETER = 81,
   /* another definition or declaration exists */
   WIRE_ERROR_CODE_CONFLICT = 82,
-  /* not a sealed memfd, or not of the stated length */
+  /* not a sealed memfd of the stated length */
   WIRE_ERROR_CODE_INVALID_DESCRIPTOR = 83,
 };
 
@@ -414,7 +414,7 @@ void wire_write_awaited(struct wire_writer *writer, const struct wire_awaited *v
 struct wire_poster_facts {
   /* the sender */
   uint64_t connection;
-  /* where to remember it, until another sender gets the slot */
+  /* where to remember it, until another sender has the slot */
   uint32_t slot;
   /* its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown */
   struct wire_peer_identity peer;
@@ -537,8 +537,7 @@ struct wire_ask {
   uint32_t deadline;
   /* see *Queries* */
   enum wire_query_mode mode;
-  /* the verdict without approvals and vetoes; always vetoed for names with `Default=veto` in the
-     configuration */
+  /* the verdict without approvals and vetoes; vetoed for names with `Default=veto` in the configuration */
   enum wire_verdict_kind fallback;
   /* the query that a delegate of the asker's user is answering; 0 for none */
   uint64_t parent;
@@ -653,7 +652,7 @@ bool wire_next_outcome(struct wire_elements *list, struct wire_outcome *value);
 struct wire_verdict {
   uint64_t query;
   enum wire_verdict_kind verdict;
-  /* without approvals and vetoes, so the verdict is the fallback; for a value query, without a value */
+  /* without approvals and vetoes; for a value query, without a value */
   bool is_unanswered;
   /* holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order. Long
      verdicts omit some */

@@ -132,18 +132,18 @@ class ErrorCode(enum.IntEnum):
     HELLO_TIMEOUT = 6
     # a frame that did not end in time
     FRAME_TIMEOUT = 7
-    # descriptors that belong to no frame
+    # descriptors without a frame
     UNEXPECTED_DESCRIPTORS = 8
-    # the queued frames that cannot be dropped exceed the hard limit
+    # unread frames that cannot be dropped exceed the hard limit
     TOO_SLOW = 9
     # as many connections as the setting allows
     TOO_MANY_CONNECTIONS = 10
-    # partial frames take too much memory or too many descriptors; memory is short for a long frame;
-    # or too many refused descriptors of this user close slowly
+    # partial frames take too much memory or too many descriptors; memory is short; or too many
+    # refused descriptors of this user close slowly
     OUT_OF_MEMORY = 11
     # the bus ends
     SHUTTING_DOWN = 12
-    # a frame's descriptor has not arrived with it
+    # a frame without its descriptor
     MISSING_DESCRIPTOR = 13
     # the bus was restarted while something was under way here (see *Restart*)
     RESTARTED = 14
@@ -154,13 +154,13 @@ class ErrorCode(enum.IntEnum):
     INVALID_NAME = 65
     INVALID_PATTERN = 66
     INVALID_OBJECT = 67
-    # a number that its field does not have, or over its limit
+    # a number that its field does not have, or over a limit
     INVALID_VALUE = 68
-    # the name is reserved for the bus
+    # a name of the bus
     RESERVED_NAME = 69
-    # the serial is still in use
+    # a serial in use
     DUPLICATE_SERIAL = 70
-    # no registration, query or awaited post has the target as its serial; no such predecessor
+    # no registration, query or awaited post with this serial; no such predecessor
     NOT_FOUND = 71
     # the query does not wait for this answer, or the post for this `done`
     NOT_ASKED = 72
@@ -169,16 +169,16 @@ class ErrorCode(enum.IntEnum):
     LIMIT_EXCEEDED = 73
     # the asker cancelled the query, or the poster the wait
     CANCELLED = 74
-    # the query is nested in one of the same name and object, or in too many
+    # nested in a query of the same name and object, or in too many
     RECURSION = 75
-    # the policy does not allow it; the message has the line that denies it, or says that none
-    # allows it ([ACCESS.md](ACCESS.md))
+    # the policy does not allow it; the message has the denying line, or says that none allows it
+    # ([ACCESS.md](ACCESS.md))
     NOT_PERMITTED = 76
     # no protocol has this name
     UNKNOWN_PROTOCOL = 77
     # the text has mistakes; the message has lines and columns
     INVALID_PROTOCOL = 78
-    # the delegate does not conform to the object's protocol; the message has all reasons
+    # the delegate does not conform; the message has all reasons
     NOT_CONFORMING = 79
     # the object's protocol has no such method
     UNKNOWN_NAME = 80
@@ -186,7 +186,7 @@ class ErrorCode(enum.IntEnum):
     INVALID_PARAMETER = 81
     # another definition or declaration exists
     CONFLICT = 82
-    # not a sealed memfd, or not of the stated length
+    # not a sealed memfd of the stated length
     INVALID_DESCRIPTOR = 83
 
 
@@ -653,7 +653,7 @@ class PosterFacts:
 
     # the sender
     connection: int
-    # where to remember it, until another sender gets the slot
+    # where to remember it, until another sender has the slot
     slot: int
     # its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown
     peer: PeerIdentity
@@ -885,7 +885,7 @@ class Ask:
     deadline: int = 0
     # see *Queries*
     mode: QueryMode = QueryMode.PARALLEL
-    # the verdict without approvals and vetoes; always vetoed for names with `Default=veto` in the
+    # the verdict without approvals and vetoes; vetoed for names with `Default=veto` in the
     # configuration
     fallback: VerdictKind = VerdictKind.ALLOWED
     # the query that a delegate of the asker's user is answering; 0 for none
@@ -1117,8 +1117,7 @@ class Verdict:
 
     query: int
     verdict: VerdictKind
-    # without approvals and vetoes, so the verdict is the fallback; for a value query, without a
-    # value
+    # without approvals and vetoes; for a value query, without a value
     is_unanswered: bool
     # holds, oldest first; missing required delegates; delegates with an outcome, in the chain's
     # order. Long verdicts omit some

@@ -143,18 +143,18 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case helloTimeout = 6
   /// A frame that did not end in time.
   case frameTimeout = 7
-  /// Descriptors that belong to no frame.
+  /// Descriptors without a frame.
   case unexpectedDescriptors = 8
-  /// The queued frames that cannot be dropped exceed the hard limit.
+  /// Unread frames that cannot be dropped exceed the hard limit.
   case tooSlow = 9
   /// As many connections as the setting allows.
   case tooManyConnections = 10
-  /// Partial frames take too much memory or too many descriptors; memory is short for a long frame; or too many refused
-  /// descriptors of this user close slowly.
+  /// Partial frames take too much memory or too many descriptors; memory is short; or too many refused descriptors of
+  /// this user close slowly.
   case outOfMemory = 11
   /// The bus ends.
   case shuttingDown = 12
-  /// A frame's descriptor has not arrived with it.
+  /// A frame without its descriptor.
   case missingDescriptor = 13
   /// The bus was restarted while something was under way here (see *Restart*).
   case restarted = 14
@@ -165,13 +165,13 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case invalidName = 65
   case invalidPattern = 66
   case invalidObject = 67
-  /// A number that its field does not have, or over its limit.
+  /// A number that its field does not have, or over a limit.
   case invalidValue = 68
-  /// The name is reserved for the bus.
+  /// A name of the bus.
   case reservedName = 69
-  /// The serial is still in use.
+  /// A serial in use.
   case duplicateSerial = 70
-  /// No registration, query or awaited post has the target as its serial; no such predecessor.
+  /// No registration, query or awaited post with this serial; no such predecessor.
   case notFound = 71
   /// The query does not wait for this answer, or the post for this `done`.
   case notAsked = 72
@@ -179,16 +179,16 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case limitExceeded = 73
   /// The asker cancelled the query, or the poster the wait.
   case cancelled = 74
-  /// The query is nested in one of the same name and object, or in too many.
+  /// Nested in a query of the same name and object, or in too many.
   case recursion = 75
-  /// The policy does not allow it; the message has the line that denies it, or says that none allows it
+  /// The policy does not allow it; the message has the denying line, or says that none allows it
   /// ([ACCESS.md](ACCESS.md)).
   case notPermitted = 76
   /// No protocol has this name.
   case unknownProtocol = 77
   /// The text has mistakes; the message has lines and columns.
   case invalidProtocol = 78
-  /// The delegate does not conform to the object's protocol; the message has all reasons.
+  /// The delegate does not conform; the message has all reasons.
   case notConforming = 79
   /// The object's protocol has no such method.
   case unknownName = 80
@@ -196,6 +196,6 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case invalidParameter = 81
   /// Another definition or declaration exists.
   case conflict = 82
-  /// Not a sealed memfd, or not of the stated length.
+  /// Not a sealed memfd of the stated length.
   case invalidDescriptor = 83
 }

@@ -326,7 +326,7 @@ package struct PosterFacts: FrameFields {
 
   /// The sender.
   package var connection: ConnectionID
-  /// Where to remember it, until another sender gets the slot.
+  /// Where to remember it, until another sender has the slot.
   package var slot: UInt32
   /// Its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown.
   package var peer: PeerIdentity

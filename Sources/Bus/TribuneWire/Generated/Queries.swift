@@ -56,7 +56,7 @@ package struct Ask: FrameFields {
   package var deadline: UInt32
   /// See *Queries*.
   package var mode: QueryMode
-  /// The verdict without approvals and vetoes; always vetoed for names with `Default=veto` in the configuration.
+  /// The verdict without approvals and vetoes; vetoed for names with `Default=veto` in the configuration.
   package var fallback: VerdictKind
   /// The query that a delegate of the asker's user is answering; 0 for none.
   package var parent: UInt64
@@ -314,7 +314,7 @@ package struct Verdict: FrameFields {
 
   package var query: QueryID
   package var verdict: VerdictKind
-  /// Without approvals and vetoes, so the verdict is the fallback; for a value query, without a value.
+  /// Without approvals and vetoes; for a value query, without a value.
   package var isUnanswered: Bool
   /// Holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order. Long verdicts
   /// omit some.
