@@ -203,7 +203,7 @@ struct SharesTests {
     let long = (0..<16).map {
       "a." + String(repeating: "x", count: 250) + String($0 % 10) + ($0 < 10 ? "y" : "z")
     }
-    try RawClient.greeted(bus, as: user).attach(Attach(patterns: long, isSet: true), serial: 1)
+    try RawClient.greeted(bus, as: user).attach(Attach(patterns: long + ["b"], isSet: true), serial: 1)
     return client
   }
 

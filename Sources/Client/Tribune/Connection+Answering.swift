@@ -36,8 +36,8 @@ extension Connection {
 
   /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the delegates of any object
-  /// are replaced; else these stay. After an error, all delegates stay.
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, delegates without an
+  /// object are replaced that respond to some of the same names; else these stay. After an error, all delegates stay.
   ///
   /// Parameters and errors: as for ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult

@@ -218,9 +218,7 @@ extension Life {
     if case .delegate(let isSet, _, _, _) = registration.what {
       if isSet {
         for other in known.flatMap(\.registrations)
-        where other.isDelegate && other.certainty != .gone && other.object == registration.object
-          && mayReplace(other, by: link)
-        {
+        where other.certainty != .gone && registration.canReplace(other) && mayReplace(other, by: link) {
           operation.ended.append(other)
           // A full log may refuse it.
           if setting.isTight { other.certainty = .possible } else { forget(other) }

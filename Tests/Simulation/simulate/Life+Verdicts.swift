@@ -76,7 +76,7 @@ extension Life {
       check(
         known.flatMap(\.registrations).contains {
           guard case .delegate(isSet: true, _, _, _) = $0.what else { return false }
-          return $0.label == successor.delegate.label && $0.object == registration.object
+          return $0.label == successor.delegate.label && $0.canReplace(registration)
             && $0 !== registration && mayReplace(registration, by: $0.link)
         }, "r\(registration.number) was ended by \(successor.delegate.label), which is not set in its place")
     case (.notPermitted, _):

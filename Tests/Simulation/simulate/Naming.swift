@@ -27,6 +27,16 @@ enum Naming {
     return wanted.count == tokens.count
   }
 
+  /// Whether some name matches both.
+  static func overlap(_ one: String, _ other: String) -> Bool {
+    let (one, other) = (one.split(separator: "."), other.split(separator: "."))
+    for (token, otherToken) in zip(one, other) {
+      if token == "**" || otherToken == "**" { return true }
+      guard token == otherToken || token == "*" || otherToken == "*" else { return false }
+    }
+    return one.count == other.count
+  }
+
   static func listed(_ pattern: String) -> String { pattern.isEmpty ? "**" : pattern }
 
   static func announces(_ name: String) -> Bool {

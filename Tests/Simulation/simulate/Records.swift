@@ -66,6 +66,13 @@ final class Registration {
   func mayHaveHad(_ why: String) -> Bool { (0...takenReason).contains { self.why($0) == why } }
   func mayHave(_ why: String) -> Bool { (knownReason...takenReason).contains { self.why($0) == why } }
 
+  /// A delegate that is set replaces all of its object, and without an object those with names in common.
+  func canReplace(_ other: Registration) -> Bool {
+    other.isDelegate && other.object == object
+      && (!object.isEmpty
+        || patterns.contains { one in other.patterns.contains { Naming.overlap(one, $0) } })
+  }
+
   /// For delegates and holds, a message without an object is about all objects.
   func isFor(_ name: String, _ object: String) -> Bool {
     (self.object.isEmpty || self.object == object || object.isEmpty && (isDelegate || isHold))

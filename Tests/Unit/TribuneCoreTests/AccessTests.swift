@@ -227,7 +227,7 @@ struct AccessTests {
     bus.attach(["a.*"], by: other, serial: 3)
     bus.attach(["a.b"], to: "o", by: other, serial: 4)
     _ = bus.take()
-    bus.attach(["q"], by: ann, serial: 1, isSet: true)
+    bus.attach(["**"], by: ann, serial: 1, isSet: true)
     bus.expect("A ok 1 as 1 d6", "B ended 1 replaced by d6", "C ended 1 replaced by d6")
   }
 

@@ -27,6 +27,17 @@ struct ReplacingTests {
     bus.expect("A refused 902 notFound", "A ok 1 as 1 d5")
   }
 
+  @Test("Without an object, replaces only those without an object that respond to some of the same names")
+  func withoutObject() {
+    let (one, other, third, setter) = (bus.connect(), bus.connect(), bus.connect(), bus.connect())
+    bus.attach(["host.shouldReboot"], by: one, serial: 1)
+    bus.attach(["window.*"], by: other, serial: 1)
+    bus.attach(["window.shouldClose"], to: "o", by: third, serial: 1)
+    _ = bus.take()
+    bus.attach(["window.shouldClose"], by: setter, serial: 1, isSet: true)
+    bus.expect("D ok 1 as 1 d4", "B ended 1 replaced by d4")
+  }
+
   @Test(
     "Describes itself to the replaced delegates, with its first 16 patterns",
     arguments: [2, WireLimits.patternsPerDelegate])

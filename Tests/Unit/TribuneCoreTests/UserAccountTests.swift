@@ -161,7 +161,7 @@ struct UserAccountTests {
 
     let next = bus.connect(uid: 1000)
     _ = fill(.delegate, by: next)
-    bus.attach(["a.shouldOne"], by: stranger, serial: 1, isSet: true)
+    bus.attach(["**"], by: stranger, serial: 1, isSet: true)
     _ = bus.take()
     register(.delegate, by: next, serial: 50)
     #expect(!isRefused())

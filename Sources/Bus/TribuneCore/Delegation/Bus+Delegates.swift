@@ -26,7 +26,7 @@ extension Bus {
 
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
-    let before = fields.isSet ? replaceable(of: object, from: slot) : []
+    let before = fields.isSet ? replaceable(of: object, by: patterns, from: slot) : []
     guard before.count <= limits.delegatesMax else {
       throw WireError(
         limit: "\(limits.delegatesMax) delegates that one can replace", setting: "DelegatesMax=")
@@ -87,11 +87,15 @@ extension Bus {
     return inbox
   }
 
-  /// During a replay, the log determines them.
-  func replaceable(of object: String, from slot: ConnectionSlot) -> [DelegateRegistration] {
+  /// An object has one chain. Delegates without an object can be about unrelated things: only those that respond to some
+  /// of the same names are replaced. During a replay, the log determines them.
+  func replaceable(of object: String, by patterns: [Pattern], from slot: ConnectionSlot)
+    -> [DelegateRegistration]
+  {
     chains.delegates(of: object).filter { delegate in
-      restoring.isReplaying
-        ? restoring.replaced.contains(delegate.identity.id) : mayReplace(delegate, from: slot)
+      guard !restoring.isReplaying else { return restoring.replaced.contains(delegate.identity.id) }
+      return mayReplace(delegate, from: slot)
+        && (!object.isEmpty || delegate.patterns.contains { one in patterns.contains { one.overlaps($0) } })
     }
   }
 

@@ -11,8 +11,10 @@ extension Bus {
     buffer.append(limits.delegateTimeout)
     let replaced: [DelegateRegistration]
     do throws(WireError) {
-      let isSet = try frame.decode(Attach.self).isSet
-      replaced = isSet ? replaceable(of: String(repairing: frame.object), from: slot) : []
+      let fields = try frame.decode(Attach.self)
+      let patterns = try fields.patterns.map { (text) throws(WireError) in try Pattern(text) }
+      replaced =
+        fields.isSet ? replaceable(of: String(repairing: frame.object), by: patterns, from: slot) : []
     } catch {
       replaced = []
     }
