@@ -225,5 +225,5 @@ extension ByteBuffer {
 
 extension Hold {
   /// Without `isLast`: other processes do not inherit the next connection, and the client sends more over it.
-  package var renewal: Hold { Hold(expiry: expiry, label: label) }
+  package var renewal: Hold { Hold(expiry: expiry, label: label, holder: holder) }
 }

@@ -13,6 +13,14 @@ struct FrameVectorTests {
     #expect(try Vector.names() == expected)
   }
 
+  @Test("A hold that is taken again keeps its holder, and is not the last frame of its connection")
+  func renewal() {
+    let units = PeerUnits(system: "apt.service")
+    let holder = PeerIdentity(pid: 42, uid: 1, gid: 1, process: "dpkg", units: units)
+    let hold = Hold(expiry: 7, label: "logind:dpkg", isLast: true, holder: holder)
+    #expect(hold.renewal == Hold(expiry: 7, label: "logind:dpkg", holder: holder))
+  }
+
   @Test("The expectation of a vector is encoded as its bytes", arguments: FrameVector.all)
   func encoding(_ vector: FrameVector) throws { #expect(try vector.encoded().hex == vector.bytes().hex) }
 
