@@ -42,11 +42,8 @@ final class CommandDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // The file may have gone since the folder was read. A file that cannot be examined fails when it runs.
-    let kind = Folder.kind(of: command[0])
-    guard label == nil || kind == .program || kind == nil && !Folder.lacks(command[0]) else {
-      return .abstain
-    }
+    // The file may have gone since the folder was read. One that is there and cannot be run fails.
+    guard label == nil || !Folder.lacksEntry(command[0]) else { return .abstain }
     let query = OpenQuery(user: question.asker.uid, variables: CommandRunner.variables(of: question))
     let isAsked = state.withLock { state in
       if !state.isRetired { state.open[question.query] = query }

@@ -63,7 +63,16 @@ extension DelegateFolderContents {
       }
       for name in contents.names(in: path, watch: watch) where !DelegateFile.isIgnored(name) {
         let file = DelegateFile(pattern: text, name: name)
-        if contents.kind(of: file.path(in: root)) == .program { contents.files.insert(file) }
+        let path = file.path(in: root)
+        switch contents.kind(of: path) {
+        case .program: break
+        case .othersProgram:
+          contents.problems.append("\(shown(path)) fails: it may not be executed by this user")
+        case nil where Folder.lacks(path) && !Folder.lacksEntry(path):
+          contents.problems.append("\(shown(path)) fails: it is a link to a missing file")
+        default: continue
+        }
+        contents.files.insert(file)
       }
     }
     return contents

@@ -8,6 +8,8 @@ package enum Folder {
     case folder
     /// Executable by this process.
     case program
+    /// Executable by others only.
+    case othersProgram
     case pipe
     case other
   }
@@ -40,6 +42,7 @@ package enum Folder {
     switch status.st_mode & S_IFMT {
     case S_IFDIR: return .folder
     case S_IFREG where unsafe faccessat(AT_FDCWD, cString(path), X_OK, AT_EACCESS) == 0: return .program
+    case S_IFREG where status.st_mode & 0o111 != 0: return .othersProgram
     case S_IFIFO: return .pipe
     default: return .other
     }
@@ -49,6 +52,12 @@ package enum Folder {
   package static func lacks(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
+  }
+
+  /// Like `lacks`, but a dangling link is there.
+  package static func lacksEntry(_ path: [UInt8]) -> Bool {
+    var status = stat()
+    return unsafe lstat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
   /// True even for a dangling link.
