@@ -488,3 +488,21 @@ async def test_a_deadline_that_is_too_long_is_refused(bus: RunningBus, deadline:
         with pytest.raises(TribuneError) as caught:
             await one.ask("a.shouldB", deadline=deadline)
         assert caught.value.code is Code.REFUSED
+
+
+async def test_a_delegate_that_overrides_nothing_is_refused(bus: RunningBus) -> None:
+    """A misspelt method would abstain for ever."""
+
+    class Misspelt(Delegate):
+        async def anwser(self, question: Question) -> Answer:
+            return Veto("no")
+
+    async with bus.connect() as connection:
+        with pytest.raises(TypeError, match="overrides neither answer"):
+            await connection.attach(Misspelt(), "a.shouldB")
+
+
+async def test_a_default_is_true_or_false(bus: RunningBus) -> None:
+    async with bus.connect() as connection:
+        with pytest.raises(TypeError, match="default"):
+            await connection.ask("a.shouldB", default="veto")  # type: ignore[arg-type]

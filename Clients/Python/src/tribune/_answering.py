@@ -94,14 +94,20 @@ class Answering:
           user or 60 of root; others wait on the bus, and their time runs.
         - `label`: its name in verdicts, at most 255 bytes.
         - `protocols`: the protocols that it conforms to, at most 32.
-        - `replace`: makes it the only one of the object, as Cocoa's ``setDelegate:`` does. The
-          others learn it (`Delegate.replaced`).
+        - `replace`: makes it the only one of the object, as Cocoa's ``setDelegate:`` does; without
+          an object, the only one without an object for its names. The others learn it
+          (`Delegate.replaced`).
 
         Attaching the same delegate in the same way twice changes nothing. Raises `TribuneError`:
         `INVALID_PATTERN`, `INVALID_OBJECT`, `LIMIT_EXCEEDED`, `NOT_PERMITTED`, `UNKNOWN_PROTOCOL`,
         `NOT_CONFORMING`, `CONNECTION_LOST`; `REFUSED` when another delegate of this connection
         responds to exactly these names of the object under this label.
         """
+        if isinstance(delegate, Delegate) and not delegate.overrides_any():
+            raise TypeError(
+                f"{type(delegate).__name__} overrides neither answer nor received nor concluded, "
+                "so it would abstain from every question"
+            )
         attached = AttachedDelegate(
             delegate if isinstance(delegate, Delegate) else FunctionDelegate(delegate),
             patterns,

@@ -74,6 +74,8 @@ class Asking(Posting):
         """
         if override == "":
             raise TribuneError(Code.REFUSED, "an override needs a reason")
+        if not isinstance(default, bool):
+            raise TypeError("default is True (allowed) or False (vetoed)")
         flags = _wire.QueryFlags(0)
         if dry_run:
             flags |= _wire.QueryFlags.IS_DRY_RUN
