@@ -208,6 +208,9 @@ struct ConfigurationTests {
     Bad(
       "[Query \"host.reboot\"]\nRequireDelegate=label:a",
       "1: error: [Query]: \"host.reboot\" is not the name of a question: did you mean host.shouldReboot?"),
+    Bad(
+      "[Query \"db.willRestart\"]",
+      "1: error: [Query]: \"db.willRestart\" is not the name of a question: did you mean db.shouldRestart?"),
     Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it may be what vetoes"),
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",
