@@ -281,6 +281,21 @@ struct HoldTests {
     #expect(bus.stop() == 0)
   }
 
+  @Test(
+    "an asker that waited for a bus asks when holders are back on it",
+    arguments: [["ask", "a.shouldB"], ["guard", "a.b", "--", "true"]])
+  func letsHoldersReturn(line: [String]) throws {
+    let bus = try TestBus()
+    let holder = try bus.staying("hold", "a.shouldB", "--why=w", "--reconnect=infinity")
+    #expect(bus.end(SIGKILL) == -SIGKILL)
+    let asker = try bus.start(["--wait-for-bus=infinity"] + line)
+    #expect(try asker.errors.line()?.hasSuffix("; waiting for a bus") == true)
+    let next = try TestBus(folder: bus.folder)
+    #expect(asker.status() == (line[0] == "ask" ? 1 : 77))
+    #expect(holder.end(SIGTERM) == 0)
+    #expect(next.stop() == 0)
+  }
+
   @Test("each line of a pipe becomes the reason, which observers learn, and which wakes nobody who waits")
   func newReason() throws {
     let (folder, gate, end) = (try TestFolder(), try ShellGate(), try ShellGate())

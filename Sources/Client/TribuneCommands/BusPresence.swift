@@ -12,12 +12,13 @@ final class BusPresence: Sendable {
     var settledAt: ContinuousClock.Instant?
   }
 
+  /// The time that clients need to come back to a bus that does not know them. They retry at least once a second.
+  static let settling = Duration.seconds(5)
+
   private let state = Mutex(State())
   private let settling: Duration
 
-  /// - Parameter settling: the time that clients need to come back to a bus that does not know them. They retry at
-  ///   least once a second.
-  init(settling: Duration = .seconds(5)) { self.settling = settling }
+  init(settling: Duration = settling) { self.settling = settling }
 
   var isUnreachable: Bool { state.withLock { $0.since == nil } }
 

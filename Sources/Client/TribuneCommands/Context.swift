@@ -77,7 +77,7 @@ struct Context: Sendable {
   /// Why none of these names is ever asked on this bus; nil if one may be.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
-      let pattern = patterns.first(where: { $0.hasPrefix("host.") })
+      let pattern = patterns.first(where: { $0.hasPrefix("host.") || $0.hasPrefix("packages.") })
     else { return nil }
     return "\(pattern) is asked on the system's bus, and this is a user's, \(address)".terminalSafe
   }
@@ -87,6 +87,8 @@ struct Context: Sendable {
   }
 
   var writesValues: Bool { output.writesValues }
+
+  var usesTemplate: Bool { if case .template = output { true } else { false } }
 
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && !writesValues }
 
@@ -184,17 +186,23 @@ struct Context: Sendable {
   }
 
   /// Connects, and makes a verb's first request. Without a bus, waits as long as --wait-for-bus says.
+  ///
+  /// - Parameter asks: after such a wait, let holders and delegates come back first.
   func waitingForBus<Answer>(
-    _ work: () async throws(TribuneError) -> Answer
+    toAsk asks: Bool = false, _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
     let end = busWait.map { ContinuousClock.now.advanced(by: $0) }
     var isSaid = isQuiet
-    return try await tryUntilDone(work) { error in
+    var hasWaited = false
+    let answer = try await tryUntilDone(work) { error in
       guard error.meansNoBus, end.map({ $0 > .now }) ?? true else { return false }
       if !isSaid { terminal.report("\(error.message.terminalSafe); waiting for a bus") }
       isSaid = true
+      hasWaited = true
       return true
     }
+    if asks, hasWaited { await sleep(BusPresence.settling) }
+    return answer
   }
 
   func connect(

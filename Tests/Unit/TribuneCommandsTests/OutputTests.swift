@@ -20,6 +20,16 @@ struct OutputTests {
         elapsed: .seconds(2)),
     ])
 
+  @Test("a gap is no line of a template")
+  func gaps() throws {
+    let template = try makeContext(["observe", "a", "-o", "{name}"])
+    let json = try makeContext(["observe", "a", "-j"])
+    for gap in [Delivery.lost(7), .interrupted] {
+      #expect(template.reportsGap(gap))
+      #expect(!json.reportsGap(gap))
+    }
+  }
+
   @Test("columns are as wide as their widest cells, and an empty cell is a dash")
   func table() {
     var table = Table(["NAME", .number("N"), "LAST"])

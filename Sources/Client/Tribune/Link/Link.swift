@@ -43,7 +43,7 @@ final class Link: Sendable {
     do throws(Errno) {
       link = try Link(reconnectTimeout, identifiesPosters ? [.descriptors, .posters] : .descriptors, events)
     } catch {
-      throw TribuneError(.unreachable, "cannot make a connection: \(error)")
+      throw TribuneError(.limitExceeded, "cannot make a connection: \(error)")
     }
     let deadline = ContinuousClock.now.advanced(by: limit)
     _ = try await Reply<Welcome>.wait { reply throws(TribuneError) in
@@ -61,7 +61,7 @@ final class Link: Sendable {
     do throws(Errno) {
       try Thread.start { [self] in LinkThread.run(self, address, greetingDeadline: greetingDeadline) }
     } catch {
-      end(TribuneError(.unreachable, "cannot start a thread for the connection: \(error)"))
+      end(TribuneError(.limitExceeded, "cannot start a thread for the connection: \(error)"))
     }
     return nil
   }

@@ -64,7 +64,10 @@ struct LinkThread: ~Copyable {
       } catch  where error == .again {
         throw TribuneError(.unreachable, "the bus at \(address) accepts no connections")
       } catch {
-        throw TribuneError(.unreachable, "no bus at \(address): \(error)\(address.remedy(for: error))")
+        // A bus that is there and that this process may not reach is not missing.
+        throw TribuneError(
+          error == .accessDenied ? .notPermitted : .unreachable,
+          "no bus at \(address): \(error)\(address.remedy(for: error))")
       }
       try address.requireServer(of: link.socket)
       // A new socket has space for it. If the write fails, the next read reports it.
@@ -81,7 +84,7 @@ struct LinkThread: ~Copyable {
     do throws(Errno) {
       try link.socket.replace(by: try UnixSocket.make(nonblocking: true))
     } catch {
-      throw TribuneError(.unreachable, "cannot make a connection: \(error)")
+      throw TribuneError(.limitExceeded, "cannot make a connection: \(error)")
     }
     startOver()
     try connect()

@@ -63,6 +63,7 @@ final class AnswerLog: Sendable {
     {
       return
     }
+    if context.reportsGap(delivery) { return }
     let limit = UserInfo.delegateLength
     print(
       context.text(

@@ -66,12 +66,17 @@ actor TerminalDelegate: Delegate {
       while true {
         let bytes = try await StandardInput.read()
         if bytes.isEmpty { break }
-        for line in lines.append(bytes) { take(line) }
+        for line in lines.append(bytes) {
+          // What was typed before a question is shown does not answer it.
+          guard take(line) else { continue }
+          StandardInput.discardTyped()
+          break
+        }
       }
     } catch {
       return .failure("standard input: \(error)")
     }
-    if let line = lines.finish() { take(line) }
+    if let line = lines.finish() { _ = take(line) }
     return .ended(ExitStatus.success)
   }
 
@@ -98,8 +103,11 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  private func take(_ line: [UInt8]) {
-    perform(questions.read(String(decoding: line, as: UTF8.self), at: now))
+  /// - Returns: whether another question is shown now.
+  private func take(_ line: [UInt8]) -> Bool {
+    let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
+    perform(effects)
+    return effects.contains { if case .show = $0 { true } else { false } }
   }
 
   private func withdraw(_ ticket: QuestionQueue.Ticket, _ why: QuestionQueue.Withdrawal) {

@@ -101,8 +101,23 @@ extension Delivery {
 }
 
 extension Context {
-  func print(_ delivery: Delivery) throws(CommandError) {
-    try write(delivery.line(in: self) + "\n", or: delivery.json())
+  func print(_ delivery: Delivery, of thing: String = "notification") throws(CommandError) {
+    if reportsGap(delivery, of: thing) { return }
+    switch delivery {
+    case .lost(let count): try write(lossLine(count, of: thing, in: self) + "\n", or: delivery.json())
+    case .notification, .interrupted: try write(delivery.line(in: self) + "\n", or: delivery.json())
+    }
+  }
+
+  /// A template has no place for a gap: reports it on standard error.
+  func reportsGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
+    guard usesTemplate else { return false }
+    switch delivery {
+    case .notification: return false
+    case .lost(let count): terminal.report("lost \(count.counted(thing))")
+    case .interrupted: terminal.report("interrupted: the number of lost \(thing)s is unknown")
+    }
+    return true
   }
 }
 

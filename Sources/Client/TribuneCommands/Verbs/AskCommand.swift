@@ -25,7 +25,8 @@ struct AskCommand: Command {
     try context.requireAskers(of: [query.name])
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.waitingForBus { () async throws(TribuneError) -> Connection in
+      connection = try await context.waitingForBus(toAsk: true) {
+        () async throws(TribuneError) -> Connection in
         if let patient { try await patient.connect(in: context) } else { try await context.connect() }
       }
     } catch {

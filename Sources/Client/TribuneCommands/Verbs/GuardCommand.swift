@@ -102,7 +102,8 @@ struct GuardCommand: Command {
   private func ask(in context: Context) async -> Consent {
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.waitingForBus { () async throws(TribuneError) -> Connection in
+      connection = try await context.waitingForBus(toAsk: true) {
+        () async throws(TribuneError) -> Connection in
         if let patient {
           try await patient.connect(in: context)
         } else {

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneSystem
+
 import struct TribuneWire.ConnectionID
 
 func monitor(
@@ -63,9 +64,8 @@ struct MonitorCommand: Command {
   private func show(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) {
     switch delivery {
     case .item(let item): try context.write(item.line(in: context) + "\n", or: item.json)
-    case .lost(let count):
-      try context.write(lossLine(count, of: "message", in: context) + "\n", or: Delivery.lost(count).json())
-    case .interrupted: try context.print(Delivery.interrupted)
+    case .lost(let count): try context.print(.lost(count), of: "message")
+    case .interrupted: try context.print(.interrupted, of: "message")
     }
   }
 }
