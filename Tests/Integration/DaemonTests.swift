@@ -211,7 +211,7 @@ struct DaemonTests {
 
   @Test("when nothing happens, nothing wakes and nothing runs")
   func idle() throws {
-    let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=10ms\n")
+    let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=2s\n")
     let clients = try (0..<10).map { _ in try RawClient.greeted(bus) }
     for client in clients { try client.settle() }
     try bus.notifySocket.wait { $0.hasPrefix("STATUS=10 connections") }
