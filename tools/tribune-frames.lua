@@ -228,6 +228,7 @@ local list_subject = {
   [15] = "names",
   [16] = "participants",
   [17] = "users",
+  [18] = "verdicts",
 }
 
 local bus_entry = {
@@ -401,6 +402,13 @@ local user_entry = {
   { "asked", "u64" },
   { "denied", "u64" },
   { "refused", "u64" },
+}
+
+local past_verdict = {
+  of = "past_verdict",
+  { "connection", "id", own = true },
+  { "age", "u64", unit = "µs" },
+  { "fields", "texts" },
 }
 
 local observation_entry = {
@@ -642,7 +650,7 @@ local frames = {
     of = "entry",
     {
       "what", "choice",
-      { [0] = "bus", [1] = "connection", [2] = "observation", [3] = "delegate", [4] = "hold", [5] = "missing", [6] = "object", [7] = "protocol", [8] = "member", [9] = "retained", [10] = "access", [11] = "nearMiss", [12] = "ending", [13] = "departed", [14] = "account", [15] = "query", [16] = "name", [17] = "participant", [18] = "user" },
+      { [0] = "bus", [1] = "connection", [2] = "observation", [3] = "delegate", [4] = "hold", [5] = "missing", [6] = "object", [7] = "protocol", [8] = "member", [9] = "retained", [10] = "access", [11] = "nearMiss", [12] = "ending", [13] = "departed", [14] = "account", [15] = "query", [16] = "name", [17] = "participant", [18] = "user", [19] = "verdict" },
       {
         [0] = bus_entry,
         [1] = connection_entry,
@@ -663,6 +671,7 @@ local frames = {
         [16] = name_entry,
         [17] = participant_entry,
         [18] = user_entry,
+        [19] = past_verdict,
       },
       own = true,
     },

@@ -150,6 +150,23 @@ struct LogCommandTests {
         + "of the group systemd-journal have it\n")
   }
 
+  @Test("says how many entries of the bus are missing")
+  func missing() throws {
+    let suppressed = { (unit: String, count: Int) in
+      "MESSAGE_ID=a596d6fe7bfa4990828e72309e95d61e\nN_DROPPED=\(count)\nOBJECT_SYSTEMD_UNIT=\(unit)"
+    }
+    let dropped = "MESSAGE_ID=baa7334ff1734bbc8d8f82147d4ab446\nTRIBUNE_DROPPED=7"
+    let journal = try MadeJournal([
+      (Self.start, suppressed("tribuned.service", 413)), (Self.start, suppressed("nginx.service", 5000)),
+      (Self.start + 1, dropped),
+      (Self.start + 60_000_000, suppressed("tribuned.service", 10_000)),
+    ])
+    let shown = try Self.log("--directory=\(journal.directory)", "--until=2026-01-02 03:04:30")
+    #expect(shown.errors.hasPrefix("tribunectl: 420 entries of the bus are missing from the journal, "))
+    #expect(shown.output == "No verdicts.\n")
+    #expect(try Self.log("--directory=\(journal.directory)", "-q").errors.isEmpty)
+  }
+
   @Test("refuses what is not a time", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
   func badTimes(time: String) throws {
     let refused = try Self.log("--since=\(time)")
@@ -169,20 +186,34 @@ struct JournalTests {
     journald = try NotifySocket(path: "\(folder.path)/run/socket")
   }
 
-  private func bus() throws -> TestBus {
+  /// - Parameters:
+  ///   - run: the test's folder that is mounted where journald's socket is.
+  ///   - output: how standard error leads to the journal.
+  private func bus(
+    _ run: String = "run", output: String = "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2)"
+  ) throws -> TestBus {
     try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
     let script = """
       mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal \
       && mount --bind "$0" /run/systemd/journal \
-      && JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$@"
+      && \(output) exec "$@"
       """
-    let probe = try FinishedProgram(unshare + ["sh", "-c", script, "\(folder.path)/run", "true"])
+    let probe = try FinishedProgram(unshare + ["sh", "-c", script, "\(folder.path)/\(run)", "true"])
     guard probe.status == 0 else {
       throw Programs.Missing(description: "no mount namespace can be made here: \(probe.errors)")
     }
     return try TestBus(
-      wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"], folder: folder)
+      wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/\(run)"], folder: folder)
+  }
+
+  @Test("wait for journald, if it is stopped when the bus starts")
+  func startedWithoutJournald() throws {
+    try folder.write("", to: "later/placeholder")
+    let bus = try bus("later", output: "unset JOURNAL_STREAM; exec 2>/dev/null; INVOCATION_ID=1")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+    let journald = try NotifySocket(path: "\(folder.path)/later/socket")
+    #expect(try journald.wait { $0.contains("\nMESSAGE_ID=") }.contains("\nTRIBUNE_NAME=a.shouldB\n"))
   }
 
   private func nextVerdict() throws -> String { try journald.wait { $0.contains("\nMESSAGE_ID=") } }

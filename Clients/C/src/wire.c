@@ -626,7 +626,7 @@ void wire_write_near_miss_entry(struct wire_writer *writer, const struct wire_ne
 void wire_read_list(struct wire_reader *reader, struct wire_list *value)
 {
   *value = (struct wire_list){0};
-  value->subject = (enum wire_list_subject)wire_read_enumeration(reader, WIRE_LIST_SUBJECT_USERS);
+  value->subject = (enum wire_list_subject)wire_read_enumeration(reader, WIRE_LIST_SUBJECT_VERDICTS);
   value->connection = wire_read_u64(reader);
   if (value->subject == WIRE_LIST_SUBJECT_ACCESS) {
     wire_read_access_question(reader, &value->question);
@@ -979,6 +979,21 @@ void wire_write_user_entry(struct wire_writer *writer, const struct wire_user_en
   wire_write_u64(writer, value->refused);
 }
 
+void wire_read_past_verdict(struct wire_reader *reader, struct wire_past_verdict *value)
+{
+  *value = (struct wire_past_verdict){0};
+  value->connection = wire_read_u64(reader);
+  value->age = wire_read_u64(reader);
+  value->fields = wire_read_texts(reader);
+}
+
+void wire_write_past_verdict(struct wire_writer *writer, const struct wire_past_verdict *value)
+{
+  wire_write_u64(writer, value->connection);
+  wire_write_u64(writer, value->age);
+  wire_write_texts(writer, value->fields);
+}
+
 void wire_read_entry(struct wire_reader *reader, struct wire_entry *value)
 {
   *value = (struct wire_entry){0};
@@ -1040,6 +1055,9 @@ void wire_read_entry(struct wire_reader *reader, struct wire_entry *value)
     break;
   case WIRE_ENTRY_WHAT_USER:
     wire_read_user_entry(reader, &value->user);
+    break;
+  case WIRE_ENTRY_WHAT_VERDICT:
+    wire_read_past_verdict(reader, &value->verdict);
     break;
   default:
     reader->failed = true;
@@ -1108,6 +1126,9 @@ void wire_write_entry(struct wire_writer *writer, const struct wire_entry *value
     break;
   case WIRE_ENTRY_WHAT_USER:
     wire_write_user_entry(writer, &value->user);
+    break;
+  case WIRE_ENTRY_WHAT_VERDICT:
+    wire_write_past_verdict(writer, &value->verdict);
     break;
   }
 }

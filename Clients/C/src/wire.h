@@ -788,6 +788,8 @@ enum wire_list_subject {
   WIRE_LIST_SUBJECT_PARTICIPANTS = 16,
   /* What users posted and received, by unit. */
   WIRE_LIST_SUBJECT_USERS = 17,
+  /* The last verdicts of a bus that writes to no journal. */
+  WIRE_LIST_SUBJECT_VERDICTS = 18,
 };
 
 /* Asks for a list. */
@@ -1083,6 +1085,18 @@ struct wire_user_entry {
 void wire_read_user_entry(struct wire_reader *reader, struct wire_user_entry *value);
 void wire_write_user_entry(struct wire_writer *writer, const struct wire_user_entry *value);
 
+/* A verdict of a bus that writes to no journal, for the subject *verdicts*. */
+struct wire_past_verdict {
+  /* the asker */
+  uint64_t connection;
+  /* microseconds since the verdict */
+  uint64_t age;
+  /* `NAME=VALUE`, as the journal would have them */
+  struct wire_elements fields;
+};
+void wire_read_past_verdict(struct wire_reader *reader, struct wire_past_verdict *value);
+void wire_write_past_verdict(struct wire_writer *writer, const struct wire_past_verdict *value);
+
 /* An observation. */
 struct wire_observation_entry {
   uint64_t connection;
@@ -1238,6 +1252,7 @@ enum wire_entry_what {
   WIRE_ENTRY_WHAT_NAME = 16,
   WIRE_ENTRY_WHAT_PARTICIPANT = 17,
   WIRE_ENTRY_WHAT_USER = 18,
+  WIRE_ENTRY_WHAT_VERDICT = 19,
 };
 /* One item of a list. */
 struct wire_entry {
@@ -1262,6 +1277,7 @@ struct wire_entry {
     struct wire_name_entry name;
     struct wire_participant_entry participant;
     struct wire_user_entry user;
+    struct wire_past_verdict verdict;
   };
 };
 void wire_read_entry(struct wire_reader *reader, struct wire_entry *value);

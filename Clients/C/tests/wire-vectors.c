@@ -901,6 +901,9 @@ static void print_list_subject(FILE *out, enum wire_list_subject value)
   case WIRE_LIST_SUBJECT_USERS:
     fputs("\"users\"", out);
     break;
+  case WIRE_LIST_SUBJECT_VERDICTS:
+    fputs("\"verdicts\"", out);
+    break;
   }
 }
 
@@ -1378,6 +1381,23 @@ static void print_user_entry(FILE *out, const struct wire_user_entry *value)
   fputc('}', out);
 }
 
+static void print_past_verdict(FILE *out, const struct wire_past_verdict *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"age\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->age);
+  fprintf(out, "%s\"connection\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->connection);
+  fprintf(out, "%s\"fields\":", comma);
+  comma = ",";
+  vector_print_texts(out, value->fields);
+  (void)comma;
+  fputc('}', out);
+}
+
 static void print_observation_entry(FILE *out, const struct wire_observation_entry *value)
 {
   const char *comma = "";
@@ -1699,6 +1719,11 @@ static void print_entry(FILE *out, const struct wire_entry *value)
   case WIRE_ENTRY_WHAT_USER:
     fputs("{\"user\":", out);
     print_user_entry(out, &value->user);
+    fputc('}', out);
+    break;
+  case WIRE_ENTRY_WHAT_VERDICT:
+    fputs("{\"verdict\":", out);
+    print_past_verdict(out, &value->verdict);
     fputc('}', out);
     break;
   }

@@ -31,6 +31,7 @@ package final class Log {
     set { threshold.value = newValue }
   }
   private let journal: JournalWriter?
+  private let recent = Cell(RecentVerdicts())
   private let omittedCount = Cell(0)
 
   /// Falls back to standard error if the journal's thread cannot start.
@@ -105,19 +106,19 @@ package final class Log {
   // MARK: Verdicts
 
   package func wants(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
-    level(of: VerdictEntry.level(of: verdict, isOverridden: isOverridden)) <= level
+    journal == nil || VerdictEntry.level(of: verdict, isOverridden: isOverridden) <= level
   }
 
+  /// Without a journal, keeps the verdict, and writes a line at debug level. An overridden veto is always a warning.
   package func write(_ verdict: VerdictEntry) {
-    guard level(of: verdict.level) <= level else { return }
     if let journal {
-      journal.write(.verdict(verdict), for: verdict.asker.uid)
-    } else {
-      writeLine(verdict.message)
+      if verdict.level <= level { journal.write(.verdict(verdict), for: verdict.asker.uid) }
+      return
     }
+    recent.value.append(verdict)
+    if (verdict.level > .warning ? .debug : verdict.level) <= level { writeLine(verdict.message) }
   }
 
-  /// Without a journal to search, ordinary verdicts are logged at debug level. An overridden veto is always a
-  /// warning.
-  private func level(of verdict: Level) -> Level { journal == nil && verdict > .warning ? .debug : verdict }
+  /// Empty if there is a journal.
+  var recentVerdicts: [RecentVerdicts.Kept] { recent.value.all }
 }

@@ -104,6 +104,15 @@ extension Connection {
     }
   }
 
+  /// The last verdicts of a bus that writes to no journal, the oldest first: those that this user asked for, and those on
+  /// names that the policy lets this connection list. At most 1,000 that root asked for and 1,000 of other users, since
+  /// the daemon started; none if the bus writes to a journal.
+  public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
+    try await link.list(.verdicts).compactMap {
+      if case .verdict(let entry) = $0 { PastVerdict(entry) } else { nil }
+    }
+  }
+
   /// The protocols that the bus knows.
   public func protocols() async throws(TribuneError) -> [ProtocolInfo] {
     try await link.list(.protocols).compactMap {
@@ -140,7 +149,7 @@ extension Connection {
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
       case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending,
-        .departed, .account, .query, .name, .participant, .user:
+        .departed, .account, .query, .name, .participant, .user, .verdict:
         continue
       }
     }

@@ -7,8 +7,16 @@ package enum LogDestination: Sendable {
   case standardError
 
   package static var current: Self {
-    guard let stream = Environment.value(of: "JOURNAL_STREAM") else { return .standardError }
+    guard let stream = Environment.value(of: "JOURNAL_STREAM") else {
+      return isStartedWithoutJournald ? .journal : .standardError
+    }
     return of(StandardError.rawDescriptor, journalStream: stream)
+  }
+
+  /// systemd opens /dev/null for a service that it cannot connect to journald. The service outlives that state.
+  private static var isStartedWithoutJournald: Bool {
+    Environment.value(of: "INVOCATION_ID") != nil
+      && SocketFile(of: StandardError.rawDescriptor) == SocketFile(at: "/dev/null")
   }
 
   /// Compares the descriptor with `$JOURNAL_STREAM` (systemd.exec(5)), because a child inherits the variable

@@ -22,11 +22,12 @@ private func outcome(
 private func entry(
   _ verdict: VerdictKind = .allowed, _ outcomes: [Outcome] = [], vetoes: [Int] = [], override: String? = nil,
   isUnanswered: Bool = false, object: String = "repo/main", mode: QueryMode = .parallel,
-  omitted: (outcomes: Int, vetoes: Int) = (0, 0), asker: PeerUnits = PeerUnits(system: "prune.service")
+  omitted: (outcomes: Int, vetoes: Int) = (0, 0), asker: PeerUnits = PeerUnits(system: "prune.service"),
+  user: UInt32 = 0
 ) -> VerdictEntry {
   VerdictEntry(
     name: "backup.shouldPrune", object: object,
-    asker: PeerIdentity(pid: 7, uid: 0, gid: 0, process: "tribunectl", units: asker),
+    asker: PeerIdentity(pid: 7, uid: user, gid: 0, process: "tribunectl", units: asker),
     askerConnection: ConnectionID(rawValue: 3),
     verdict: Verdict(
       query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
@@ -197,7 +198,7 @@ struct VerdictEntryTests {
     #expect(bounded.fields.contains { $0.hasSuffix("(and 999 more)") })
   }
 
-  @Test("without a journal, is a line on standard error at the level debug only")
+  @Test("without a journal, is kept, and a line on standard error at the level debug only")
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -205,14 +206,13 @@ struct VerdictEntryTests {
           let log = Log(level: .info, journal: nil)
           for verdict in [VerdictKind.allowed, .vetoed] {
             let verdictEntry = entry(verdict, isUnanswered: true, object: "b\u{1B}")
-            #expect(!log.wants(verdict, isOverridden: false))
-            #expect(log.wants(verdict, isOverridden: true))
+            #expect(log.wants(verdict, isOverridden: false))
             log.write(verdictEntry)
             log.level = .debug
-            #expect(log.wants(verdict, isOverridden: false))
             log.write(verdictEntry)
             log.level = .info
           }
+          #expect(log.recentVerdicts.count == 4)
         }
       })
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
@@ -235,13 +235,13 @@ struct CatalogTests {
     let root = "--root=\(folder.path)/root"
     let update = try SystemdRun("journalctl", ["--update-catalog", root], in: folder)
     #expect(update.status == 0 && update.output == "", "\(update.output)")
-    for id in [VerdictEntry.messageID, VerdictEntry.overriddenMessageID] {
+    for id in [VerdictEntry.messageID, VerdictEntry.overriddenMessageID, VerdictEntry.omittedMessageID] {
       let dump = try SystemdRun("journalctl", [root, "--dump-catalog", id], in: folder)
       #expect(dump.status == 0, "\(dump.output)")
       #expect(dump.output.contains("\nSubject: ") && dump.output.contains("\nDefined-By: Tribune\n"))
     }
     let list = try SystemdRun("journalctl", [root, "--list-catalog"], in: folder)
-    #expect(list.output.split(separator: "\n").count == 2)
+    #expect(list.output.split(separator: "\n").count == 3)
   }
 
   @Test("names only fields that the entries have")
@@ -250,7 +250,9 @@ struct CatalogTests {
     let veto = entry(.allowed, [outcome(.vetoed)], vetoes: [0], override: "now").journalEntry.fields
     let names = text.matches(of: /@([A-Z_]+)@/).map { String($0.1) }
     #expect(!names.isEmpty)
-    for name in names { #expect(veto.contains { $0.hasPrefix("\(name)=") }, "\(name)") }
+    for name in names where name != "TRIBUNE_DROPPED" {
+      #expect(veto.contains { $0.hasPrefix("\(name)=") }, "\(name)")
+    }
   }
 
   @Test("describes entries whose fields are all documented")
@@ -283,5 +285,29 @@ struct CatalogTests {
       }
       #expect((length / 4096...length / 2048).contains(weight(outcomes)))
     }
+  }
+}
+
+@Suite("The verdicts that a bus without a journal keeps")
+struct RecentVerdictsTests {
+  @Test("are the last 1,000 that root asked for, and the last 1,000 of all others")
+  func bounded() {
+    var recent = RecentVerdicts()
+    recent.append(entry(object: "root's"))
+    for number in 0..<1_500 { recent.append(entry(object: "\(number)", user: 65_534 + UInt32(number % 7))) }
+    let others = recent.all.filter { $0.verdict.asker.uid != 0 }
+    #expect(others.map(\.verdict.object) == (500..<1_500).map { "\($0)" })
+    #expect(recent.all.count == 1_001)
+    for _ in 0..<1_001 { recent.append(entry(object: "")) }
+    #expect(recent.all.count { $0.verdict.asker.uid == 0 } == 1_000)
+    #expect(!recent.all.contains { $0.verdict.object == "root's" })
+  }
+
+  @Test("have 4 MiB at most, with all their reasons")
+  func memory() {
+    var recent = RecentVerdicts()
+    let long = outcome(.vetoed, String(repeating: "x", count: 32_768))
+    for _ in 0..<500 { recent.append(entry(.vetoed, [long], vetoes: [0], user: 65_534)) }
+    #expect((100...128).contains(recent.all.count))
   }
 }

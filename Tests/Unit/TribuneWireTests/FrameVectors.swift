@@ -343,6 +343,13 @@ extension FrameVector {
         DepartedEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, elapsed: 1_500_000, reason: .tooSlow,
           lost: 3, posted: 4)), serial: 58),
+    FrameVector("list-verdicts", List(.verdicts), serial: 58),
+    FrameVector(
+      "entry-verdict",
+      Entry.verdict(
+        PastVerdict(
+          connection: ConnectionID(rawValue: 8), age: 2_000_000,
+          fields: ["TRIBUNE_NAME=archive.shouldPrune", "TRIBUNE_VERDICT=vetoed"])), serial: 58),
     FrameVector("list-accounts", List(.accounts), serial: 59),
     FrameVector(
       "entry-account",

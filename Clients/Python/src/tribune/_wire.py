@@ -1360,6 +1360,8 @@ class ListSubject(enum.IntEnum):
     PARTICIPANTS = 16
     # What users posted and received, by unit.
     USERS = 17
+    # The last verdicts of a bus that writes to no journal.
+    VERDICTS = 18
 
 
 @dataclass(slots=True, kw_only=True)
@@ -2074,6 +2076,30 @@ class UserEntry:
         writer.u64(self.refused)
 
 
+@dataclass(slots=True, kw_only=True)
+class PastVerdict:
+    """A verdict of a bus that writes to no journal, for the subject *verdicts*."""
+
+    # the asker
+    connection: int
+    # microseconds since the verdict
+    age: int
+    # `NAME=VALUE`, as the journal would have them
+    fields: list[str]
+
+    @classmethod
+    def read(cls, reader: Reader) -> PastVerdict:
+        connection = reader.u64()
+        age = reader.u64()
+        fields = reader.texts()
+        return cls(connection=connection, age=age, fields=fields)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        writer.u64(self.age)
+        writer.texts(self.fields)
+
+
 @dataclass(slots=True)
 class Entry:
     """One item of a list."""
@@ -2081,7 +2107,7 @@ class Entry:
     KIND: ClassVar[FrameKind] = FrameKind.ENTRY
     # What it is, one of `bus`, `connection`, `observation`, `delegate`, `hold`, `missing`,
     # `object`, `protocol`, `member`, `retained`, `access`, `nearMiss`, `ending`, `departed`,
-    # `account`, `query`, `name`, `participant`, `user`.
+    # `account`, `query`, `name`, `participant`, `user`, `verdict`.
     what: str
     content: (
         BusEntry
@@ -2103,6 +2129,7 @@ class Entry:
         | NameEntry
         | ParticipantEntry
         | UserEntry
+        | PastVerdict
     )
 
     @classmethod
@@ -2146,6 +2173,8 @@ class Entry:
                 return cls("participant", ParticipantEntry.read(reader))
             case 18:
                 return cls("user", UserEntry.read(reader))
+            case 19:
+                return cls("verdict", PastVerdict.read(reader))
             case other:
                 raise FieldError(f"{cls.__name__} has no alternative {other}")
 
@@ -2189,6 +2218,8 @@ class Entry:
                 writer.u8(17)
             case "user":
                 writer.u8(18)
+            case "verdict":
+                writer.u8(19)
         self.content.write(writer)
 
 

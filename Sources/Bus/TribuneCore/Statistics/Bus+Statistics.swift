@@ -71,6 +71,13 @@ extension Bus {
     return true
   }
 
+  package func mayList(
+    _ name: String, object: String, askedBy user: UInt32, for slot: ConnectionSlot?
+  ) -> Bool {
+    guard let slot, connections[slot].peer.uid != user else { return true }
+    return mayList(Pattern(accepted: name), object: object, of: .bus, for: slot)
+  }
+
   package func participantEntries(for slot: ConnectionSlot?) -> [ParticipantEntry] {
     let (busiest, others) = tallies.participants.all
     let visible = slot.map { visibleUsers(for: $0) } ?? .all

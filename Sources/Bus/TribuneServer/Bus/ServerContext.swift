@@ -45,9 +45,13 @@ final class ServerContext {
     willReportOmitted = false
     for lines in UserLines.allCases {
       for (user, count) in budgets[lines]?.takeOmitted() ?? [] {
-        log.notice(
-          "user \(user): \(count.counted("more line")) about \(lines.rawValue) omitted",
-          ["TRIBUNE_DROPPED": "\(count)"])
+        let message = "user \(user): \(count.counted("more line")) about \(lines.rawValue) omitted"
+        if lines == .verdicts {
+          log.notice(
+            message, ["MESSAGE_ID": VerdictEntry.omittedMessageID, "TRIBUNE_DROPPED": "\(count)"])
+        } else {
+          log.notice(message, ["TRIBUNE_DROPPED": "\(count)"])
+        }
       }
     }
   }

@@ -200,6 +200,7 @@ nonisolated private final class JournalQueue: Sendable {
     guard count > 0 else { return }
     let dropped = count.counted("entry was", "entries were")
     var entry = JournalEntry(.warning, "the journal did not keep up: \(dropped) dropped")
+    entry.append("MESSAGE_ID", VerdictEntry.omittedMessageID)
     entry.append("TRIBUNE_DROPPED", String(count))
     send(entry)
   }

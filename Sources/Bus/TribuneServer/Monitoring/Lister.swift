@@ -92,6 +92,15 @@ final class Lister {
       listing.parts = parts(of: bus.value.nameEntries) { [bus] entry in
         bus.value.mayList(entry, for: slot) ? .name(entry) : nil
       }
+    case .verdicts:
+      let time = SystemClock.wallMicroseconds
+      listing.parts = parts(of: context.log.recentVerdicts) { [bus] kept in
+        let verdict = kept.verdict
+        guard list.connection == 0 || list.connection == verdict.askerConnection.rawValue,
+          bus.value.mayList(verdict.name, object: verdict.object, askedBy: verdict.asker.uid, for: slot)
+        else { return nil }
+        return .verdict(kept.entry(at: time))
+      }
     case .participants:
       listing.parts = parts(of: bus.value.participantEntries(for: slot)) { .participant($0) }
     case .chain:

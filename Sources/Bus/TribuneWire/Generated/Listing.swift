@@ -35,6 +35,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case participants = 16
   /// What users posted and received, by unit.
   case users = 17
+  /// The last verdicts of a bus that writes to no journal.
+  case verdicts = 18
 }
 
 /// Asks for a list.
@@ -810,6 +812,34 @@ package struct UserEntry: Equatable, Sendable {
   }
 }
 
+/// A verdict of a bus that writes to no journal, for the subject *verdicts*.
+package struct PastVerdict: Equatable, Sendable {
+  /// The asker.
+  package var connection: ConnectionID
+  /// Microseconds since the verdict.
+  package var age: UInt64
+  /// `NAME=VALUE`, as the journal would have them.
+  package var fields: [String]
+
+  package init(connection: ConnectionID, age: UInt64, fields: [String]) {
+    self.connection = connection
+    self.age = age
+    self.fields = fields
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    age = try reader.integer()
+    fields = try reader.texts(max: Int(UInt16.max), "fields")
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    buffer.append(age)
+    buffer.appendFields(fields)
+  }
+}
+
 /// One item of a list.
 package enum Entry: FrameFields {
   case bus(BusEntry)
@@ -831,6 +861,7 @@ package enum Entry: FrameFields {
   case name(NameEntry)
   case participant(ParticipantEntry)
   case user(UserEntry)
+  case verdict(PastVerdict)
 
   package static let kind = FrameKind.entry
 
@@ -854,6 +885,7 @@ package enum Entry: FrameFields {
     case name = 16
     case participant = 17
     case user = 18
+    case verdict = 19
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -877,6 +909,7 @@ package enum Entry: FrameFields {
     case .name: self = .name(try NameEntry(from: &reader))
     case .participant: self = .participant(try ParticipantEntry(from: &reader))
     case .user: self = .user(try UserEntry(from: &reader))
+    case .verdict: self = .verdict(try PastVerdict(from: &reader))
     }
   }
 
@@ -938,6 +971,9 @@ package enum Entry: FrameFields {
       content.append(to: buffer)
     case .user(let content):
       buffer.append(Tag.user.rawValue)
+      content.append(to: buffer)
+    case .verdict(let content):
+      buffer.append(Tag.verdict.rawValue)
       content.append(to: buffer)
     }
   }

@@ -118,6 +118,7 @@ extension Entry {
     case .name(let entry): entry.name.isEmpty ? "other names" : "name \(entry.name)"
     case .participant(let entry): "\(entry.role)s of user \(entry.uid)"
     case .user(let entry): "user \(entry.uid)"
+    case .verdict(let entry): "verdict asked by \(entry.connection)"
     case .account(let entry): "account of \(entry.uid), \(entry.resource)"
     }
   }

@@ -69,6 +69,16 @@ extension DepartedConnectionInfo {
   }
 }
 
+extension PastVerdict {
+  init(_ entry: TribuneWire.PastVerdict) {
+    let fields = entry.fields.map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
+    self.init(
+      connection: entry.connection.description, age: .microseconds(Int64(clamping: entry.age)),
+      fields: Dictionary(grouping: fields.filter { $0.count == 2 }, by: { String($0[0]) })
+        .mapValues { $0.map { String($0[1]) } })
+  }
+}
+
 extension ObservationInfo {
   init(_ entry: ObservationEntry) {
     self.init(

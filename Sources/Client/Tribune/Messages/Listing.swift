@@ -127,6 +127,16 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
   public var posted: Int
 }
 
+/// A verdict of the past.
+public struct PastVerdict: Hashable, Sendable {
+  /// The asker, `:N`.
+  public var connection: String
+  /// The time since the verdict.
+  public var age: Duration
+  /// Names and values as the journal would have them; docs/SEMANTICS.md lists them. Control characters are escaped.
+  public var fields: [String: [String]]
+}
+
 public struct ObservationInfo: Hashable, Sendable {
   /// `:N`.
   public var connection: String

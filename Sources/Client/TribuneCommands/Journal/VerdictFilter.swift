@@ -48,7 +48,8 @@ struct VerdictFilter: Sendable {
 
   func verdict(in entry: JournalReader.Entry) -> LoggedVerdict? {
     guard times.contains(entry.time), let verdict = LoggedVerdict(entry),
-      NameSyntax.isName(verdict.name.utf8Bytes), pattern?.matches(verdict.name.utf8Bytes) ?? true
+      NameSyntax.isName(verdict.name.utf8Bytes), pattern?.matches(verdict.name.utf8Bytes) ?? true,
+      object.isEmpty || entry["TRIBUNE_OBJECT"] == object.escaped, !wantsVetoed || verdict.isVetoed
     else { return nil }
     guard let unit else { return verdict }
     return verdict.vetoers.contains { $0.isIn(unit: unit) } ? verdict : nil

@@ -367,7 +367,7 @@ extension VerbName {
       With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that responds
       to NAME, and is run like the command of --exec. The files are asked in the order of their names.
       FILE.concluded is run like the program of --concluded. New files, removed files and changed permissions
-      take effect at once. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
+      take effect at once. A link to a missing file, and a file that only others may execute, fail. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
@@ -380,7 +380,8 @@ extension VerbName {
          --order=N                  place in the chain: lower is asked earlier (0)
          --on-failure=veto|abstain  what a timeout or a failure counts as (veto)
          --timeout=SPAN             time for an answer (the bus's default, 5s; on the terminal 1min)
-         --set                      replace the object's other delegates, which end
+         --set                      replace the object's other delegates, which end; without --object,
+                                    those without an object for some of the same names
          --conforms=PROTOCOL,…      the protocols that it conforms to, with commas between
          --label=TEXT               its name in verdicts
       """
@@ -690,7 +691,8 @@ extension VerbName {
           tribunectl log --summary --since=7d
 
       Shows the queries under names that match NAME, which may be a pattern, with their verdicts, vetoes and
-      reasons, as the journal has kept them, the newest last. No bus is needed.
+      reasons, the newest last: from the bus if it writes to no journal and keeps its last 1,000 itself, else
+      from the journal, for which no bus is needed.
 
       A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or "2026-11-20 23:10", in local
       time. A day stands for its first moment.

@@ -7,12 +7,12 @@ struct LogCommand: Command {
   /// Without --follow, a signal ends it at once.
   var signals: [Int32] { follows ? SignalWatch.interrupting : [] }
 
-  private let filter: VerdictFilter
+  let filter: VerdictFilter
   /// Nil for all.
-  private let count: Int?
+  let count: Int?
   private let directory: String?
-  private let follows: Bool
-  private let summarizes: Bool
+  let follows: Bool
+  let summarizes: Bool
 
   /// Like journalctl(1).
   private static let followedCount = 10
@@ -30,13 +30,17 @@ struct LogCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    let kept = directory == nil ? await keptByBus(in: context) : []
     guard follows else {
-      try show(in: context)
+      if kept.isEmpty { try show(in: context) } else { try show(kept: kept, in: context) }
       return ExitStatus.success
     }
     let end = await first(
-      // Waiting for the journal blocks a thread, and a journal belongs to one thread.
-      of: { () async -> CommandError in await Thread.result { follow(in: context) } },
+      of: { () async -> CommandError in
+        guard kept.isEmpty else { return await follow(kept: kept, in: context) }
+        // Waiting for the journal blocks a thread, and a journal belongs to one thread.
+        return await Thread.result { follow(in: context) }
+      },
       { () async -> CommandError in
         await context.signals.interruption()
         return .ended(ExitStatus.success)
@@ -68,12 +72,22 @@ struct LogCommand: Command {
       next = try journal.next()
     }
     if summarizes { try summary.show(in: context) }
+    let missing = try MissingEntries.count(in: filter.times, of: directory)
+    if missing > 0, !context.isQuiet {
+      context.terminal.report(
+        "\(missing.counted("entry of the bus is", "entries of the bus are")) missing from the journal, which did not "
+          + "keep up, or suppressed them (RateLimitBurst= in journald.conf(5)): there were more verdicts")
+    }
     guard shown == 0, count != 0, !context.writesValues, context.showsLegend else { return }
-    if !summarizes { try context.print("No verdicts.") }
+    if !summarizes { try sayNone(in: context) }
     if filter.unit != nil { try showUnits(in: journal, context) }
   }
 
-  private func show(_ verdict: LoggedVerdict, in context: Context) throws(CommandError) {
+  func sayNone(in context: Context) throws(CommandError) {
+    if !context.writesValues, context.showsLegend { try context.print("No verdicts.") }
+  }
+
+  func show(_ verdict: LoggedVerdict, in context: Context) throws(CommandError) {
     try context.write(verdict.text(in: context), or: verdict.json)
   }
 
