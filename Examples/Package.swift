@@ -3,7 +3,6 @@
 
 import PackageDescription
 
-/// A program, in a folder of its own.
 func program(_ name: String, _ path: String) -> Target {
   .executableTarget(
     name: name, dependencies: ["JSONUserInfo", .product(name: "Tribune", package: "tribune")], path: path)

@@ -3,19 +3,18 @@
 import Glibc
 import Tribune
 
-/// A delegate that answers some names itself, and has all others answered by a delegate of its own.
+/// A delegate that answers some names itself, and forwards the others to its own delegates.
 ///
 ///     forwarder [OBJECT [PLACE]]     a delegate of window/1; its own delegates attach to forwarder/1
 ///
-/// To the window it responds to the union of what it and its outer delegates respond to, no less and no more,
-/// while those come, go and are replaced: as a forwarding delegate's `responds(to:)` does. It learns of that
-/// from the bus, which posts who joins and who leaves the chain of PLACE, killed ones included. Each name is
-/// attached by itself: what stays in the union stays in the window's chain all the while.
+/// Like a forwarding delegate's `responds(to:)`, it always responds to exactly the names that it or its outer
+/// delegates answer. The bus posts which delegates join and leave PLACE's chain, including killed ones. Each
+/// name has a separate attachment, so a name that stays never leaves the window's chain.
 ///
 /// Try it: `tribunectl delegate window.shouldZoom --object=forwarder/1 --veto='not now'`, and then
 /// `tribunectl ask window.shouldZoom --object=window/1`
 actor Forwarder: Delegate {
-  /// What it answers itself, whoever else would.
+  /// Names that it answers itself, even if outer delegates respond to them.
   static let own = ["window.shouldMove"]
 
   private let bus: Connection
@@ -29,9 +28,9 @@ actor Forwarder: Delegate {
     self.bus = bus
   }
 
-  /// Responds to what is in the union by now.
+  /// Updates the attachments to the current union.
   func update() async throws {
-    // The list says who there is; the news only when to look.
+    // Notifications only trigger this; the list is authoritative.
     let outer = try await bus.delegates().filter { $0.object == place }
     let union = Set(Self.own + outer.flatMap(\.patterns))
     for name in union.subtracting(attachments.keys).sorted() {
@@ -51,7 +50,7 @@ actor Forwarder: Delegate {
         question.name, object: place, userInfo: question.userInfo, parent: question.query)
       return reply.value.map { .value($0) } ?? .abstain
     }
-    // "Later" is forwarded, too, in the other direction.
+    // Deferrals travel the other way.
     let verdict = try await bus.ask(
       question.name, object: place, userInfo: question.userInfo, isDryRun: question.isDryRun,
       parent: question.query

@@ -4,19 +4,18 @@ import Foundation
 import JSONUserInfo
 import Tribune
 
-/// A scroll view that shows an image, and whose delegate has a protocol.
+/// A scroll view that shows an image, and declares a protocol for its delegate.
 ///
-/// It is a scroll view like any other, so its delegates' protocol inherits from that of all scroll views; it can
-/// also be tapped, which the protocol adds, and which a delegate has to respond to. The view declares all that
-/// and sends the messages. Who the delegates are it does not know.
+/// The protocol inherits from the one of all scroll views, and adds taps, which a delegate must respond to.
+/// The view does not know its delegates.
 ///
-///     image-viewer [OBJECT]     a view called view/photo unless another name is given
+///     image-viewer [OBJECT]     view/photo by default
 ///
-/// What is typed is what the user does: `scroll OFFSET`, `tap X Y`, or `top`, to go back to the beginning.
+/// Type `scroll OFFSET`, `tap X Y`, or `top` to scroll to the beginning.
 ///
-/// Try it: beside it, `tribunectl introspect view/photo`, and then
-/// `tribunectl delegate 'scrollView.**' --object=view/photo --conforms=TapScrollViewDelegate`;
-/// with `--conforms=ScrollViewDelegate` it is refused.
+/// Try it: in another terminal, `tribunectl introspect view/photo`, and then `tribunectl delegate
+/// 'scrollView.**' --object=view/photo --conforms=TapScrollViewDelegate`; the bus refuses
+/// `--conforms=ScrollViewDelegate`.
 @main
 struct ImageViewer {
   static let protocols = """
@@ -56,7 +55,7 @@ struct ImageViewer {
   let bus: Connection
   let view: String
 
-  // On the main actor, whose thread may wait for what is typed: the connection has one of its own.
+  // The main actor's thread may block in `readLine`: the connection has another thread.
   @MainActor static func main() async {
     do {
       let bus = try await Connection.connect()

@@ -3,10 +3,10 @@
 import Glibc
 import Tribune
 
-/// Prints what happens to archives until the bus ends.
+/// Prints notifications about archives until the bus ends.
 ///
-///     observer                  all of them
-///     observer archive/photos   one of them
+///     observer                  all archives
+///     observer archive/photos   one archive
 ///
 /// Try it: `tribunectl post archive.didPrune '{"freed": 7}' --object=archive/photos`
 @main

@@ -3,7 +3,7 @@
 import Glibc
 import Tribune
 
-/// Lets nobody prune archives while one is being restored.
+/// Vetoes prunes while an archive is being restored.
 ///
 /// Try it: `tribunectl post restore.begins`, then `tribunectl ask archive.shouldPrune`
 actor Steward: Delegate {
@@ -22,7 +22,7 @@ actor Steward: Delegate {
 @main
 struct Main {
   static func main() async {
-    // The connection does not retain its delegates: this reference is what keeps the steward in office.
+    // The connection does not retain its delegates; this reference does.
     let steward = Steward()
     do {
       let bus = try await Connection.connect()

@@ -4,16 +4,15 @@ import Foundation
 import JSONUserInfo
 import Tribune
 
-/// Lets the user pick a colour for something, and tells its delegate which.
+/// Lets the user pick a colour, and posts it to its delegate.
 ///
-///     colour-picker OBJECT NAME     a picker, and what the colour is for
+///     colour-picker OBJECT NAME     picks a colour for NAME
 ///
-/// The picker declares what its delegate may be told, and knows no more of it: whoever conforms to the protocol
-/// can present it, and whoever has presented it dismisses it. What is typed is what the user does: `done RED
-/// GREEN BLUE`, each from 0 to 1, or `cancel`.
+/// Any delegate that conforms to the declared protocol can present the picker, and dismisses it. Type `done
+/// RED GREEN BLUE`, each from 0 to 1, or `cancel`.
 ///
-/// Try it: `presenter background`, which starts one. Or start one yourself, and then
-/// `tribunectl delegate 'colourPicker.*' --object=OBJECT --conforms=ColourPickerDelegate`
+/// Try it: `presenter background` starts one. Or start one, and then `tribunectl delegate 'colourPicker.*'
+/// --object=OBJECT --conforms=ColourPickerDelegate`
 @main
 struct ColourPicker {
   static let protocols = """
@@ -41,7 +40,7 @@ struct ColourPicker {
     func encode(to encoder: any Encoder) throws {
       var members = encoder.container(keyedBy: Key.self)
       try members.encode(name, forKey: .name)
-      // Not left out: it is null.
+      // Encodes null instead of omitting it.
       try members.encode(colour, forKey: .colour)
     }
 
@@ -50,7 +49,7 @@ struct ColourPicker {
     }
   }
 
-  // On the main actor, whose thread may wait for what is typed: the connection has one of its own.
+  // The main actor's thread may block in `readLine`: the connection has another thread.
   @MainActor static func main() async {
     let arguments = CommandLine.arguments
     guard arguments.count == 3 else {
@@ -77,7 +76,7 @@ struct ColourPicker {
         try await bus.post("colourPicker.didPick", object: picker, userInfo: UserInfo(json: picked))
         print("picked")
       }
-      // It stays until it is dismissed.
+      // Its delegate dismisses it.
       if let error = await bus.closed() { throw error }
     } catch {
       print(error)

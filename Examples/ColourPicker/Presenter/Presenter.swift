@@ -4,9 +4,9 @@ import Foundation
 import JSONUserInfo
 import Tribune
 
-/// Presents a colour picker, makes itself its delegate, and dismisses it when the user has picked.
+/// Presents a colour picker as its delegate, and dismisses it after the choice.
 ///
-///     presenter NAME     picks a colour for something of that name
+///     presenter NAME     picks a colour for NAME
 ///
 /// Try it: `presenter background`, and type `done 1 0.5 0` or `cancel`.
 actor Presenter: Delegate {
@@ -23,12 +23,12 @@ actor Presenter: Delegate {
   private let picker = Process()
   private let object = "colourPicker/\(ProcessInfo.processInfo.processIdentifier)"
   private let bus: Connection
-  /// Says when the picker is no longer there.
+  /// Finishes when the picker exits.
   private let dismissal = AsyncStream<Void>.makeStream()
 
   init(on bus: Connection) { self.bus = bus }
 
-  /// Presents the picker, and returns when it has been dismissed.
+  /// Returns when the picker is dismissed.
   func present(for name: String) async throws {
     let appearances = try await bus.observe("colourPicker.didAppear", object: object)
     let ended = dismissal.continuation
@@ -52,8 +52,8 @@ actor Presenter: Delegate {
     print("dismissed \(object)")
   }
 
-  /// Starts the picker with no signal blocked. A thread of Dispatch blocks most, and a child inherits that: SIGTERM would
-  /// not end it.
+  /// Unblocks all signals first. Threads of Dispatch block most, and the child would inherit that and ignore
+  /// SIGTERM.
   private func start() throws {
     var none = sigset_t()
     sigemptyset(&none)

@@ -4,13 +4,11 @@ import Glibc
 import JSONUserInfo
 import Tribune
 
-/// A view that shows rows and has none itself: it asks its data source for them.
+/// A view without rows of data: it queries its data source, a delegate that gives values.
 ///
-///     browser [OBJECT]     a view called browser/1 unless another name is given
+///     browser [OBJECT]     browser/1 by default
 ///
-/// A data source is a delegate that gives values: how many rows there are, and what is in each.
-///
-/// Try it: `shelf 'A Room of Ones Own' Orlando` beside it. Or a data source that is a script:
+/// Try it: `shelf 'A Room of Ones Own' Orlando` in another terminal. Or a script as the data source:
 /// `tribunectl delegate browser.numberOfRows browser.row --object=browser/1 --exec …`
 @main
 struct Browser {

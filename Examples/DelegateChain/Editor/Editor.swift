@@ -3,14 +3,13 @@
 import Foundation
 import Tribune
 
-/// Edits a text in a window, and lets the window close once the text is saved.
+/// Edits a text in a window, and vetoes closing until it is saved.
 ///
-///     editor FILE TEXT [OBJECT]     in window/1 unless another is given
+///     editor FILE TEXT [OBJECT]     window/1 by default
 ///
-/// Asked whether the window should close, it says no as long as there is something to save. When that has kept
-/// the window open, it saves, and says so to whoever observes it: not to the window, which it does not know.
+/// After its veto, it saves, and posts that. It does not know that the window observes this.
 ///
-/// Try it: `window` beside it, and type `close` there.
+/// Try it: `window` in another terminal, and type `close` there.
 actor Editor: Delegate {
   private let bus: Connection
   private let file: String
@@ -42,7 +41,7 @@ actor Editor: Delegate {
     }
   }
 
-  /// What a delegate is told about its object: it responds to these names too.
+  /// Receives notifications as a delegate, because it responds to these names.
   func received(_ delivery: Delivery) {
     if case .notification(let notification) = delivery { print(notification.name) }
   }
@@ -59,7 +58,7 @@ struct Main {
     do {
       let bus = try await Connection.connect()
       let window = arguments.count == 4 ? arguments[3] : "window/1"
-      // The chain does not retain its delegates: this reference keeps the editor.
+      // The chain does not retain its delegates; this reference does.
       let editor = Editor(arguments[2], in: arguments[1], on: bus)
       try await bus.attach(
         editor, to: window, respondingTo: ["window.shouldClose", "window.willClose", "window.didClose"],

@@ -4,11 +4,11 @@ import Glibc
 import JSONUserInfo
 import Tribune
 
-/// A data source: has the rows that a browser shows.
+/// A data source with a browser's rows.
 ///
 ///     shelf BOOK…     for browser/1
 ///
-/// Try it: `browser` beside it.
+/// Try it: `browser` in another terminal.
 final class Shelf: Delegate {
   struct Row: Decodable { var row: Int }
 

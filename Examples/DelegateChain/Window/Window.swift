@@ -3,22 +3,22 @@
 import Glibc
 import Tribune
 
-/// A window that asks everyone in its delegate chain before it closes.
+/// A window that asks all delegates in its chain before it closes.
 ///
-/// It knows none of them: delegates come and go, and the window neither keeps nor starts them. When one of them
-/// wants to save first, the window stays open, and asks again once something was saved.
+/// It neither knows nor starts them. If one vetoes in order to save, the window stays open, and asks again
+/// after a save.
 ///
-///     window [OBJECT]     a window called window/1 unless another name is given
+///     window [OBJECT]     window/1 by default
 ///
-/// What is typed is what is done with it: `close`; `delegates` lists the chain; `responds NAME` says who, if
-/// anyone, responds to a name.
+/// Type `close`; `delegates` to list the chain; or `responds NAME` to list the delegates that respond to a
+/// name.
 ///
-/// Try it: `editor notes.txt 'my notes'` beside it, then `close`. Who only wants to watch:
-/// `tribunectl observe 'window.*' --object=window/1`
+/// Try it: `editor notes.txt 'my notes'` in another terminal, then `close`. To watch: `tribunectl observe
+/// 'window.*' --object=window/1`
 actor Window {
   private let bus: Connection
   private let name: String
-  /// Closing was wanted, and vetoed.
+  /// True after a vetoed close.
   private var wantsToClose = false
 
   init(_ name: String, on bus: Connection) {
@@ -39,7 +39,6 @@ actor Window {
     }
   }
 
-  /// Should, will, did.
   private func close() async throws {
     let verdict = try await bus.ask("window.shouldClose", object: name, mode: .all)
     for outcome in verdict.outcomes {
@@ -57,7 +56,7 @@ actor Window {
     exit(0)
   }
 
-  /// Asks again when something was saved, which may have been what it waited for.
+  /// Asks again after each save: the window may have waited for it.
   func reconsider(after saves: Notifications) async {
     do {
       for try await _ in saves where wantsToClose { try await close() }
@@ -70,7 +69,7 @@ actor Window {
 
 @main
 struct Main {
-  // On the main actor, whose thread may wait for what is typed: the window has others.
+  // The main actor's thread may block in `readLine`: the window runs on others.
   @MainActor static func main() async {
     do {
       let bus = try await Connection.connect()

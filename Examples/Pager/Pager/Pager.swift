@@ -4,17 +4,17 @@ import Glibc
 import JSONUserInfo
 import Tribune
 
-/// Shows a long timeline a page at a time, and never has more than three pages of it in memory.
+/// Shows a long timeline, with at most three pages of it in memory.
 ///
-///     pager [VIEW]     the delegate of a scroll view, view/timeline unless another is given
+///     pager [VIEW]     the delegate of a scroll view, view/timeline by default
 ///
-/// The scroll view tells it hundreds of times a second where it is; the pager takes the last word and leaves out
-/// the rest. It asks its data source, a delegate of pager/1, for the page that is shown and for those before and
-/// behind it, one at a time, and forgets all others. A tap on an item opens the item's link, unless somebody
-/// objects to `application.shouldOpenURL`.
+/// The scroll view posts its position hundreds of times a second; the pager uses the latest. It queries its
+/// data source, a delegate of pager/1, for the current page and its neighbours, one at a time, and drops the
+/// others. A tap on an item opens its link, unless `application.shouldOpenURL` is vetoed.
 ///
-/// Try it: `timeline` beside it, then `tribunectl post scrollView.didScroll '{"offset": 700, "page": 7}'
-/// --object=view/timeline`, and `tribunectl post scrollView.didTap '{"item": 141}' --object=view/timeline`
+/// Try it: `timeline` in another terminal, then `tribunectl post scrollView.didScroll '{"offset": 700,
+/// "page": 7}' --object=view/timeline`, and `tribunectl post scrollView.didTap '{"item": 141}'
+/// --object=view/timeline`
 actor Pager: Delegate {
   private let bus: Connection
   private var pages: [Int: Page] = [:]
@@ -25,7 +25,7 @@ actor Pager: Delegate {
   init(on bus: Connection) { self.bus = bus }
 
   func received(_ delivery: Delivery) {
-    // Of what it does not read in time only the oldest is dropped, which a newer word has made worthless.
+    // If the pager falls behind, the bus drops the oldest positions, which newer ones supersede.
     guard case .notification(let notification) = delivery else { return }
     do {
       if notification.name == "scrollView.didScroll" {
@@ -41,7 +41,7 @@ actor Pager: Delegate {
     }
   }
 
-  /// How it is, for those who ask.
+  /// Answers with the status.
   func answer(_ question: Question) throws -> Answer {
     var status = status
     status.pages = pages.keys.sorted()
@@ -52,7 +52,7 @@ actor Pager: Delegate {
 
   private var window: ClosedRange<Int> { max(0, current - 1)...current + 1 }
 
-  /// Has the pages around the current one fetched, if that is not under way already.
+  /// Fetches the pages around the current one, unless that is in progress.
   func turn() {
     guard !isTurning else { return }
     isTurning = true
@@ -67,7 +67,7 @@ actor Pager: Delegate {
 
   private func fetchPages() async throws {
     defer { isTurning = false }
-    // The current page first. It may have become another by the time that one has come.
+    // The current page first. It can change during a fetch.
     while let page = [current, current + 1, current - 1].first(where: { $0 >= 0 && pages[$0] == nil }) {
       pages = pages.filter { window.contains($0.key) }
       let reply = try await bus.query(
@@ -103,7 +103,7 @@ actor Pager: Delegate {
   }
 }
 
-/// What is said, each in one message's userInfo.
+/// userInfo of the messages, one type each.
 struct Scroll: Decodable { var page: Int }
 struct Tap: Decodable { var item: Int }
 struct PageRequest: Encodable { var page: Int }

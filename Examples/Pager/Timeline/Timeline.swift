@@ -4,11 +4,11 @@ import Glibc
 import JSONUserInfo
 import Tribune
 
-/// A data source with 1,000 items, which gives them out a page at a time.
+/// A data source with 1,000 items in pages.
 ///
 ///     timeline     for pager/1
 ///
-/// Try it: `pager` beside it.
+/// Try it: `pager` in another terminal.
 final class Timeline: Delegate {
   struct Item: Encodable {
     var id: Int
@@ -26,7 +26,7 @@ final class Timeline: Delegate {
 
   func answer(_ question: Question) throws -> Answer {
     let page = try question.userInfo.decoded(as: PageRequest.self).page
-    // Behind the last page there is nothing, which is a page, too.
+    // Pages after the last are empty.
     let start = min(max(0, page), items.count) * Self.itemsPerPage
     let range = (start..<start + Self.itemsPerPage).clamped(to: items.indices)
     print("gives page \(page)")
