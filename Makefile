@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything that is done with this repository is a target here; "make help" lists them. Each target
-# sees to its own set-up (tools/setup), and needs a Swift toolchain and nothing else.
+# All tasks of this repository are targets here; "make help" lists them. Each target installs what it needs
+# (tools/setup); you only need a Swift toolchain.
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -33,34 +33,34 @@ UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service tribune-we
   tribune-nats.service tribune-fleetlock.socket $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 APT_PROGRAMS = Examples/apt/enable Examples/apt/packages
-# A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
+# System units are in a separate folder once installed, as user units are here.
 installed_unit = $(if $(filter user/%,$(1)),$(USERUNITDIR)/$(notdir $(1)),$(SYSTEMUNITDIR)/$(1))
-# A page's number says which folder it belongs into.
+# A page's number selects its folder.
 installed_page = $(MANDIR)/man$(subst .,,$(suffix $(1)))/$(1)
 DOCUMENTS = README.md NEWS.md config/example.protocol $(wildcard docs/*.md)
 
 FUZZ_SECONDS ?= 60
-# All, if none is named.
+# All by default.
 FUZZ_TARGETS ?=
 
 RELEASE := .build/release
-# What the tests drive, unoptimised.
+# The programs under test, unoptimised.
 DEBUG := .build/tests/debug
-# What is made of the table of options and the configuration, beside the programs.
+# Pages and completions, generated from the option table and the configuration.
 MANUAL := $(RELEASE)/manual.d
 PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribune-web.8 tribune-nats.8 tribuned.conf.5 tribune-policy.5 \
   tribune-varlink.7
 SHELLS := bash zsh fish
 PROGRAMS := tribuned tribunectl tribune-logind tribune-web tribune-nats
 MADE := $(addprefix $(RELEASE)/,$(PROGRAMS)) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
-# What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
-# a folder where there is no other; and relocations packed (glibc 2.36), of which there are half a megabyte.
-# What is called in shared libraries is found at the start, so that nobody can write to the table of it later.
+# For a small idle daemon: libstdc++ is linked statically, from a folder without the shared one, and the half megabyte
+# of relocations is packed (glibc 2.36). "now" resolves shared libraries' functions at the start, after which their
+# table is read-only.
 STATIC_LIBRARIES := .build/static-libraries
 LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -Xlinker pack-relative-relocs \
   -Xlinker -z -Xlinker now
-# All targets of a program are optimised together, an option that SwiftPM calls experimental: an ask costs the daemon 16 %
-# fewer instructions. Without frame pointers, a profiler has to unwind by the debugging information.
+# Optimises all targets of a program together, which SwiftPM calls experimental: an ask takes 16 % fewer of the daemon's
+# instructions. Without frame pointers, profilers must unwind by debugging information.
 OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 # $(call link_programs,NAMES)
@@ -75,7 +75,7 @@ define make_manual
 $(foreach page,$(PAGES),$(1)/manual page docs/man/$(page).in config/tribuned.conf >$(1)/manual.d/$(page) &&) true
 $(foreach shell,$(SHELLS),$(1)/tribunectl completion $(shell) >$(1)/manual.d/tribunectl.$(shell) &&) true
 endef
-# Newer than all that the programs are made of, and gone when they are. A folder is newer than what was taken out of it.
+# Newer than all sources of the programs, and deleted with them. Removing a file from a folder updates the folder.
 BUILT := $(RELEASE)/programs.built
 PROGRAM_SOURCES := Makefile Package.swift $(shell find Sources docs/man config/tribuned.conf)
 SIMULATION := .build/simulation/release/simulate
@@ -87,35 +87,35 @@ SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 ## build      the release programs, in .build/release
 build: $(BUILT)
 
-# Links all of them at once: a link takes as long as all that is compiled, and one processor.
+# Links all programs at once: linking takes as long as all compilation, on one processor.
 $(BUILT): $(PROGRAM_SOURCES)
 	@tools/setup build
-	@# What is edited meanwhile is newer than this.
+	@# Edits during the build are newer than this.
 	@mkdir -p .build && touch .build/programs.begun
 	$(call link_programs,$(PROGRAMS) manual)
 	$(call make_manual,$(RELEASE))
 	@mv .build/programs.begun $@
 
-## demo       a prune that a running restore forbids, start to end, with the real programs
+## demo       a running restore vetoes a prune, with the real programs
 demo:
 	@tools/setup build demo
 	$(call link_programs,tribuned tribunectl)
 	Examples/demo/prune-demo $(RELEASE)
 
-## demo-host  a backup that neither a reboot nor an upgrade disturbs, in a container with a real systemd (as root)
+## demo-host  a backup vetoes a reboot and an upgrade, in a container with a real systemd (as root)
 demo-host: build
 	@tools/setup test-systemd deb
 	Examples/demo/host-demo $(RELEASE)
 
-## demo-cluster  a rolling reboot of three hosts, one by one and never two, as docs/CLUSTER.md shows it
+## demo-cluster  a rolling reboot of three hosts, one at a time, from docs/CLUSTER.md
 demo-cluster: build
 	@tools/setup python
 	tools/run-tour --programs=$(RELEASE) --section='A rolling reboot' --show docs/CLUSTER.md
 
-## test       unit and integration tests; these drive unoptimised programs, which are built with them
+## test       unit and integration tests, with unoptimised programs
 test:
 	@tools/setup build test deb python c
-	@# Each is compiled in a folder of its own; links and small modules leave a processor idle.
+	@# Each builds in a separate folder. In parallel, they use the processors that links and small modules leave idle.
 	$(MAKE) --jobs=3 --output-sync=target examples build-tests build-c
 	TRIBUNE_BIN_DIR='$(abspath $(DEBUG))' tools/run-tests
 
@@ -126,7 +126,7 @@ build-tests:
 build-c:
 	$(MAKE) -C Clients/C
 
-## test-release  the integration tests that measure the release programs, and their packages (SUITES='.*': all)
+## test-release  the integration tests that measure or package the release programs (SUITES='.*': all)
 test-release: build
 	@tools/setup test deb python c
 	$(MAKE) --jobs=3 --output-sync=target examples build-tests build-c
@@ -137,26 +137,26 @@ unit:
 	@tools/setup build
 	tools/run-tests $(or $(TARGET),$(error which? make unit TARGET=TribuneServer))Tests
 
-## test-all   what .ci/run runs, at length, and what takes longer; green before an issue is resolved
+## test-all   .ci/run with longer and additional checks; must pass before an issue is resolved
 test-all:
 	.ci/run --all
 
-## test-python  lint, types and tests of the Python client, and Varlink with others' clients, against the release programs
+## test-python  lint, types and tests of the Python client, and of Varlink with others' clients, against the release programs
 test-python: build
 	@tools/setup python
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-python
 
-## test-c     the tests of the C client, against the release programs, also with the sanitizers (VALGRIND=yes: and under valgrind)
+## test-c     the tests of the C client, against the release programs, with and without sanitizers (VALGRIND=yes: and under valgrind)
 test-c: build
 	@tools/setup c
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' $(MAKE) -C Clients/C test $(VALGRIND:%=test-valgrind)
 
-## test-web   tribune-web in a browser, scraped by Prometheus, and attacked (PICTURES=docs/pictures makes its pictures anew)
+## test-web   tribune-web in a browser, scraped by Prometheus, and attacked (PICTURES=docs/pictures renews its pictures)
 test-web: build
 	@tools/setup python web
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' TRIBUNE_PICTURES='$(PICTURES)' tools/test-web
 
-## test-cluster  tribune-nats: hosts with a bus and a gateway each, real servers of NATS, and links that are cut
+## test-cluster  tribune-nats: several hosts, real NATS servers, and links that are cut
 test-cluster: build
 	@tools/setup cluster
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-cluster $(CLUSTER_OPTIONS)
@@ -166,22 +166,22 @@ wheel:
 	@tools/setup python
 	tools/build-wheel .build/python/dist
 
-## test-threads  the client library's tests, and those of its system calls, with the thread sanitizer
+## test-threads  the tests of the client library and its system calls, with the thread sanitizer
 test-threads:
 	@tools/setup build sanitizers
 	tools/test-threads
 
-# Only builds them, beside other tests.
+# Only builds, in parallel with other tests.
 test-threads-build:
 	@tools/setup build sanitizers
 	tools/test-threads --build
 
-## simulate   a bus, its clients and its deaths, all in one process and from one number (SIMULATE_SEED= of one life,
+## simulate   a bus, its clients and its crashes in one process, from one seed (SIMULATE_SEED= of one run,
 ##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
 simulate: $(SIMULATION)
 	$(SIMULATION) $(SIMULATE_OPTIONS)
 
-## simulate-debug  the same, unoptimised: soon built where the tests are, and some six times slower
+## simulate-debug  the same, unoptimised: quick to build after the tests, and some six times slower
 simulate-debug:
 	@tools/setup build
 	TRIBUNE_TARGETS=simulate swift build --product simulate --scratch-path .build/tests
@@ -198,7 +198,7 @@ test-systemd: build
 	$(call link_programs,crowd)
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 
-# Only makes the file systems of the containers, beside other work.
+# Only makes the containers' file systems, in parallel with other work.
 test-systemd-build:
 	@tools/setup test-systemd
 	tools/test-systemd --build
@@ -208,12 +208,12 @@ examples:
 	@tools/setup build
 	swift build --package-path Examples
 
-## wire       what is made from docs/tribune.wire: codecs, the dissector's tables, those of the documents
+## wire       generates code and tables from docs/tribune.wire: codecs, the dissector's and the documents' tables
 wire:
 	@tools/setup build
 	tools/make-wire
 
-## check      formatting, lint, the rules of the house (CONTRIBUTING.md), documentation, whether make wire was run
+## check      formatting, lint, house rules (CONTRIBUTING.md), documentation, and whether make wire was run
 check:
 	@tools/setup build check
 	tools/make-wire --check
@@ -223,18 +223,18 @@ check:
 	$(MAKE) -C Clients/C check
 	tools/build-docs .build/docs
 
-## fmt        puts the sources into the format that check demands
+## fmt        formats the sources
 fmt:
 	@tools/setup check
 	swift format format --in-place --recursive $(SWIFT_SOURCES)
 	$(MAKE) -C Clients/C fmt
 
-## bench      measures the bus beside others, into docs/benchmarks (BENCH_OPTIONS=)
+## bench      compares the bus with others, in docs/benchmarks (BENCH_OPTIONS=)
 bench: build
 	@tools/setup bench
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --output=docs/benchmarks $(BENCH_OPTIONS)
 
-## bench-quick  the same in short, to see that it works
+## bench-quick  the same in short, as a test
 bench-quick: build
 	@tools/setup bench
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
@@ -245,19 +245,19 @@ bench-python: build
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
 	  .build/python/bin/python Clients/Python/benchmarks/compare.py
 
-## bench-cluster  compares questions and posts between hosts with what NATS does by itself
+## bench-cluster  compares questions and posts between hosts with NATS alone
 bench-cluster: build
 	@tools/setup cluster
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
 	  .build/python/bin/python Benchmarks/Cluster/compare.py
 
-## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
+## fuzz       fuzzes decoders, parsers and the bus, with sanitizers (FUZZ_SECONDS=60)
 fuzz:
 	@tools/setup build sanitizers c
 	Tests/Fuzzing/run $(FUZZ_OPTIONS) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 	$(if $(FUZZ_TARGETS),,$(MAKE) -C Clients/C fuzz FUZZ_SECONDS=$(FUZZ_SECONDS))
 
-## fuzz-corpus  the same, and keeps what it finds in Tests/Fuzzing/Corpus, to be committed
+## fuzz-corpus  the same, and adds to Tests/Fuzzing/Corpus, to be committed
 fuzz-corpus:
 	@tools/setup build sanitizers
 	Tests/Fuzzing/run --grow $(FUZZ_SECONDS) $(FUZZ_TARGETS)
@@ -270,10 +270,11 @@ docs:
 $(MADE):
 	$(MAKE) build
 
-# installs A to B, a file, with what depends on where things are
+# Installs file A as B, with folders filled in.
 fill = sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g; s|@datadir@|$(DATADIR)|g' $(1) \
   | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
-# The same for a man page, in which \- is what can be copied into a shell as -. A folder that does not move is /\&etc there.
+# The same for a man page, in which \- is a hyphen that can be copied into a shell. A page writes /\&etc for a fixed
+# folder.
 fill_page = sed 's|/etc/tribune|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
 
 ## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
@@ -299,7 +300,7 @@ install: $(MADE)
 	install -m 0644 $(filter-out $(APT_PROGRAMS),$(wildcard Examples/apt/*)) '$(DESTDIR)$(EXAMPLEDIR)/apt'
 	$(foreach unit,$(EXAMPLE_UNITS),$(call fill,systemd/examples/$(unit),$(EXAMPLEDIR)/$(unit)) &&) true
 
-## uninstall  takes back what install put there; the configuration stays if it was changed, delegates, protocols and policies stay
+## uninstall  removes installed files, except changed configuration, delegates, protocols and policies
 uninstall:
 	rm -f $(PROGRAMS:%='$(DESTDIR)$(BINDIR)/%')
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(call installed_unit,$(unit))')
@@ -312,7 +313,7 @@ uninstall:
 	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true
 
-## deb        Debian packages of what install would put there, and of the clients, in .build/deb
+## deb        Debian packages of the installation and of the clients, in .build/deb
 deb: build
 	@tools/setup deb
 	tools/build-deb $(RELEASE) $(DEB)

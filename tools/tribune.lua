@@ -1,26 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A Wireshark dissector for what "tribunectl capture" writes: pcapng packets of link type USER0, each one
--- frame of the protocol as docs/PROTOCOL.md lays it out. Mostly they are `traffic` frames, which carry the
--- frame that passed: its parts are what tribune.kind, tribune.name, tribune.object, tribune.serial … mean.
+-- A Wireshark dissector for "tribunectl capture": pcapng packets of link type USER0, each with one frame of the
+-- protocol (docs/PROTOCOL.md). Most are `traffic` frames, which carry another frame; tribune.kind, tribune.name,
+-- tribune.object, tribune.serial … are the carried frame's.
 --
 --     wireshark -X lua_script:tribune.lua FILE
 --
--- Nothing in a packet is trusted: each length is checked before it is used, and a packet that is not what it
--- should be is marked as malformed (tribune.malformed), with what could be read of it.
+-- Packets are not trusted: each length is checked before use, and a bad packet is marked as malformed
+-- (tribune.malformed), after its readable parts.
 
 local tribune = Proto("tribune", "Tribune")
 
--- What the frames consist of: made from docs/tribune.wire. It lies beside this file.
+-- The frames' fields, generated from docs/tribune.wire into a file next to this one.
 --
--- A field is its name, its type, and for some what its values or its bits are called; `of` says which frame or record it
--- belongs to. Its name in filters is `tribune.NAME`, or `tribune.OF.NAME` if it is `own`.
+-- A field has a name, a type, and for some types the names of values or bits; `of` is its frame or record. Its filter
+-- name is `tribune.NAME`, or `tribune.OF.NAME` if it is `own`.
 local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or ""
 local wire = dofile(here .. "tribune-frames.lua")
 local kinds, fields_of = wire.kinds, wire.frames
 local TRAFFIC = 19
 
--- What the payload is, where it is not userInfo.
+-- The payload, where it is not userInfo.
 local payload_titles = {
   [2] = "Message", [10] = "Reason or value", [11] = "Status", [12] = "Status", [16] = "Policy", [20] = "Why",
   [22] = "Definitions", [25] = "Reason",
@@ -87,7 +87,7 @@ add("object", ProtoField.string, "Object")
 add("payload", ProtoField.string, "Payload")
 add("payload_bytes", ProtoField.bytes, "Payload")
 add("newer", ProtoField.bytes, "Fields of a newer version")
--- The header of the frame that carries another: the unadorned names are the carried one's.
+-- The outer header. Plain names are the carried frame's.
 add("traffic.length", ProtoField.uint32, "Length", base.DEC)
 add("traffic.serial", ProtoField.uint64, "Serial", base.DEC)
 for kind in pairs(kinds) do register(fields_of[kind]) end
@@ -104,7 +104,7 @@ tribune.experts = { malformed, truncated }
 
 -- Reading ---------------------------------------------------------------------------------------------------
 
--- A part of a packet, read from its front. It ends at `stop`, and at what was captured, whichever comes first.
+-- Reads a part of a packet from its front, up to `stop` or the end of the capture.
 local Reader = {}
 Reader.__index = Reader
 
@@ -114,7 +114,7 @@ end
 
 local function fail(why) error({ why = why }, 0) end
 
--- What was not captured is nobody's mistake.
+-- A truncated capture is not an error of the packet.
 local function cut() error({ cut = true }, 0) end
 
 function Reader:left() return self.stop - self.position end
@@ -134,7 +134,7 @@ function Reader:part(count, what)
   return part
 end
 
--- Control characters would break the line that they are shown in.
+-- Control characters would break the line.
 local function line(text)
   text = text:gsub("%c", " ")
   if #text > 200 then text = text:sub(1, 200) .. "…" end
@@ -209,7 +209,7 @@ read.time = function(self, name)
   local range = self:take(8, name)
   local microseconds = range:le_uint64():tonumber()
   local seconds = math.floor(microseconds / 1000000)
-  -- The year 9999, past which no calendar of a system goes.
+  -- The year 9999, the limit of systems' calendars.
   if seconds < 253402300800 then
     self.tree:add(registered[name], range, NSTime.new(seconds, (microseconds - seconds * 1000000) * 1000))
   end
@@ -244,7 +244,7 @@ read.blob = function(self, name)
   return length
 end
 
--- Fields that belong together, in a tree of their own.
+-- A subtree for related fields.
 read.group = function(self, name, fields)
   local before, start = self.tree, self.position
   self.tree = before:add(tribune, self.tvb(start, 0), title(name:match("[^.]*$")))
@@ -278,9 +278,7 @@ read.choice = function(self, name, words, choices)
   return words[number]
 end
 
--- Reads fields in their order.
---
--- Returns what they say, by their names.
+-- Reads fields in order, and returns their values by name.
 read_fields = function(self, fields)
   local values = {}
   if fields.optional and self:left() == 0 then return values end
@@ -294,13 +292,12 @@ end
 
 -- Frames ----------------------------------------------------------------------------------------------------
 
--- Whether bytes can be shown as text.
 local function is_text(range)
   local sample = range:len() > 4096 and range:range(0, 4096) or range
   return not sample:raw():find("[%z\1-\8\11\12\14-\31\127]")
 end
 
--- What a frame says, in a few words, for the column of the packet list.
+-- A summary for the packet list.
 local function summary(kind, values, payload)
   local word = kinds[kind]
   local said = ""
@@ -342,12 +339,10 @@ local function summary(kind, values, payload)
   return with(values.subject, values.what, values.protocol_name, values.options, said)
 end
 
--- Shows one frame, from `start` to `stop`, in `tree`.
---
--- Returns what it is in words.
+-- Adds one frame, from `start` to `stop`, to `tree`, and returns its summary.
 local read_frame
 
--- Shows the header and what lies behind it of a frame that may be anything.
+-- Adds the header and the rest of a frame that may be invalid.
 local function read_parts(tvb, start, stop, tree, pinfo, state)
   local header = reader(tvb, start, stop, tree)
   local range = header:take(32, "the header")
@@ -386,7 +381,7 @@ local function read_parts(tvb, start, stop, tree, pinfo, state)
     fail("the frame says that it is " .. length .. " bytes long, and is " .. stop - start)
   end
 
-  -- The tail first: the name is worth showing where the fields are wrong.
+  -- The tail first, to show the name even if the fields are wrong.
   local tail = reader(tvb, start + 32 + fields_length, stop, tree)
   local name_start = tail.position
   if name_start + name_length + object_length <= tvb:len() then
@@ -450,7 +445,7 @@ read_frame = function(tvb, start, stop, tree, pinfo, state)
     if type(problem) == "table" and problem.cut then
       item:add_proto_expert_info(truncated)
     else
-      -- What is not a table was not foreseen; the packet is no less at fault.
+      -- Any other error is unforeseen, but the packet caused it.
       local why = type(problem) == "table" and problem.why or tostring(problem)
       item:add_proto_expert_info(malformed, "Malformed: " .. why)
       state.problem = why
