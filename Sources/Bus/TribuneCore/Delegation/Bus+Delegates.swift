@@ -26,7 +26,7 @@ extension Bus {
 
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
-    let before = fields.isSet ? replaceable(of: object, by: patterns, from: slot) : []
+    let before = fields.isSet ? try replaceable(of: object, by: patterns, from: slot) : []
     guard before.count <= limits.delegatesMax else {
       throw WireError(
         limit: "\(limits.delegatesMax) delegates that one can replace", setting: "DelegatesMax=")
@@ -89,15 +89,25 @@ extension Bus {
 
   /// An object has one chain. Delegates without an object can be about unrelated things: only those that respond to some
   /// of the same names are replaced. During a replay, the log determines them.
-  func replaceable(of object: String, by patterns: [Pattern], from slot: ConnectionSlot)
-    -> [DelegateRegistration]
-  {
-    chains.delegates(of: object).filter { delegate in
-      guard !restoring.isReplaying else { return restoring.replaced.contains(delegate.identity.id) }
-      return mayReplace(delegate, from: slot)
-        && (!object.isEmpty || delegate.patterns.contains { one in patterns.contains { one.overlaps($0) } })
+  func replaceable(
+    of object: String, by patterns: [Pattern], from slot: ConnectionSlot
+  ) throws(WireError) -> [DelegateRegistration] {
+    let delegates = chains.delegates(of: object)
+    guard !restoring.isReplaying else {
+      return delegates.filter { restoring.replaced.contains($0.identity.id) }
+    }
+    guard object.isEmpty else { return delegates.filter { mayReplace($0, from: slot) } }
+    let count = patterns.count * delegates.reduce(0) { $0 + $1.patterns.count }
+    guard count <= Self.comparisonsMax else {
+      throw WireError(limit: "\(Self.comparisonsMax) comparisons of names to find the delegates to replace")
+    }
+    return delegates.filter { delegate in
+      delegate.patterns.contains { one in patterns.contains { one.overlaps($0) } }
+        && mayReplace(delegate, from: slot)
     }
   }
+
+  private static var comparisonsMax: Int { 1 << 17 }
 
   /// All leave their chains before any query proceeds.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {

@@ -14,7 +14,7 @@ extension Bus {
       let fields = try frame.decode(Attach.self)
       let patterns = try fields.patterns.map { (text) throws(WireError) in try Pattern(text) }
       replaced =
-        fields.isSet ? replaceable(of: String(repairing: frame.object), by: patterns, from: slot) : []
+        fields.isSet ? try replaceable(of: String(repairing: frame.object), by: patterns, from: slot) : []
     } catch {
       replaced = []
     }
