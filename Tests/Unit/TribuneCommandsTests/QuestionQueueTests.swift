@@ -19,7 +19,9 @@ struct QuestionQueueTests {
     _ ticket: Int, left: Int = 10, more: String = "", after effect: QuestionQueue.Effect? = nil
   ) -> [QuestionQueue.Effect] {
     let shown: [QuestionQueue.Effect] = [.show("question \(ticket)\n  \(left)s to answer\(more)\n"), .prompt]
-    return effect.map { [$0] + shown } ?? shown
+    guard let effect else { return shown }
+    if case .answer = effect { return [effect, .discardTyped] + shown }
+    return [effect] + shown
   }
 
   private static let failed = Answer.failed("the delegate at the terminal has ended")

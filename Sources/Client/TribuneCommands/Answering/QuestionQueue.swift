@@ -22,6 +22,8 @@ struct QuestionQueue: Sendable {
     /// The cursor is at the start of a line.
     case show(String)
     case prompt
+    /// Discard input that was typed before the next question is shown.
+    case discardTyped
     /// Replace the prompt and the text typed after it. Discard typed input that was not read yet.
     case takeBack(String)
     case answer(Ticket, Answer)
@@ -68,7 +70,7 @@ struct QuestionQueue: Sendable {
       ]
     }
     queue.removeFirst()
-    return [.answer(first.ticket, answer)] + showFirst(at: now)
+    return [.answer(first.ticket, answer)] + (queue.isEmpty ? [] : [.discardTyped]) + showFirst(at: now)
   }
 
   func show(_ line: String) -> [Effect] {

@@ -66,12 +66,7 @@ actor TerminalDelegate: Delegate {
       while true {
         let bytes = try await StandardInput.read()
         if bytes.isEmpty { break }
-        for line in lines.append(bytes) {
-          // What was typed before a question is shown does not answer it.
-          guard take(line) else { continue }
-          StandardInput.discardTyped()
-          break
-        }
+        for line in lines.append(bytes) where take(line) { break }
       }
     } catch {
       return .failure("standard input: \(error)")
@@ -103,11 +98,11 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: whether another question is shown now.
+  /// - Returns: whether to discard the further lines.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)
-    return effects.contains { if case .show = $0 { true } else { false } }
+    return effects.contains(.discardTyped)
   }
 
   private func withdraw(_ ticket: QuestionQueue.Ticket, _ why: QuestionQueue.Withdrawal) {
@@ -126,6 +121,7 @@ actor TerminalDelegate: Delegate {
       switch effect {
       case .show(let text): context.terminal.prompt(text)
       case .prompt: context.terminal.prompt(QuestionQueue.prompt)
+      case .discardTyped: StandardInput.discardTyped()
       case .takeBack(let words):
         StandardInput.discardTyped()
         context.terminal.prompt(
