@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from ._link import Link
 
 
+def _only_abstains(delegate: Delegate) -> bool:
+    """A misspelt `answer` would silently let everything pass."""
+    return all(
+        getattr(type(delegate), name) is getattr(Delegate, name)
+        and name not in getattr(delegate, "__dict__", {})
+        for name in ("answer", "received", "concluded")
+    )
+
+
 class Answering:
     """How `Bus` takes part in what others do."""
 
@@ -103,7 +112,7 @@ class Answering:
         `NOT_CONFORMING`, `CONNECTION_LOST`; `REFUSED` when another delegate of this connection
         responds to exactly these names of the object under this label.
         """
-        if isinstance(delegate, Delegate) and not delegate.overrides_any():
+        if isinstance(delegate, Delegate) and _only_abstains(delegate):
             raise TypeError(
                 f"{type(delegate).__name__} overrides neither answer nor received nor concluded, "
                 "so it would abstain from every question"

@@ -125,13 +125,6 @@ class Delegate:
     Override what you need. Questions to one delegate may overlap.
     """
 
-    def overrides_any(self) -> bool:
-        """Whether it does more than to abstain: a misspelt `answer` would silently approve."""
-        return any(
-            getattr(type(self), name) is not getattr(Delegate, name)
-            for name in ("answer", "received", "concluded")
-        )
-
     async def answer(self, question: Question) -> Answer:
         """Answers a question; abstains unless overridden.
 
