@@ -9,6 +9,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
+  /// An unreadable value lets nobody in.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {

@@ -11,6 +11,7 @@ extension Connection {
   /// in the same way twice has no effect.
   ///
   /// - Parameters:
+  ///   - delegate: kept until the attachment ends.
   ///   - object: empty for any.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
   ///   - order: the position in the chain: lower is earlier; equal values are ordered by time.
@@ -88,6 +89,7 @@ extension Connection {
   /// Takes a ``Hold`` on queries whose names match a pattern, except value queries.
   ///
   /// - Parameters:
+  ///   - pattern: the names to veto.
   ///   - object: nil for any.
   ///   - why: the reason in verdicts; truncated at 4,096 bytes.
   ///   - label: the holder's claimed name, at most 255 bytes.

@@ -11,8 +11,10 @@ extension Connection {
   /// - Parameters:
   ///   - name: such as `window.shouldClose`.
   ///   - object: empty for all objects.
+  ///   - userInfo: for the delegates.
   ///   - deadline: of the verdict; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
   ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - mode: in which order to ask, and when to stop.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
   ///     verdict is allowed and lists the vetoes; the bus logs and posts it.
@@ -44,7 +46,8 @@ extension Connection {
   /// Without a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value queries.
   /// Cancelling the task cancels the query on the bus.
   ///
-  /// - Parameter name: such as `browser.numberOfRows`. Other parameters: as for `ask`.
+  /// Parameters: as for `ask`; the name is such as `browser.numberOfRows`.
+  ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
   ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func query(

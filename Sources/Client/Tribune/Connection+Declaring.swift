@@ -10,6 +10,7 @@ extension Connection {
   /// even if the returned object is not kept.
   ///
   /// - Parameters:
+  ///   - object: not empty.
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.
   ///   - definitions: protocols in the language of `.protocol` files; they last as long as the declaration.
   /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the

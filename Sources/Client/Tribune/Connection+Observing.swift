@@ -16,6 +16,7 @@ extension Connection {
   ///   - limit: the number of deliveries, of 64 MiB together at most, that are buffered for the reader; one at least.
   ///     Beyond that, the oldest are dropped and reported as lost.
   ///   - suspension: the treatment of notifications while the connection is suspended.
+  ///   - retained: begin with the retained notifications.
   ///   - awaited: awaited posts wait for this observer, which must acknowledge each of them
   ///     (``Notification/acknowledgement``). A notification that it does not read in time has failed.
   /// - Throws: `invalidPattern`, `invalidObject`; `limitExceeded`, also when retained notifications cannot be sent

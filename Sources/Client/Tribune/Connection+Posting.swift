@@ -8,7 +8,8 @@ extension Connection {
   /// It is queued behind earlier frames. It suspends only while more than 1 MiB waits to be written. Notifications
   /// that one task posts stay in order.
   ///
-  /// - Parameter object: empty for none.
+  /// An empty object means none.
+  ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is
   ///   cancelled while it waits for capacity; then it is not posted.
   public func post(
@@ -40,6 +41,7 @@ extension Connection {
   /// - Parameters:
   ///   - name: such as `archive.willPrune`.
   ///   - object: empty for none.
+  ///   - userInfo: for the observers.
   ///   - deadline: of the reply, as for `ask`.
   ///   - isRetained: as ``PostOptions/isRetained``.
   ///   - isImmediate: as ``PostOptions/isImmediate``, for suspended connections that are not awaited.

@@ -62,6 +62,7 @@ import TribuneSystem
     case UInt8(ascii: "t"): return .unsigned(try basic(type, UInt64(0)))
     case UInt8(ascii: "d"): return .number(try basic(type, 0.0))
     case UInt8(ascii: "h"):
+      // The message closes its own.
       return .descriptor(DBusDescriptor(try FileDescriptor.duplicate(of: try basic(type, CInt(0)))))
     case UInt8(ascii: "a"):
       let elements = try contained(type, contents)

@@ -5,6 +5,7 @@ import TribuneService
 import TribuneSystem
 
 /// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process.
+/// Without a manager, nothing is stored.
 final class DescriptorStore {
   private var inherited: [String: [CInt]] = [:]
 

@@ -14,6 +14,7 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
     case roster = "Tribune-Roster"
+    /// Of a bucket: that a key has no value.
     case operation = "KV-Operation"
     /// The subject's last revision; 0 for none. JetStream rejects another one.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"

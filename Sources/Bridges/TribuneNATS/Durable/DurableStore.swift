@@ -220,6 +220,7 @@ import TribuneWire
     guard code == JSNoMessageFoundErr else { return }
     let subject =
       "$JS.ACK.\(stream.name).\(stream.consumer).1.\(delivered.Stream).\(delivered.Consumer).0.0"
+    // After a failure, the next look does it again.
     _ = unsafe natsConnection_PublishString(context.client.connection, subject, "+ACK")
   }
 

@@ -13,7 +13,7 @@ import TribuneWire
 /// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it forgets a notification | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
 /// | succession | if the successor exists |
-/// | all others | never; `Compactor` writes them again |
+/// | all others | never; `Compactor` writes counters, configuration, queries, their turns and awaited posts again |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
