@@ -185,7 +185,7 @@ local access_question = {
 local access_line = {
   of = "access_line",
   { "file", "text" },
-  { "number", "u32" },
+  { "number", "u32", own = true },
   { "text", "text" },
 }
 
@@ -407,6 +407,7 @@ local user_entry = {
 local past_verdict = {
   of = "past_verdict",
   { "connection", "id", own = true },
+  { "number", "u64", own = true },
   { "age", "u64", unit = "µs" },
   { "fields", "texts" },
 }

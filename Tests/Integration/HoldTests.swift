@@ -296,6 +296,16 @@ struct HoldTests {
     #expect(next.stop() == 0)
   }
 
+  @Test("a bus that this user may not reach is no missing bus")
+  func forbidden() throws {
+    let bus = try TestBus()
+    let other = try OtherUser(65_534, on: bus.address, in: bus.folder)
+    #expect(unsafe chmod(bus.path, 0o600) == 0)
+    let asked = try other.tribunectl("ask", "a.shouldB", "--if-unreachable=allow", "--wait-for-bus=infinity")
+    asked.expect(255, output: "")
+    #expect(asked.errors.hasPrefix("tribunectl: no bus at \(bus.address): Permission denied"))
+  }
+
   @Test("each line of a pipe becomes the reason, which observers learn, and which wakes nobody who waits")
   func newReason() throws {
     let (folder, gate, end) = (try TestFolder(), try ShellGate(), try ShellGate())

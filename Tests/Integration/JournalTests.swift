@@ -153,7 +153,7 @@ struct LogCommandTests {
   @Test("says how many entries of the bus are missing")
   func missing() throws {
     let suppressed = { (unit: String, count: Int) in
-      "MESSAGE_ID=a596d6fe7bfa4990828e72309e95d61e\nN_DROPPED=\(count)\nOBJECT_SYSTEMD_UNIT=\(unit)"
+      "MESSAGE_ID=a596d6fe7bfa4990828e72309e95d61e\nN_DROPPED=\(count)\nOBJECT_SYSTEMD_UNIT=\(unit)\n_TRANSPORT=driver"
     }
     let dropped = "MESSAGE_ID=baa7334ff1734bbc8d8f82147d4ab446\nTRIBUNE_DROPPED=7"
     let journal = try MadeJournal([
@@ -210,7 +210,7 @@ struct JournalTests {
   @Test("wait for journald, if it is stopped when the bus starts")
   func startedWithoutJournald() throws {
     try folder.write("", to: "later/placeholder")
-    let bus = try bus("later", output: "unset JOURNAL_STREAM; exec 2>/dev/null; INVOCATION_ID=1")
+    let bus = try bus("later", output: "unset JOURNAL_STREAM; exec 2>/dev/null; SYSTEMD_EXEC_PID=$$")
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
     let journald = try NotifySocket(path: "\(folder.path)/later/socket")
     #expect(try journald.wait { $0.contains("\nMESSAGE_ID=") }.contains("\nTRIBUNE_NAME=a.shouldB\n"))

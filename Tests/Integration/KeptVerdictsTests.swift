@@ -51,14 +51,19 @@ struct KeptVerdictsTests {
     #expect(try bus.tribunectl("log", "--summary").output.contains("backup.shouldPrune"))
   }
 
-  @Test("prints further ones with --follow")
+  @Test("prints further ones with --follow, in the order of their verdicts")
   func followed() throws {
-    try ask("a.shouldB", status: 0)
+    let gate = try ShellGate()
     let program = try bus.start("log", "--follow", "-j")
-    #expect(try program.output.object()["name"] as? String == "a.shouldB")
     #expect(try program.errors.line() == "following the verdicts of the bus, on \(bus.address)")
+    try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", gate.wait)
+    let slow = try bus.start("ask", "a.shouldB")
     try ask("a.shouldC", status: 0)
     #expect(try program.output.object()["name"] as? String == "a.shouldC")
+    try gate.open()
+    #expect(try program.output.object()["name"] as? String == "a.shouldB")
+    #expect(slow.status() == 0)
+    #expect(try bus.tribunectl("log", "b.*").output == "No verdicts.\n")
   }
 
   @Test("shows users what they asked, and what they may list")

@@ -983,6 +983,7 @@ void wire_read_past_verdict(struct wire_reader *reader, struct wire_past_verdict
 {
   *value = (struct wire_past_verdict){0};
   value->connection = wire_read_u64(reader);
+  value->number = wire_read_u64(reader);
   value->age = wire_read_u64(reader);
   value->fields = wire_read_texts(reader);
 }
@@ -990,6 +991,7 @@ void wire_read_past_verdict(struct wire_reader *reader, struct wire_past_verdict
 void wire_write_past_verdict(struct wire_writer *writer, const struct wire_past_verdict *value)
 {
   wire_write_u64(writer, value->connection);
+  wire_write_u64(writer, value->number);
   wire_write_u64(writer, value->age);
   wire_write_texts(writer, value->fields);
 }

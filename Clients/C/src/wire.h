@@ -1089,6 +1089,8 @@ void wire_write_user_entry(struct wire_writer *writer, const struct wire_user_en
 struct wire_past_verdict {
   /* the asker */
   uint64_t connection;
+  /* grows from 1 with each verdict of this daemon */
+  uint64_t number;
   /* microseconds since the verdict */
   uint64_t age;
   /* `NAME=VALUE`, as the journal would have them */

@@ -1394,6 +1394,9 @@ static void print_past_verdict(FILE *out, const struct wire_past_verdict *value)
   fprintf(out, "%s\"fields\":", comma);
   comma = ",";
   vector_print_texts(out, value->fields);
+  fprintf(out, "%s\"number\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->number);
   (void)comma;
   fputc('}', out);
 }

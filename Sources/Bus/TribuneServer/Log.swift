@@ -106,19 +106,31 @@ package final class Log {
   // MARK: Verdicts
 
   package func wants(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
-    journal == nil || VerdictEntry.level(of: verdict, isOverridden: isOverridden) <= level
+    level(of: VerdictEntry.level(of: verdict, isOverridden: isOverridden)) <= level
   }
 
-  /// Without a journal, keeps the verdict, and writes a line at debug level. An overridden veto is always a warning.
   package func write(_ verdict: VerdictEntry) {
+    guard level(of: verdict.level) <= level else { return }
     if let journal {
-      if verdict.level <= level { journal.write(.verdict(verdict), for: verdict.asker.uid) }
-      return
+      journal.write(.verdict(verdict), for: verdict.asker.uid)
+    } else {
+      writeLine(verdict.message)
     }
-    recent.value.append(verdict)
-    if (verdict.level > .warning ? .debug : verdict.level) <= level { writeLine(verdict.message) }
   }
 
-  /// Empty if there is a journal.
+  /// Without a journal to search, ordinary verdicts are logged at debug level. An overridden veto is always a
+  /// warning.
+  private func level(of verdict: Level) -> Level { journal == nil && verdict > .warning ? .debug : verdict }
+
+  var hasJournal: Bool { journal != nil }
+
+  /// Whether to keep a verdict, because there is no journal.
+  func keeps(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
+    journal == nil && VerdictEntry.level(of: verdict, isOverridden: isOverridden) <= level
+  }
+
+  func keep(_ verdict: VerdictEntry) { recent.value.append(verdict) }
+
+  /// The oldest first.
   var recentVerdicts: [RecentVerdicts.Kept] { recent.value.all }
 }

@@ -105,8 +105,10 @@ extension Connection {
   }
 
   /// The last verdicts of a bus that writes to no journal, the oldest first: those that this user asked for, and those on
-  /// names that the policy lets this connection list. At most 1,000 that root asked for and 1,000 of other users, since
-  /// the daemon started; none if the bus writes to a journal.
+  /// names that the policy lets this connection list. At most 1,000 on queries of root and the bus's own user, and 1,000
+  /// on those of other users, since the daemon started.
+  ///
+  /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
     try await link.list(.verdicts).compactMap {
       if case .verdict(let entry) = $0 { PastVerdict(entry) } else { nil }

@@ -15,8 +15,7 @@ package enum LogDestination: Sendable {
 
   /// systemd opens /dev/null for a service that it cannot connect to journald. The service outlives that state.
   private static var isStartedWithoutJournald: Bool {
-    Environment.value(of: "INVOCATION_ID") != nil
-      && SocketFile(of: StandardError.rawDescriptor) == SocketFile(at: "/dev/null")
+    Environment.value(of: "SYSTEMD_EXEC_PID") == String(ThisProcess.id) && StandardError.isNull
   }
 
   /// Compares the descriptor with `$JOURNAL_STREAM` (systemd.exec(5)), because a child inherits the variable

@@ -10,7 +10,8 @@ final class CountedBus {
   let bus: TestBus
   private let countFile: FileHandle
 
-  init(configuration: String = "") throws {
+  /// - Parameter configuration: as set, the bus keeps no ordinary verdicts for `tribunectl log`, which allocates.
+  init(configuration: String = "[Log]\nLevel=warning\n") throws {
     let folder = try TestFolder()
     let counter = "\(folder.path)/counter.so"
     let source = Script.repository.appending(path: "Tests/Support/AllocationCounter/AllocationCounter.c").path

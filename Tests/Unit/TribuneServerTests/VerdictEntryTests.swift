@@ -198,7 +198,7 @@ struct VerdictEntryTests {
     #expect(bounded.fields.contains { $0.hasSuffix("(and 999 more)") })
   }
 
-  @Test("without a journal, is kept, and a line on standard error at the level debug only")
+  @Test("without a journal, is kept, and is a line on standard error at the level debug only")
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -206,13 +206,17 @@ struct VerdictEntryTests {
           let log = Log(level: .info, journal: nil)
           for verdict in [VerdictKind.allowed, .vetoed] {
             let verdictEntry = entry(verdict, isUnanswered: true, object: "b\u{1B}")
-            #expect(log.wants(verdict, isOverridden: false))
+            #expect(!log.wants(verdict, isOverridden: false) && log.wants(verdict, isOverridden: true))
+            #expect(log.keeps(verdict, isOverridden: false))
+            log.keep(verdictEntry)
             log.write(verdictEntry)
             log.level = .debug
             log.write(verdictEntry)
             log.level = .info
           }
-          #expect(log.recentVerdicts.count == 4)
+          #expect(log.recentVerdicts.count == 2)
+          log.level = .error
+          #expect(!log.keeps(.vetoed, isOverridden: true))
         }
       })
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
@@ -290,17 +294,19 @@ struct CatalogTests {
 
 @Suite("The verdicts that a bus without a journal keeps")
 struct RecentVerdictsTests {
-  @Test("are the last 1,000 that root asked for, and the last 1,000 of all others")
+  @Test("are the last 1,000 of root, and the last 1,000 of all others, of whom the busiest loses first")
   func bounded() {
     var recent = RecentVerdicts()
     recent.append(entry(object: "root's"))
-    for number in 0..<1_500 { recent.append(entry(object: "\(number)", user: 65_534 + UInt32(number % 7))) }
+    recent.append(entry(object: "rare", user: 1_000))
+    for number in 0..<1_500 { recent.append(entry(object: "\(number)", user: 65_534)) }
     let others = recent.all.filter { $0.verdict.asker.uid != 0 }
-    #expect(others.map(\.verdict.object) == (500..<1_500).map { "\($0)" })
+    #expect(others.map(\.verdict.object) == ["rare"] + (501..<1_500).map { "\($0)" })
     #expect(recent.all.count == 1_001)
     for _ in 0..<1_001 { recent.append(entry(object: "")) }
     #expect(recent.all.count { $0.verdict.asker.uid == 0 } == 1_000)
     #expect(!recent.all.contains { $0.verdict.object == "root's" })
+    #expect(recent.all.map(\.number).last == 2_503)
   }
 
   @Test("have 4 MiB at most, with all their reasons")
@@ -309,5 +315,18 @@ struct RecentVerdictsTests {
     let long = outcome(.vetoed, String(repeating: "x", count: 32_768))
     for _ in 0..<500 { recent.append(entry(.vetoed, [long], vetoes: [0], user: 65_534)) }
     #expect((100...128).contains(recent.all.count))
+  }
+
+  @Test("are listed with as many outcomes as a text on the wire can have, as valid JSON")
+  func long() throws {
+    var recent = RecentVerdicts()
+    let long = (0..<64).map { outcome(.vetoed, String(repeating: "\u{1}", count: 1_024), id: UInt64($0)) }
+    recent.append(entry(.vetoed, long, vetoes: Array(0..<64)))
+    let fields = try #require(recent.all.first).entry(at: .max).fields
+    #expect(fields.allSatisfy { $0.utf8.count <= UInt16.max })
+    let outcomes = try #require(fields.first { $0.hasPrefix("TRIBUNE_OUTCOMES=") })
+    let listed = try JSONSerialization.jsonObject(with: Data(outcomes.dropFirst(17).utf8)) as? [Any]
+    let count = try #require(listed).count
+    #expect(count > 0 && fields.contains("TRIBUNE_OUTCOMES_OMITTED=\(64 - count)"))
   }
 }

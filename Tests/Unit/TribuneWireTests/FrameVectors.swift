@@ -348,7 +348,7 @@ extension FrameVector {
       "entry-verdict",
       Entry.verdict(
         PastVerdict(
-          connection: ConnectionID(rawValue: 8), age: 2_000_000,
+          connection: ConnectionID(rawValue: 8), number: 3, age: 2_000_000,
           fields: ["TRIBUNE_NAME=archive.shouldPrune", "TRIBUNE_VERDICT=vetoed"])), serial: 58),
     FrameVector("list-accounts", List(.accounts), serial: 59),
     FrameVector(

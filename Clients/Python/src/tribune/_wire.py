@@ -2082,6 +2082,8 @@ class PastVerdict:
 
     # the asker
     connection: int
+    # grows from 1 with each verdict of this daemon
+    number: int
     # microseconds since the verdict
     age: int
     # `NAME=VALUE`, as the journal would have them
@@ -2090,12 +2092,14 @@ class PastVerdict:
     @classmethod
     def read(cls, reader: Reader) -> PastVerdict:
         connection = reader.u64()
+        number = reader.u64()
         age = reader.u64()
         fields = reader.texts()
-        return cls(connection=connection, age=age, fields=fields)
+        return cls(connection=connection, number=number, age=age, fields=fields)
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.connection)
+        writer.u64(self.number)
         writer.u64(self.age)
         writer.texts(self.fields)
 

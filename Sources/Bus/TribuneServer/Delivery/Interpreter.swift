@@ -278,11 +278,16 @@ final class Interpreter {
   private func note(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict
     guard !decision.mode.isForValues else { return }
-    if verdict.isDryRun {
-      context.log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
-    } else if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
-      context.mayLog(
-        .verdicts, about: decision.askerPeer.uid, weight: VerdictEntry.weight(of: verdict))
+    guard !verdict.isDryRun else {
+      return context.log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
+    }
+    if context.log.keeps(verdict.verdict, isOverridden: verdict.isOverridden) {
+      context.log.keep(VerdictEntry(decision, of: tail))
+    }
+    // A user must not hide its override behind other queries.
+    if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
+      verdict.isOverridden
+        || context.mayLog(.verdicts, about: decision.askerPeer.uid, weight: VerdictEntry.weight(of: verdict))
     {
       verdicts.value.append(VerdictEntry(decision, of: tail))
     }

@@ -25,12 +25,12 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   package var fields: [String] { ranges.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-  private static let socket = "/run/systemd/journal/socket"
+  private static let socket = Array("/run/systemd/journal/socket".utf8)
 
   /// Blocks. On failure, writes to standard error.
   package func send() {
     // sd_journal_sendv(3) drops an entry silently while journald has no socket.
-    while SocketFile(at: Self.socket) == nil { Thread.sleep(milliseconds: 1000) }
+    while Folder.lacks(Self.socket) { Thread.sleep(milliseconds: 1000) }
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in
       let parts = unsafe ranges.map { range in

@@ -3,50 +3,70 @@
 import TribuneSystem
 import TribuneWire
 
-/// The last verdicts of a bus that writes to no journal. Those that root or the bus's own user asked for have room apart:
-/// no other user can displace them.
+/// The last verdicts of a bus that writes to no journal.
+///
+/// Queries of root and of the bus's own user have room apart from all others. When the room is full, the user with most
+/// verdicts loses its oldest.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20
 
   struct Kept {
     let verdict: VerdictEntry
+    /// Grows from 1 with each verdict of this daemon.
+    let number: UInt64
     /// Microseconds since 1970.
     let time: UInt64
 
-    /// The verdict with the fields that journald would add.
+    /// The verdict with the fields that journald would add. A field's text is limited on the wire.
     func entry(at now: UInt64) -> PastVerdict {
-      let bus = ["_PID=\(ThisProcess.id)", "_UID=\(ThisProcess.effectiveUser)"]
+      var listedMax = VerdictEntry.outcomesMax
+      var fields = verdict.journalEntry(listing: listedMax).fields
+      while listedMax > 0, fields.contains(where: { $0.utf8.count > UInt16.max }) {
+        listedMax /= 2
+        fields = verdict.journalEntry(listing: listedMax).fields
+      }
+      fields += ["_PID=\(ThisProcess.id)", "_UID=\(ThisProcess.effectiveUser)"]
       return PastVerdict(
-        connection: verdict.askerConnection, age: now < time ? 0 : now - time,
-        fields: (verdict.journalEntry.fields + bus).map { $0.prefix(utf8Length: Int(UInt16.max)) })
+        connection: verdict.askerConnection, number: number, age: now < time ? 0 : now - time,
+        fields: fields)
     }
   }
 
-  private struct Queue {
+  private struct Room {
     var kept: [Kept] = []
     var byteCount = 0
+    var countByUser: [UInt32: Int] = [:]
 
     mutating func append(_ new: Kept) {
       kept.append(new)
       byteCount += new.verdict.byteCount
-      var excess = 0
-      while kept.count - excess > countMax || byteCount > bytesMax && kept.count - excess > 1 {
-        byteCount -= kept[excess].verdict.byteCount
-        excess += 1
+      countByUser[new.verdict.asker.uid, default: 0] += 1
+      while kept.count > countMax || byteCount > bytesMax && kept.count > 1 { removeOne() }
+    }
+
+    private mutating func removeOne() {
+      let user = countByUser.max { $0.value < $1.value }?.key
+      guard let index = kept.firstIndex(where: { $0.verdict.asker.uid == user }) else {
+        preconditionFailure("the counts of kept verdicts are wrong")
       }
-      kept.removeFirst(excess)
+      let removed = kept.remove(at: index)
+      byteCount -= removed.verdict.byteCount
+      countByUser[removed.verdict.asker.uid, default: 0] -= 1
+      if countByUser[removed.verdict.asker.uid] == 0 { countByUser[removed.verdict.asker.uid] = nil }
     }
   }
 
-  private var privileged = Queue()
-  private var others = Queue()
+  private var privileged = Room()
+  private var others = Room()
+  private var lastNumber: UInt64 = 0
 
   mutating func append(_ verdict: VerdictEntry) {
-    let new = Kept(verdict: verdict, time: SystemClock.wallMicroseconds)
+    lastNumber += 1
+    let new = Kept(verdict: verdict, number: lastNumber, time: SystemClock.wallMicroseconds)
     if ThisProcess.isPrivileged(verdict.asker.uid) { privileged.append(new) } else { others.append(new) }
   }
 
   /// The oldest first.
-  var all: [Kept] { (privileged.kept + others.kept).sorted { $0.time < $1.time } }
+  var all: [Kept] { (privileged.kept + others.kept).sorted { $0.number < $1.number } }
 }

@@ -123,7 +123,10 @@ nonisolated package struct VerdictEntry: Sendable {
 
   // MARK: For the journal
 
-  var journalEntry: JournalEntry {
+  var journalEntry: JournalEntry { journalEntry(listing: Self.outcomesMax) }
+
+  func journalEntry(listing listedMax: Int) -> JournalEntry {
+    let listed = self.listed.prefix(listedMax)
     var entry = JournalEntry(level, message)
     entry.append("MESSAGE_ID", overrideReason == nil ? Self.messageID : Self.overriddenMessageID)
     entry.append("TRIBUNE_NAME", name)

@@ -93,6 +93,9 @@ final class Lister {
         bus.value.mayList(entry, for: slot) ? .name(entry) : nil
       }
     case .verdicts:
+      guard !context.log.hasJournal else {
+        throw WireError(.notFound, "the bus writes its verdicts to the journal")
+      }
       let time = SystemClock.wallMicroseconds
       listing.parts = parts(of: context.log.recentVerdicts) { [bus] kept in
         let verdict = kept.verdict

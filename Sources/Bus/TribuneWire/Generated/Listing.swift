@@ -816,25 +816,30 @@ package struct UserEntry: Equatable, Sendable {
 package struct PastVerdict: Equatable, Sendable {
   /// The asker.
   package var connection: ConnectionID
+  /// Grows from 1 with each verdict of this daemon.
+  package var number: UInt64
   /// Microseconds since the verdict.
   package var age: UInt64
   /// `NAME=VALUE`, as the journal would have them.
   package var fields: [String]
 
-  package init(connection: ConnectionID, age: UInt64, fields: [String]) {
+  package init(connection: ConnectionID, number: UInt64, age: UInt64, fields: [String]) {
     self.connection = connection
+    self.number = number
     self.age = age
     self.fields = fields
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     connection = ConnectionID(rawValue: try reader.integer())
+    number = try reader.integer()
     age = try reader.integer()
     fields = try reader.texts(max: Int(UInt16.max), "fields")
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(connection.rawValue)
+    buffer.append(number)
     buffer.append(age)
     buffer.appendFields(fields)
   }

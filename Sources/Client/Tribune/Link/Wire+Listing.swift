@@ -73,7 +73,8 @@ extension PastVerdict {
   init(_ entry: TribuneWire.PastVerdict) {
     let fields = entry.fields.map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
     self.init(
-      connection: entry.connection.description, age: .microseconds(Int64(clamping: entry.age)),
+      connection: entry.connection.description, number: entry.number,
+      age: .microseconds(Int64(clamping: entry.age)),
       fields: Dictionary(grouping: fields.filter { $0.count == 2 }, by: { String($0[0]) })
         .mapValues { $0.map { String($0[1]) } })
   }

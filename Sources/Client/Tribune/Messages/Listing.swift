@@ -131,6 +131,8 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
 public struct PastVerdict: Hashable, Sendable {
   /// The asker, `:N`.
   public var connection: String
+  /// Grows from 1 with each verdict of this daemon.
+  public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
   /// Names and values as the journal would have them; docs/SEMANTICS.md lists them. Control characters are escaped.

@@ -12,6 +12,8 @@ import TribuneSystem
     /// Microseconds since 1970, UTC.
     var time: UInt64
     var fields: [String: [String]]
+    /// From the bus instead of a journal, to which any process can write.
+    var isOfBus = false
 
     subscript(field: String) -> String? { fields[field]?.first }
   }

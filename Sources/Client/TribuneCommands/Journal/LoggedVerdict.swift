@@ -102,7 +102,7 @@ struct LoggedVerdict: Sendable {
 
   /// Nil for the system's bus, root and the reader. Other users can write arbitrary entries.
   var otherWriter: String? {
-    if entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
+    if entry.isOfBus || entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }
     return ThisProcess.isPrivileged(uid) ? nil : "user \(uid)"
   }

@@ -19,6 +19,8 @@ enum MissingEntries {
       guard ["_SYSTEMD_UNIT", "_SYSTEMD_USER_UNIT"].contains(where: { entry[about + $0] == unit }) else {
         continue
       }
+      // Only journald itself can set it.
+      guard isByBus || entry["_TRANSPORT"] == "driver" else { continue }
       let text = entry[isByBus ? "TRIBUNE_DROPPED" : "N_DROPPED"]
       count = count.addingReportingOverflow(text.flatMap { UInt64($0) } ?? 0).partialValue
     }

@@ -367,7 +367,8 @@ extension VerbName {
       With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that responds
       to NAME, and is run like the command of --exec. The files are asked in the order of their names.
       FILE.concluded is run like the program of --concluded. New files, removed files and changed permissions
-      take effect at once. A link to a missing file, and a file that only others may execute, fail. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
+      take effect at once. A link to a missing file, and a file that only others may execute, fail. Names that
+      begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
@@ -691,8 +692,8 @@ extension VerbName {
           tribunectl log --summary --since=7d
 
       Shows the queries under names that match NAME, which may be a pattern, with their verdicts, vetoes and
-      reasons, the newest last: from the bus if it writes to no journal and keeps its last 1,000 itself, else
-      from the journal, for which no bus is needed.
+      reasons, the newest last: from the bus if it writes to no journal and keeps its last verdicts itself,
+      else from the journal, for which no bus is needed.
 
       A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or "2026-11-20 23:10", in local
       time. A day stands for its first moment.
@@ -703,7 +704,7 @@ extension VerbName {
       --vetoed.
 
       With --follow, it begins with the last 10 verdicts, unless --since or -n says otherwise. It prints
-      "following the journal" on standard error when it has printed those, and ends when it is interrupted.
+      "following …" on standard error when it has printed those, and ends when it is interrupted.
 
       With --summary, it prints a row for each name, the most vetoed first: the median, the 99th percentile
       and the longest of the times from question to verdict, and how often it was asked, allowed and vetoed.

@@ -6,28 +6,22 @@ import TribuneSystem
 /// The verdicts of a bus that writes to no journal.
 extension LogCommand {
   private static let pause = Duration.seconds(1)
+  /// A bus that hangs must not keep anybody from the journal.
+  private static let patience = Duration.seconds(2)
 
-  /// Empty without a bus, or if it writes to a journal.
-  func keptByBus(in context: Context) async -> [JournalReader.Entry] {
-    do throws(CommandError) {
-      return try await read(in: context)
+  /// Nil without a bus, or if it writes to a journal.
+  func keptByBus(in context: Context) async -> [PastVerdict]? {
+    do throws(TribuneError) {
+      return try await bounded(by: Self.patience) { () async throws(TribuneError) -> [PastVerdict] in
+        try await context.connect(within: Self.patience).pastVerdicts()
+      }
     } catch {
-      return []
+      return nil
     }
   }
 
-  private func read(in context: Context) async throws(CommandError) -> [JournalReader.Entry] {
-    let verdicts = try await context.request { bus throws(TribuneError) in try await bus.pastVerdicts() }
-    let now = SystemClock.wallMicroseconds
-    return verdicts.map { verdict in
-      let (seconds, attoseconds) = verdict.age.components
-      let age = UInt64(seconds) * 1_000_000 + UInt64(attoseconds / 1_000_000_000_000)
-      return JournalReader.Entry(time: now - min(age, now), fields: verdict.fields)
-    }
-  }
-
-  func show(kept: [JournalReader.Entry], in context: Context) throws(CommandError) {
-    let passing = kept.compactMap { filter.verdict(in: $0) }
+  func show(kept: [PastVerdict], in context: Context) throws(CommandError) {
+    let passing = kept.compactMap { filter.verdict(in: JournalReader.Entry($0)) }
     let verdicts = passing.suffix(count ?? passing.count)
     guard !summarizes else {
       var summary = VerdictSummary()
@@ -38,24 +32,45 @@ extension LogCommand {
     if verdicts.isEmpty, count != 0, !follows { try sayNone(in: context) }
   }
 
-  func follow(kept: [JournalReader.Entry], in context: Context) async -> CommandError {
+  func follow(kept: [PastVerdict], in context: Context) async -> CommandError {
     do throws(CommandError) {
       try show(kept: kept, in: context)
       context.reportReady("following the verdicts of the bus")
-      var last = kept.last?.query ?? 0
-      while true {
-        await sleep(Self.pause)
-        for entry in try await read(in: context) where entry.query > last {
-          last = entry.query
-          if let verdict = filter.verdict(in: entry) { try show(verdict, in: context) }
-        }
-      }
+      return try await followFurther(behind: kept.last?.number ?? 0, in: context)
     } catch {
       return error
+    }
+  }
+
+  private func followFurther(
+    behind last: UInt64, in context: Context
+  ) async throws(CommandError) -> CommandError {
+    var last = last
+    do throws(TribuneError) {
+      let bus = try await context.connect()
+      while !Task.isCancelled {
+        await sleep(Self.pause)
+        let verdicts = try await bus.pastVerdicts()
+        // A daemon that was started since counts from 1.
+        if verdicts.last?.number ?? 0 < last { last = 0 }
+        for verdict in verdicts where verdict.number > last {
+          last = verdict.number
+          let shown = filter.verdict(in: JournalReader.Entry(verdict))
+          do throws(CommandError) { if let shown { try show(shown, in: context) } } catch { return error }
+        }
+      }
+      return .ended(ExitStatus.success)
+    } catch {
+      throw CommandError(error)
     }
   }
 }
 
 extension JournalReader.Entry {
-  fileprivate var query: UInt64 { self["TRIBUNE_QUERY"].flatMap { UInt64($0) } ?? 0 }
+  fileprivate init(_ verdict: PastVerdict) {
+    let (seconds, attoseconds) = verdict.age.components
+    let age = UInt64(seconds) * 1_000_000 + UInt64(attoseconds / 1_000_000_000_000)
+    let now = SystemClock.wallMicroseconds
+    self.init(time: now - min(age, now), fields: verdict.fields, isOfBus: true)
+  }
 }

@@ -30,14 +30,19 @@ struct LogCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let kept = directory == nil ? await keptByBus(in: context) : []
     guard follows else {
-      if kept.isEmpty { try show(in: context) } else { try show(kept: kept, in: context) }
+      if directory == nil, let kept = await keptByBus(in: context) {
+        try show(kept: kept, in: context)
+      } else {
+        try show(in: context)
+      }
       return ExitStatus.success
     }
     let end = await first(
       of: { () async -> CommandError in
-        guard kept.isEmpty else { return await follow(kept: kept, in: context) }
+        if directory == nil, let kept = await keptByBus(in: context) {
+          return await follow(kept: kept, in: context)
+        }
         // Waiting for the journal blocks a thread, and a journal belongs to one thread.
         return await Thread.result { follow(in: context) }
       },
@@ -76,7 +81,7 @@ struct LogCommand: Command {
     if missing > 0, !context.isQuiet {
       context.terminal.report(
         "\(missing.counted("entry of the bus is", "entries of the bus are")) missing from the journal, which did not "
-          + "keep up, or suppressed them (RateLimitBurst= in journald.conf(5)): there were more verdicts")
+          + "keep up, or suppressed them (RateLimitBurst= in journald.conf(5)): verdicts may be missing")
     }
     guard shown == 0, count != 0, !context.writesValues, context.showsLegend else { return }
     if !summarizes { try sayNone(in: context) }

@@ -36,6 +36,13 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+  /// Compares the device, because a service can have a /dev that differs from the one that systemd opened.
+  package static var isNull: Bool {
+    var (status, null) = (stat(), stat())
+    return unsafe fstat(STDERR_FILENO, &status) == 0 && stat("/dev/null", &null) == 0
+      && status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == null.st_rdev
+  }
+
   package static var columns: Int? { sizeOfTerminal(STDERR_FILENO)?.columns }
 
   /// Blocks. A failure cannot be reported.
