@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
 
 from . import _wire
@@ -26,13 +27,19 @@ if TYPE_CHECKING:
     from ._link import Link
 
 
-def _only_abstains(delegate: Delegate) -> bool:
-    """A misspelt `answer` would silently let everything pass."""
-    return all(
-        getattr(type(delegate), name) is getattr(Delegate, name)
-        and name not in getattr(delegate, "__dict__", {})
+def _misspelt(delegate: Delegate) -> str | None:
+    """A coroutine method of a delegate that overrides none, and so lets everything pass."""
+    own = {name for name in dir(delegate) if not name.startswith("_")} - set(dir(Delegate))
+    overridden = (
+        getattr(type(delegate), name) is not getattr(Delegate, name)
+        or name in getattr(delegate, "__dict__", {})
         for name in ("answer", "received", "concluded")
     )
+    if any(overridden):
+        return None
+    kind = type(delegate)
+    methods = (name for name in sorted(own) if iscoroutinefunction(getattr(kind, name, None)))
+    return next(methods, None)
 
 
 class Answering:
@@ -112,10 +119,10 @@ class Answering:
         `NOT_CONFORMING`, `CONNECTION_LOST`; `REFUSED` when another delegate of this connection
         responds to exactly these names of the object under this label.
         """
-        if isinstance(delegate, Delegate) and _only_abstains(delegate):
+        if isinstance(delegate, Delegate) and (name := _misspelt(delegate)):
             raise TypeError(
-                f"{type(delegate).__name__} overrides neither answer nor received nor concluded, "
-                "so it would abstain from every question"
+                f"{type(delegate).__name__} has {name}, but neither answer nor received nor "
+                "concluded, so it would abstain from every question"
             )
         attached = AttachedDelegate(
             delegate if isinstance(delegate, Delegate) else FunctionDelegate(delegate),
