@@ -61,7 +61,7 @@ enum ExitStatus {
   static let usage: Int32 = 2
   /// `ask`: the query was vetoed. A command under `delegate` vetoes with it.
   static let vetoed: Int32 = 1
-  /// A command under `delegate` abstains. Tools never exit with it by accident: see SEMANTICS.
+  /// A command under `delegate` abstains. Tools never exit with it by accident: see CONCEPTS.
   static let abstained: Int32 = 198
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1

@@ -261,7 +261,7 @@ struct CatalogTests {
 
   @Test("describes entries whose fields are all documented")
   func documentation() throws {
-    let text = try repositoryText("docs/SEMANTICS.md")
+    let text = try repositoryText("docs/CONCEPTS.md")
     let outcomes = (0..<70).map { _ in outcome(.vetoed, "why", userUnit: "a.service") }
     let all = entry(
       .allowed, outcomes, vetoes: Array(0..<70), override: "now",

@@ -4,7 +4,7 @@ package import TribuneCore
 import TribuneJSON
 package import TribuneWire
 
-/// A verdict's journal entry. docs/SEMANTICS.md lists its fields.
+/// A verdict's journal entry. docs/CONCEPTS.md lists its fields.
 nonisolated package struct VerdictEntry: Sendable {
   /// The message ids in systemd/tribune.catalog.
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"

@@ -135,7 +135,7 @@ public struct PastVerdict: Hashable, Sendable {
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
-  /// Names and values as the journal would have them; docs/SEMANTICS.md lists them. Control characters are escaped.
+  /// Names and values as the journal would have them; docs/CONCEPTS.md lists them. Control characters are escaped.
   public var fields: [String: [String]]
 }
 

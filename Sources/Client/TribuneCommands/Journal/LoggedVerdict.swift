@@ -4,7 +4,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A verdict from the journal; docs/SEMANTICS.md lists its fields. Any process can write such an entry, so every
+/// A verdict from the journal; docs/CONCEPTS.md lists its fields. Any process can write such an entry, so every
 /// field is checked.
 struct LoggedVerdict: Sendable {
   static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
