@@ -279,7 +279,11 @@ class Browser:
           const all = {subtree: true, childList: true, attributes: true, characterData: true};
           if (!look()) observer.observe(document, all);
         """
-        return self._call("POST", "/execute/async", {"script": script, "args": [*arguments, condition]})
+        try:
+            return self._call("POST", "/execute/async", {"script": script, "args": [*arguments, condition]})
+        except AssertionError as error:
+            page = self.run("return document.body.innerText")
+            raise AssertionError(f"{error}\n{condition} is false on this page:\n{page}") from None
 
     def press(self, keys: str) -> None:
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
