@@ -114,17 +114,14 @@ enum wire_frame_flags {
 enum wire_error_code {
   /* the first bytes are not a Tribune hello */
   WIRE_ERROR_CODE_BAD_MAGIC = 1,
-  /* no common version */
   WIRE_ERROR_CODE_UNSUPPORTED_VERSION = 2,
-  /* fields or payload over the limit */
+  /* fields or payload over a limit */
   WIRE_ERROR_CODE_FRAME_TOO_LONG = 3,
   /* lengths that do not fit each other; fields that end inside one */
   WIRE_ERROR_CODE_MALFORMED_FRAME = 4,
   /* an unknown kind, marked critical */
   WIRE_ERROR_CODE_UNKNOWN_CRITICAL_KIND = 5,
-  /* no hello in time */
   WIRE_ERROR_CODE_HELLO_TIMEOUT = 6,
-  /* a frame that did not end in time */
   WIRE_ERROR_CODE_FRAME_TIMEOUT = 7,
   /* descriptors without a frame */
   WIRE_ERROR_CODE_UNEXPECTED_DESCRIPTORS = 8,
@@ -132,16 +129,15 @@ enum wire_error_code {
   WIRE_ERROR_CODE_TOO_SLOW = 9,
   /* as many connections as the setting allows */
   WIRE_ERROR_CODE_TOO_MANY_CONNECTIONS = 10,
-  /* partial frames take too much memory or too many descriptors; memory is short; or too many refused
+  /* memory is short; partial frames take too much memory or too many descriptors; or too many refused
      descriptors of this user close slowly */
   WIRE_ERROR_CODE_OUT_OF_MEMORY = 11,
   /* the bus ends */
   WIRE_ERROR_CODE_SHUTTING_DOWN = 12,
-  /* a frame without its descriptor */
   WIRE_ERROR_CODE_MISSING_DESCRIPTOR = 13,
-  /* the bus was restarted while something was under way here (see *Restart*) */
+  /* the bus was restarted (see *Restart*) */
   WIRE_ERROR_CODE_RESTARTED = 14,
-  /* bytes behind the last frame (see `hold`) */
+  /* bytes behind the last frame of a `hold` */
   WIRE_ERROR_CODE_AFTER_LAST = 15,
   /* an unknown kind, or one that only the bus sends */
   WIRE_ERROR_CODE_UNKNOWN_KIND = 64,
@@ -152,22 +148,19 @@ enum wire_error_code {
   WIRE_ERROR_CODE_INVALID_VALUE = 68,
   /* a name of the bus */
   WIRE_ERROR_CODE_RESERVED_NAME = 69,
-  /* a serial in use */
   WIRE_ERROR_CODE_DUPLICATE_SERIAL = 70,
-  /* no registration, query or awaited post with this serial; no such predecessor */
+  /* no such registration, query, awaited post, predecessor or list */
   WIRE_ERROR_CODE_NOT_FOUND = 71,
-  /* the query does not wait for this answer, or the post for this `done` */
+  /* the query does not wait for this answer or `defer`, or the post for this `done` */
   WIRE_ERROR_CODE_NOT_ASKED = 72,
   /* over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a restart */
   WIRE_ERROR_CODE_LIMIT_EXCEEDED = 73,
-  /* the asker cancelled the query, or the poster the wait */
+  /* a query or wait was cancelled, or a list by a restart */
   WIRE_ERROR_CODE_CANCELLED = 74,
   /* nested in a query of the same name and object, or in too many */
   WIRE_ERROR_CODE_RECURSION = 75,
-  /* the policy does not allow it; the message has the denying line, or says that none allows it
-     ([ACCESS.md](ACCESS.md)) */
+  /* the policy does not allow it ([ACCESS.md](ACCESS.md)) */
   WIRE_ERROR_CODE_NOT_PERMITTED = 76,
-  /* no protocol has this name */
   WIRE_ERROR_CODE_UNKNOWN_PROTOCOL = 77,
   /* the text has mistakes; the message has lines and columns */
   WIRE_ERROR_CODE_INVALID_PROTOCOL = 78,
@@ -211,7 +204,7 @@ void wire_write_delegate_identity(struct wire_writer *writer, const struct wire_
 
 /* The client's id, and the bus's limits. */
 struct wire_welcome {
-  /* the client's id, `:N` in print; unique while the bus runs, including restarts that keep connections */
+  /* the client's id, `:N` in print */
   uint64_t connection;
   /* bytes of payload in one frame to the bus */
   uint32_t payload_max;
@@ -221,9 +214,8 @@ struct wire_welcome {
   uint32_t delegates_max;
   /* queries and awaited posts under way */
   uint32_t queries_max;
-  /* milliseconds for a query or an awaited post at most */
+  /* milliseconds for a query or an awaited post: at most; if the frame gives none */
   uint32_t deadline_max;
-  /* the same, if the asker or poster gives none */
   uint32_t deadline_default;
   /* the daemon's process */
   uint32_t bus_pid;
@@ -235,7 +227,6 @@ void wire_write_welcome(struct wire_writer *writer, const struct wire_welcome *v
 
 /* A refusal. */
 struct wire_refusal {
-  /* see *Errors* */
   uint16_t code;
 };
 void wire_read_refusal(struct wire_reader *reader, struct wire_refusal *value);
@@ -243,9 +234,8 @@ void wire_write_refusal(struct wire_writer *writer, const struct wire_refusal *v
 
 /* The bus has done it. */
 struct wire_okay {
-  /* serial of the registration, if the frame made one; else 0 */
+  /* serial of the registration that the frame made; id of its delegate or hold; 0 without one */
   uint64_t registration;
-  /* id of the delegate or hold, for an `attach` or `hold`; else 0 */
   uint64_t delegate;
 };
 void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
@@ -301,7 +291,7 @@ struct wire_post {
   enum wire_posting_style style;
   /* awaited: milliseconds until the answer; 0 for the bus's setting for queries */
   uint32_t deadline;
-  /* bytes of userInfo in the descriptor; without one, other than 0 is `invalidValue` */
+  /* bytes of userInfo in the descriptor; 0 without (`invalidValue`) */
   uint32_t length;
 };
 void wire_read_post(struct wire_reader *reader, struct wire_post *value);
@@ -339,7 +329,7 @@ enum wire_suspension_behavior {
 /* An observation. */
 struct wire_observe {
   uint8_t options;
-  /* treatment of notifications while the connection is suspended */
+  /* while the connection is suspended */
   enum wire_suspension_behavior suspension;
 };
 void wire_read_observe(struct wire_reader *reader, struct wire_observe *value);
@@ -459,11 +449,11 @@ struct wire_attach {
   uint32_t timeout;
   /* for people, in verdicts and lists */
   struct wire_text label;
-  /* 1 to 128 patterns of the names that it responds to; none is `invalidPattern` */
+  /* of the names that it responds to; none is `invalidPattern` */
   struct wire_elements patterns;
   /* replaces the object's chain */
   bool is_set;
-  /* up to 32 protocols that it conforms to (see *Protocols*) */
+  /* that it conforms to */
   struct wire_elements protocols;
 };
 void wire_read_attach(struct wire_reader *reader, struct wire_attach *value);
@@ -471,14 +461,13 @@ void wire_write_attach(struct wire_writer *writer, const struct wire_attach *val
 
 /* A standing veto. */
 struct wire_hold {
-  /* nanoseconds on `CLOCK_MONOTONIC`; 0 for none. A past moment, or one from 2^63 on, is `invalidValue` */
+  /* nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none */
   uint64_t expiry;
-  /* the holder, for verdicts and lists; at most 255 bytes */
+  /* the holder, for verdicts and lists */
   struct wire_text label;
   /* this is the connection's last frame; its registrations stay */
   bool is_last;
-  /* the process to show as the holder; absent for the sender's. Only root and the bus's user may name
-     another (`notPermitted`) */
+  /* the process to show as the holder; absent for the sender's */
   bool has_holder;
   struct wire_peer_identity holder;
 };
@@ -535,9 +524,8 @@ enum wire_query_flags {
 struct wire_ask {
   /* milliseconds until the verdict; 0 for the bus's setting */
   uint32_t deadline;
-  /* see *Queries* */
   enum wire_query_mode mode;
-  /* the verdict without approvals and vetoes; vetoed for names with `Default=veto` in the configuration */
+  /* the verdict without approvals and vetoes */
   enum wire_verdict_kind fallback;
   /* the query that a delegate of the asker's user is answering; 0 for none */
   uint64_t parent;
@@ -550,9 +538,8 @@ void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
 
 /* Asks one delegate. */
 struct wire_question {
-  /* id of the query, the same for all its delegates; never reused */
+  /* the same for all delegates of the query; never reused */
   uint64_t query;
-  /* id of the delegate */
   uint64_t delegate;
   /* milliseconds for the delegate */
   uint32_t timeout;
@@ -654,17 +641,15 @@ struct wire_verdict {
   enum wire_verdict_kind verdict;
   /* without approvals and vetoes; for a value query, without a value */
   bool is_unanswered;
-  /* holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order. Long
-     verdicts omit some */
+  /* holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order */
   struct wire_elements outcomes;
-  /* the asker has overridden vetoes among the outcomes */
+  /* vetoes among the outcomes were overridden */
   bool is_overridden;
   /* as asked */
   bool is_dry_run;
-  /* further outcomes (see [limits](LIMITS.md)) */
+  /* outcomes that are not listed */
   uint32_t omitted_count;
-  /* without outcomes: a similar name that has a delegate or hold, is configured or well known; empty if
-     the asker may know none */
+  /* without outcomes, a similar name that the asker may know, if any */
   struct wire_text similar_name;
 };
 void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value);
@@ -692,9 +677,9 @@ void wire_write_concluded(struct wire_writer *writer, const struct wire_conclude
 struct wire_access_subject {
   /* the user */
   uint32_t uid;
-  /* of more than 128, the ones that the policy named when the connection was made */
+  /* of more than 128, those that the policy named when the connection was made */
   struct wire_elements groups;
-  /* unit of the system's service manager; empty if the kernel vouches for none */
+  /* of the system's service manager; empty if the kernel vouches for none */
   struct wire_text unit;
 };
 void wire_read_access_subject(struct wire_reader *reader, struct wire_access_subject *value);
@@ -738,9 +723,9 @@ struct wire_access_entry {
   /* notAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus without a
      policy */
   enum wire_access_decision decision;
-  /* the deciding line, if any */
+  /* the deciding one, if any */
   struct wire_access_line line;
-  /* the user, groups and unit concerned */
+  /* whom the decision concerns */
   struct wire_access_subject subject;
 };
 void wire_read_access_entry(struct wire_reader *reader, struct wire_access_entry *value);
@@ -749,7 +734,7 @@ void wire_write_access_entry(struct wire_writer *writer, const struct wire_acces
 /* A line that would allow what is refused if one thing were different, for the subject *access*. */
 struct wire_near_miss_entry {
   struct wire_access_line line;
-  /* the missing condition, for people: `needs group:operators` */
+  /* for people, such as `needs group:operators` */
   struct wire_text lacks;
 };
 void wire_read_near_miss_entry(struct wire_reader *reader, struct wire_near_miss_entry *value);
@@ -797,7 +782,6 @@ struct wire_list {
   enum wire_list_subject subject;
   /* only items of this connection; 0 for all */
   uint64_t connection;
-  /* see [ACCESS.md](ACCESS.md) */
   struct wire_access_question question;
 };
 void wire_read_list(struct wire_reader *reader, struct wire_list *value);
@@ -815,8 +799,8 @@ struct wire_bus_entry {
   uint32_t observations;
   uint32_t delegates;
   uint32_t queries;
-  /* notifications taken from posters; queued for observers; dropped there, or by a daemon that died before
-     it reported them */
+  /* notifications taken from posters; queued for observers; dropped there, or unreported by a daemon that
+     died */
   uint64_t posted;
   uint64_t delivered;
   uint64_t lost;
@@ -825,17 +809,16 @@ struct wire_bus_entry {
   uint64_t vetoed;
   /* at the moment */
   uint32_t holds;
-  /* frames that the policy refused */
+  /* frames that the policy refused; refused for another reason */
   uint64_t denied;
-  /* frames refused for another reason */
   uint64_t refused;
   /* bytes of the posted notifications */
   uint64_t posted_bytes;
   /* of the event loop since its start */
   uint64_t iterations;
-  /* microseconds of CPU time of its thread */
+  /* microseconds of CPU time of its thread; of its longest iteration in the last minute, or up to a minute
+     more */
   uint64_t busy;
-  /* microseconds of the longest iteration in the last minute, or up to a minute more */
   uint64_t longest;
   /* bytes of the log, used and allowed */
   uint64_t log_used;
@@ -873,16 +856,12 @@ struct wire_connection_entry {
   /* notifications that it lost; that it posted */
   uint64_t lost;
   uint64_t posted;
-  /* paused: the bus does not read from it; lossy: it does not read; notSurviving: it would end if the bus
-     died */
   uint8_t state;
-  /* bytes buffered until it resumes */
+  /* since it was suspended: bytes buffered; notifications replaced by later ones */
   uint64_t buffered;
-  /* notifications replaced by later ones since it was suspended */
   uint64_t coalesced;
-  /* bytes of the notifications that it posted */
+  /* bytes of the notifications that it posted; notifications queued for it */
   uint64_t posted_bytes;
-  /* notifications queued for it */
   uint64_t delivered;
   /* its frames that the policy refused; refused for another reason */
   uint64_t denied;
@@ -891,9 +870,8 @@ struct wire_connection_entry {
   uint64_t asked;
   /* how often it was paused */
   uint64_t pauses;
-  /* microseconds paused */
+  /* microseconds paused; lossy */
   uint64_t paused_time;
-  /* microseconds lossy */
   uint64_t lossy_time;
 };
 void wire_read_connection_entry(struct wire_reader *reader, struct wire_connection_entry *value);
@@ -903,11 +881,10 @@ void wire_write_connection_entry(struct wire_writer *writer, const struct wire_c
 struct wire_departed_entry {
   uint64_t id;
   struct wire_peer_identity peer;
-  /* microseconds connected */
+  /* microseconds connected; since it left */
   uint64_t age;
-  /* microseconds since it left */
   uint64_t elapsed;
-  /* the error with which the bus closed it; 0 if the client did, or its process ended */
+  /* the error with which the bus closed it; else 0 */
   uint16_t reason;
   /* notifications that it lost; that it posted */
   uint64_t lost;
@@ -938,9 +915,8 @@ void wire_write_account_entry(struct wire_writer *writer, const struct wire_acco
 
 /* How long something took: a histogram, whose buckets are described below. */
 struct wire_durations {
-  /* microseconds in all */
+  /* microseconds in all; at most */
   uint64_t sum;
-  /* microseconds */
   uint64_t longest;
   /* bucket of the first count */
   uint16_t first;
@@ -986,9 +962,9 @@ struct wire_query_participant {
   enum wire_outcome_kind outcome;
   /* of the outcome */
   struct wire_text reason;
-  /* microseconds that the query has waited, or until the outcome */
+  /* microseconds that the query has waited, or until the outcome; until its timeout, 0 unless the query
+     waits for it */
   uint64_t elapsed;
-  /* microseconds until its timeout; 0 unless the query waits for it */
   uint64_t remaining;
 };
 void wire_read_query_participant(struct wire_reader *reader, struct wire_query_participant *value);
@@ -1000,7 +976,7 @@ bool wire_next_query_participant(struct wire_elements *list, struct wire_query_p
 /* A query under way, for the subject *queries*. */
 struct wire_query_entry {
   uint64_t id;
-  /* of the asker */
+  /* the asker's */
   uint64_t connection;
   /* the asker */
   struct wire_peer_identity peer;
@@ -1008,9 +984,8 @@ struct wire_query_entry {
   struct wire_text object;
   enum wire_query_mode mode;
   bool is_dry_run;
-  /* microseconds since it was asked */
+  /* microseconds since it was asked; until the asker's deadline */
   uint64_t age;
-  /* microseconds until the asker's deadline */
   uint64_t remaining;
   /* holds, then delegates in the chain's order: awaited ones, and others, 256 at most */
   struct wire_elements participants;
@@ -1024,11 +999,10 @@ void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_
 struct wire_name_entry {
   /* empty for all beyond the busiest 1,000 */
   struct wire_text name;
-  /* verdicts; vetoed ones; those allowed by an override */
+  /* verdicts; vetoed ones; allowed by an override; queries without a verdict */
   uint64_t asked;
   uint64_t vetoed;
   uint64_t overridden;
-  /* queries without a verdict */
   uint64_t cancelled;
   struct wire_outcome_counts outcomes;
   /* from ask to verdict, if a delegate was asked */
@@ -1070,15 +1044,15 @@ struct wire_user_entry {
   struct wire_text unit;
   /* at the moment */
   uint32_t connections;
-  /* notifications that they posted, and their bytes */
+  /* notifications that they posted; their bytes */
   uint64_t posted;
   uint64_t posted_bytes;
-  /* notifications that were queued for them, and that they lost */
+  /* notifications queued for them; that they lost */
   uint64_t delivered;
   uint64_t lost;
-  /* queries that they asked, dry runs and queries for values included */
+  /* queries, with dry runs and value queries */
   uint64_t asked;
-  /* frames that the policy refused, and that were refused for another reason */
+  /* frames that the policy refused; refused for another reason */
   uint64_t denied;
   uint64_t refused;
 };
@@ -1135,9 +1109,8 @@ struct wire_hold_entry {
   struct wire_text pattern;
   struct wire_text object;
   struct wire_text why;
-  /* microseconds since it was taken */
+  /* microseconds since it was taken; until it expires, 0 if it does not */
   uint64_t age;
-  /* microseconds until it expires; 0 if it does not */
   uint64_t remaining;
 };
 void wire_read_hold_entry(struct wire_reader *reader, struct wire_hold_entry *value);
@@ -1195,7 +1168,6 @@ void wire_write_object_entry(struct wire_writer *writer, const struct wire_objec
 /* A protocol. */
 struct wire_protocol_entry {
   struct wire_text name;
-  /* its parents */
   struct wire_elements parents;
   /* methods, with inherited ones */
   uint32_t members;
@@ -1225,7 +1197,7 @@ struct wire_member_entry {
   enum wire_method_kind kind;
   bool is_required;
   struct wire_text name;
-  /* in Varlink's syntax, with parentheses; result is empty without a value */
+  /* the first two in Varlink's syntax, with parentheses; result empty without a value */
   struct wire_text parameters;
   struct wire_text result;
   struct wire_text documentation;

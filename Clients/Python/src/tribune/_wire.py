@@ -120,17 +120,14 @@ class ErrorCode(enum.IntEnum):
 
     # the first bytes are not a Tribune hello
     BAD_MAGIC = 1
-    # no common version
     UNSUPPORTED_VERSION = 2
-    # fields or payload over the limit
+    # fields or payload over a limit
     FRAME_TOO_LONG = 3
     # lengths that do not fit each other; fields that end inside one
     MALFORMED_FRAME = 4
     # an unknown kind, marked critical
     UNKNOWN_CRITICAL_KIND = 5
-    # no hello in time
     HELLO_TIMEOUT = 6
-    # a frame that did not end in time
     FRAME_TIMEOUT = 7
     # descriptors without a frame
     UNEXPECTED_DESCRIPTORS = 8
@@ -138,16 +135,15 @@ class ErrorCode(enum.IntEnum):
     TOO_SLOW = 9
     # as many connections as the setting allows
     TOO_MANY_CONNECTIONS = 10
-    # partial frames take too much memory or too many descriptors; memory is short; or too many
+    # memory is short; partial frames take too much memory or too many descriptors; or too many
     # refused descriptors of this user close slowly
     OUT_OF_MEMORY = 11
     # the bus ends
     SHUTTING_DOWN = 12
-    # a frame without its descriptor
     MISSING_DESCRIPTOR = 13
-    # the bus was restarted while something was under way here (see *Restart*)
+    # the bus was restarted (see *Restart*)
     RESTARTED = 14
-    # bytes behind the last frame (see `hold`)
+    # bytes behind the last frame of a `hold`
     AFTER_LAST = 15
     # an unknown kind, or one that only the bus sends
     UNKNOWN_KIND = 64
@@ -158,23 +154,20 @@ class ErrorCode(enum.IntEnum):
     INVALID_VALUE = 68
     # a name of the bus
     RESERVED_NAME = 69
-    # a serial in use
     DUPLICATE_SERIAL = 70
-    # no registration, query or awaited post with this serial; no such predecessor
+    # no such registration, query, awaited post, predecessor or list
     NOT_FOUND = 71
-    # the query does not wait for this answer, or the post for this `done`
+    # the query does not wait for this answer or `defer`, or the post for this `done`
     NOT_ASKED = 72
     # over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a
     # restart
     LIMIT_EXCEEDED = 73
-    # the asker cancelled the query, or the poster the wait
+    # a query or wait was cancelled, or a list by a restart
     CANCELLED = 74
     # nested in a query of the same name and object, or in too many
     RECURSION = 75
-    # the policy does not allow it; the message has the denying line, or says that none allows it
-    # ([ACCESS.md](ACCESS.md))
+    # the policy does not allow it ([ACCESS.md](ACCESS.md))
     NOT_PERMITTED = 76
-    # no protocol has this name
     UNKNOWN_PROTOCOL = 77
     # the text has mistakes; the message has lines and columns
     INVALID_PROTOCOL = 78
@@ -250,8 +243,7 @@ class Welcome:
 
     KIND: ClassVar[FrameKind] = FrameKind.WELCOME
 
-    # the client's id, `:N` in print; unique while the bus runs, including restarts that keep
-    # connections
+    # the client's id, `:N` in print
     connection: int
     # bytes of payload in one frame to the bus
     payload_max: int
@@ -261,9 +253,8 @@ class Welcome:
     delegates_max: int
     # queries and awaited posts under way
     queries_max: int
-    # milliseconds for a query or an awaited post at most
+    # milliseconds for a query or an awaited post: at most; if the frame gives none
     deadline_max: int
-    # the same, if the asker or poster gives none
     deadline_default: int
     # the daemon's process
     bus_pid: int
@@ -311,7 +302,6 @@ class Refusal:
 
     KIND: ClassVar[FrameKind] = FrameKind.ERROR
 
-    # see *Errors*
     code: int
 
     @classmethod
@@ -329,9 +319,8 @@ class Okay:
 
     KIND: ClassVar[FrameKind] = FrameKind.OK
 
-    # serial of the registration, if the frame made one; else 0
+    # serial of the registration that the frame made; id of its delegate or hold; 0 without one
     registration: int = 0
-    # id of the delegate or hold, for an `attach` or `hold`; else 0
     delegate: int = 0
 
     @classmethod
@@ -423,7 +412,7 @@ class Post:
     style: PostingStyle = PostingStyle.NOW
     # awaited: milliseconds until the answer; 0 for the bus's setting for queries
     deadline: int = 0
-    # bytes of userInfo in the descriptor; without one, other than 0 is `invalidValue`
+    # bytes of userInfo in the descriptor; 0 without (`invalidValue`)
     length: int = 0
 
     @classmethod
@@ -494,7 +483,7 @@ class Observe:
     KIND: ClassVar[FrameKind] = FrameKind.OBSERVE
 
     options: ObserveOptions = ObserveOptions(0)
-    # treatment of notifications while the connection is suspended
+    # while the connection is suspended
     suspension: SuspensionBehavior = SuspensionBehavior.COALESCE
 
     @classmethod
@@ -736,11 +725,11 @@ class Attach:
     timeout: int = 0
     # for people, in verdicts and lists
     label: str = ""
-    # 1 to 128 patterns of the names that it responds to; none is `invalidPattern`
+    # of the names that it responds to; none is `invalidPattern`
     patterns: list[str]
     # replaces the object's chain
     is_set: bool = False
-    # up to 32 protocols that it conforms to (see *Protocols*)
+    # that it conforms to
     protocols: list[str] = field(default_factory=list)
 
     @classmethod
@@ -778,15 +767,13 @@ class Hold:
 
     KIND: ClassVar[FrameKind] = FrameKind.HOLD
 
-    # nanoseconds on `CLOCK_MONOTONIC`; 0 for none. A past moment, or one from 2^63 on, is
-    # `invalidValue`
+    # nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none
     expiry: int = 0
-    # the holder, for verdicts and lists; at most 255 bytes
+    # the holder, for verdicts and lists
     label: str = ""
     # this is the connection's last frame; its registrations stay
     is_last: bool = False
-    # the process to show as the holder; absent for the sender's. Only root and the bus's user may
-    # name another (`notPermitted`)
+    # the process to show as the holder; absent for the sender's
     holder: PeerIdentity | None = None
 
     @classmethod
@@ -883,10 +870,8 @@ class Ask:
 
     # milliseconds until the verdict; 0 for the bus's setting
     deadline: int = 0
-    # see *Queries*
     mode: QueryMode = QueryMode.PARALLEL
-    # the verdict without approvals and vetoes; vetoed for names with `Default=veto` in the
-    # configuration
+    # the verdict without approvals and vetoes
     fallback: VerdictKind = VerdictKind.ALLOWED
     # the query that a delegate of the asker's user is answering; 0 for none
     parent: int = 0
@@ -926,9 +911,8 @@ class Question:
 
     KIND: ClassVar[FrameKind] = FrameKind.QUESTION
 
-    # id of the query, the same for all its delegates; never reused
+    # the same for all delegates of the query; never reused
     query: int
-    # id of the delegate
     delegate: int
     # milliseconds for the delegate
     timeout: int
@@ -1120,16 +1104,15 @@ class Verdict:
     # without approvals and vetoes; for a value query, without a value
     is_unanswered: bool
     # holds, oldest first; missing required delegates; delegates with an outcome, in the chain's
-    # order. Long verdicts omit some
+    # order
     outcomes: list[Outcome]
-    # the asker has overridden vetoes among the outcomes
+    # vetoes among the outcomes were overridden
     is_overridden: bool = False
     # as asked
     is_dry_run: bool = False
-    # further outcomes (see [limits](LIMITS.md))
+    # outcomes that are not listed
     omitted_count: int = 0
-    # without outcomes: a similar name that has a delegate or hold, is configured or well known;
-    # empty if the asker may know none
+    # without outcomes, a similar name that the asker may know, if any
     similar_name: str = ""
 
     @classmethod
@@ -1203,9 +1186,9 @@ class AccessSubject:
 
     # the user
     uid: int
-    # of more than 128, the ones that the policy named when the connection was made
+    # of more than 128, those that the policy named when the connection was made
     groups: list[int]
-    # unit of the system's service manager; empty if the kernel vouches for none
+    # of the system's service manager; empty if the kernel vouches for none
     unit: str
 
     @classmethod
@@ -1287,9 +1270,9 @@ class AccessEntry:
     # notAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus
     # without a policy
     decision: AccessDecision
-    # the deciding line, if any
+    # the deciding one, if any
     line: AccessLine
-    # the user, groups and unit concerned
+    # whom the decision concerns
     subject: AccessSubject
 
     @classmethod
@@ -1312,7 +1295,7 @@ class NearMissEntry:
     """
 
     line: AccessLine
-    # the missing condition, for people: `needs group:operators`
+    # for people, such as `needs group:operators`
     lacks: str
 
     @classmethod
@@ -1373,7 +1356,6 @@ class List:
     subject: ListSubject
     # only items of this connection; 0 for all
     connection: int = 0
-    # see [ACCESS.md](ACCESS.md)
     question: AccessQuestion | None = None
 
     @classmethod
@@ -1404,8 +1386,8 @@ class BusEntry:
     observations: int = 0
     delegates: int = 0
     queries: int = 0
-    # notifications taken from posters; queued for observers; dropped there, or by a daemon that
-    # died before it reported them
+    # notifications taken from posters; queued for observers; dropped there, or unreported by a
+    # daemon that died
     posted: int = 0
     delivered: int = 0
     lost: int = 0
@@ -1414,17 +1396,16 @@ class BusEntry:
     vetoed: int = 0
     # at the moment
     holds: int = 0
-    # frames that the policy refused
+    # frames that the policy refused; refused for another reason
     denied: int = 0
-    # frames refused for another reason
     refused: int = 0
     # bytes of the posted notifications
     posted_bytes: int = 0
     # of the event loop since its start
     iterations: int = 0
-    # microseconds of CPU time of its thread
+    # microseconds of CPU time of its thread; of its longest iteration in the last minute, or up to
+    # a minute more
     busy: int = 0
-    # microseconds of the longest iteration in the last minute, or up to a minute more
     longest: int = 0
     # bytes of the log, used and allowed
     log_used: int = 0
@@ -1539,16 +1520,12 @@ class ConnectionEntry:
     # notifications that it lost; that it posted
     lost: int
     posted: int
-    # paused: the bus does not read from it; lossy: it does not read; notSurviving: it would end if
-    # the bus died
     state: ConnectionState
-    # bytes buffered until it resumes
+    # since it was suspended: bytes buffered; notifications replaced by later ones
     buffered: int = 0
-    # notifications replaced by later ones since it was suspended
     coalesced: int = 0
-    # bytes of the notifications that it posted
+    # bytes of the notifications that it posted; notifications queued for it
     posted_bytes: int = 0
-    # notifications queued for it
     delivered: int = 0
     # its frames that the policy refused; refused for another reason
     denied: int = 0
@@ -1557,9 +1534,8 @@ class ConnectionEntry:
     asked: int = 0
     # how often it was paused
     pauses: int = 0
-    # microseconds paused
+    # microseconds paused; lossy
     paused_time: int = 0
-    # microseconds lossy
     lossy_time: int = 0
 
     @classmethod
@@ -1636,11 +1612,10 @@ class DepartedEntry:
 
     id: int
     peer: PeerIdentity
-    # microseconds connected
+    # microseconds connected; since it left
     age: int
-    # microseconds since it left
     elapsed: int
-    # the error with which the bus closed it; 0 if the client did, or its process ended
+    # the error with which the bus closed it; else 0
     reason: int
     # notifications that it lost; that it posted
     lost: int
@@ -1728,9 +1703,8 @@ class AccountEntry:
 class Durations:
     """How long something took: a histogram, whose buckets are described below."""
 
-    # microseconds in all
+    # microseconds in all; at most
     sum: int = 0
-    # microseconds
     longest: int = 0
     # bucket of the first count
     first: int = 0
@@ -1822,9 +1796,9 @@ class QueryParticipant:
     outcome: OutcomeKind
     # of the outcome
     reason: str
-    # microseconds that the query has waited, or until the outcome
+    # microseconds that the query has waited, or until the outcome; until its timeout, 0 unless the
+    # query waits for it
     elapsed: int
-    # microseconds until its timeout; 0 unless the query waits for it
     remaining: int
 
     @classmethod
@@ -1861,7 +1835,7 @@ class QueryEntry:
     """A query under way, for the subject *queries*."""
 
     id: int
-    # of the asker
+    # the asker's
     connection: int
     # the asker
     peer: PeerIdentity
@@ -1869,9 +1843,8 @@ class QueryEntry:
     object: str
     mode: QueryMode
     is_dry_run: bool
-    # microseconds since it was asked
+    # microseconds since it was asked; until the asker's deadline
     age: int
-    # microseconds until the asker's deadline
     remaining: int
     # holds, then delegates in the chain's order: awaited ones, and others, 256 at most
     participants: list[QueryParticipant]
@@ -1925,11 +1898,10 @@ class NameEntry:
 
     # empty for all beyond the busiest 1,000
     name: str
-    # verdicts; vetoed ones; those allowed by an override
+    # verdicts; vetoed ones; allowed by an override; queries without a verdict
     asked: int
     vetoed: int
     overridden: int
-    # queries without a verdict
     cancelled: int
     outcomes: OutcomeCounts
     # from ask to verdict, if a delegate was asked
@@ -2026,15 +1998,15 @@ class UserEntry:
     unit: str
     # at the moment
     connections: int
-    # notifications that they posted, and their bytes
+    # notifications that they posted; their bytes
     posted: int
     posted_bytes: int
-    # notifications that were queued for them, and that they lost
+    # notifications queued for them; that they lost
     delivered: int
     lost: int
-    # queries that they asked, dry runs and queries for values included
+    # queries, with dry runs and value queries
     asked: int
-    # frames that the policy refused, and that were refused for another reason
+    # frames that the policy refused; refused for another reason
     denied: int
     refused: int
 
@@ -2315,9 +2287,8 @@ class HoldEntry:
     pattern: str
     object: str
     why: str
-    # microseconds since it was taken
+    # microseconds since it was taken; until it expires, 0 if it does not
     age: int
-    # microseconds until it expires; 0 if it does not
     remaining: int
 
     @classmethod
@@ -2495,7 +2466,6 @@ class ProtocolEntry:
     """A protocol."""
 
     name: str
-    # its parents
     parents: list[str]
     # methods, with inherited ones
     members: int
@@ -2548,7 +2518,7 @@ class MemberEntry:
     kind: MethodKind
     is_required: bool
     name: str
-    # in Varlink's syntax, with parentheses; result is empty without a value
+    # the first two in Varlink's syntax, with parentheses; result empty without a value
     parameters: str
     result: str
     documentation: str

@@ -6,9 +6,9 @@
 package struct AccessSubject: Equatable, Sendable {
   /// The user.
   package var uid: UInt32
-  /// Of more than 128, the ones that the policy named when the connection was made.
+  /// Of more than 128, those that the policy named when the connection was made.
   package var groups: [UInt32]
-  /// Unit of the system's service manager; empty if the kernel vouches for none.
+  /// Of the system's service manager; empty if the kernel vouches for none.
   package var unit: String
 
   package init(uid: UInt32, groups: [UInt32], unit: String) {
@@ -96,9 +96,9 @@ package enum AccessDecision: UInt8, Sendable, CaseIterable {
 package struct AccessEntry: Equatable, Sendable {
   /// NotAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus without a policy.
   package var decision: AccessDecision
-  /// The deciding line, if any.
+  /// The deciding one, if any.
   package var line: AccessLine
-  /// The user, groups and unit concerned.
+  /// Whom the decision concerns.
   package var subject: AccessSubject
 
   package init(decision: AccessDecision, line: AccessLine, subject: AccessSubject) {
@@ -123,7 +123,7 @@ package struct AccessEntry: Equatable, Sendable {
 /// A line that would allow what is refused if one thing were different, for the subject *access*.
 package struct NearMissEntry: Equatable, Sendable {
   package var line: AccessLine
-  /// The missing condition, for people: `needs group:operators`.
+  /// For people, such as `needs group:operators`.
   package var lacks: String
 
   package init(line: AccessLine, lacks: String) {

@@ -20,11 +20,11 @@ package struct Attach: FrameFields {
   package var timeout: UInt32
   /// For people, in verdicts and lists.
   package var label: String
-  /// 1 to 128 patterns of the names that it responds to; none is `invalidPattern`.
+  /// Of the names that it responds to; none is `invalidPattern`.
   package var patterns: [String]
   /// Replaces the object's chain.
   package var isSet: Bool
-  /// Up to 32 protocols that it conforms to (see *Protocols*).
+  /// That it conforms to.
   package var protocols: [String]
 
   package init(
@@ -65,14 +65,13 @@ package struct Attach: FrameFields {
 package struct Hold: FrameFields {
   package static let kind = FrameKind.hold
 
-  /// Nanoseconds on `CLOCK_MONOTONIC`; 0 for none. A past moment, or one from 2^63 on, is `invalidValue`.
+  /// Nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none.
   package var expiry: UInt64
-  /// The holder, for verdicts and lists; at most 255 bytes.
+  /// The holder, for verdicts and lists.
   package var label: String
   /// This is the connection's last frame; its registrations stay.
   package var isLast: Bool
-  /// The process to show as the holder; absent for the sender's. Only root and the bus's user may name another
-  /// (`notPermitted`).
+  /// The process to show as the holder; absent for the sender's.
   package var holder: PeerIdentity?
 
   package init(expiry: UInt64 = 0, label: String = "", isLast: Bool = false, holder: PeerIdentity? = nil) {

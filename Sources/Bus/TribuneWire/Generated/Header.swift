@@ -131,17 +131,14 @@ package struct FrameFlags: OptionSet, Sendable {
 package enum ErrorCode: UInt16, Sendable, CaseIterable {
   /// The first bytes are not a Tribune hello.
   case badMagic = 1
-  /// No common version.
   case unsupportedVersion = 2
-  /// Fields or payload over the limit.
+  /// Fields or payload over a limit.
   case frameTooLong = 3
   /// Lengths that do not fit each other; fields that end inside one.
   case malformedFrame = 4
   /// An unknown kind, marked critical.
   case unknownCriticalKind = 5
-  /// No hello in time.
   case helloTimeout = 6
-  /// A frame that did not end in time.
   case frameTimeout = 7
   /// Descriptors without a frame.
   case unexpectedDescriptors = 8
@@ -149,16 +146,15 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case tooSlow = 9
   /// As many connections as the setting allows.
   case tooManyConnections = 10
-  /// Partial frames take too much memory or too many descriptors; memory is short; or too many refused descriptors of
+  /// Memory is short; partial frames take too much memory or too many descriptors; or too many refused descriptors of
   /// this user close slowly.
   case outOfMemory = 11
   /// The bus ends.
   case shuttingDown = 12
-  /// A frame without its descriptor.
   case missingDescriptor = 13
-  /// The bus was restarted while something was under way here (see *Restart*).
+  /// The bus was restarted (see *Restart*).
   case restarted = 14
-  /// Bytes behind the last frame (see `hold`).
+  /// Bytes behind the last frame of a `hold`.
   case afterLast = 15
   /// An unknown kind, or one that only the bus sends.
   case unknownKind = 64
@@ -169,22 +165,19 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case invalidValue = 68
   /// A name of the bus.
   case reservedName = 69
-  /// A serial in use.
   case duplicateSerial = 70
-  /// No registration, query or awaited post with this serial; no such predecessor.
+  /// No such registration, query, awaited post, predecessor or list.
   case notFound = 71
-  /// The query does not wait for this answer, or the post for this `done`.
+  /// The query does not wait for this answer or `defer`, or the post for this `done`.
   case notAsked = 72
   /// Over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a restart.
   case limitExceeded = 73
-  /// The asker cancelled the query, or the poster the wait.
+  /// A query or wait was cancelled, or a list by a restart.
   case cancelled = 74
   /// Nested in a query of the same name and object, or in too many.
   case recursion = 75
-  /// The policy does not allow it; the message has the denying line, or says that none allows it
-  /// ([ACCESS.md](ACCESS.md)).
+  /// The policy does not allow it ([ACCESS.md](ACCESS.md)).
   case notPermitted = 76
-  /// No protocol has this name.
   case unknownProtocol = 77
   /// The text has mistakes; the message has lines and columns.
   case invalidProtocol = 78

@@ -46,7 +46,6 @@ package struct List: FrameFields {
   package var subject: ListSubject
   /// Only items of this connection; 0 for all.
   package var connection: UInt64
-  /// See [ACCESS.md](ACCESS.md).
   package var question: AccessQuestion?
 
   package init(subject: ListSubject, connection: UInt64 = 0, question: AccessQuestion? = nil) {
@@ -80,8 +79,7 @@ package struct BusEntry: Equatable, Sendable {
   package var observations: UInt32
   package var delegates: UInt32
   package var queries: UInt32
-  /// Notifications taken from posters; queued for observers; dropped there, or by a daemon that died before it reported
-  /// them.
+  /// Notifications taken from posters; queued for observers; dropped there, or unreported by a daemon that died.
   package var posted: UInt64
   package var delivered: UInt64
   package var lost: UInt64
@@ -90,17 +88,15 @@ package struct BusEntry: Equatable, Sendable {
   package var vetoed: UInt64
   /// At the moment.
   package var holds: UInt32
-  /// Frames that the policy refused.
+  /// Frames that the policy refused; refused for another reason.
   package var denied: UInt64
-  /// Frames refused for another reason.
   package var refused: UInt64
   /// Bytes of the posted notifications.
   package var postedBytes: UInt64
   /// Of the event loop since its start.
   package var iterations: UInt64
-  /// Microseconds of CPU time of its thread.
+  /// Microseconds of CPU time of its thread; of its longest iteration in the last minute, or up to a minute more.
   package var busy: UInt64
-  /// Microseconds of the longest iteration in the last minute, or up to a minute more.
   package var longest: UInt64
   /// Bytes of the log, used and allowed.
   package var logUsed: UInt64
@@ -232,15 +228,12 @@ package struct ConnectionEntry: Equatable, Sendable {
   /// Notifications that it lost; that it posted.
   package var lost: UInt64
   package var posted: UInt64
-  /// Paused: the bus does not read from it; lossy: it does not read; notSurviving: it would end if the bus died.
   package var state: ConnectionState
-  /// Bytes buffered until it resumes.
+  /// Since it was suspended: bytes buffered; notifications replaced by later ones.
   package var buffered: UInt64
-  /// Notifications replaced by later ones since it was suspended.
   package var coalesced: UInt64
-  /// Bytes of the notifications that it posted.
+  /// Bytes of the notifications that it posted; notifications queued for it.
   package var postedBytes: UInt64
-  /// Notifications queued for it.
   package var delivered: UInt64
   /// Its frames that the policy refused; refused for another reason.
   package var denied: UInt64
@@ -249,9 +242,8 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var asked: UInt64
   /// How often it was paused.
   package var pauses: UInt64
-  /// Microseconds paused.
+  /// Microseconds paused; lossy.
   package var pausedTime: UInt64
-  /// Microseconds lossy.
   package var lossyTime: UInt64
 
   package init(
@@ -334,11 +326,10 @@ package struct ConnectionEntry: Equatable, Sendable {
 package struct DepartedEntry: Equatable, Sendable {
   package var id: ConnectionID
   package var peer: PeerIdentity
-  /// Microseconds connected.
+  /// Microseconds connected; since it left.
   package var age: UInt64
-  /// Microseconds since it left.
   package var elapsed: UInt64
-  /// The error with which the bus closed it; 0 if the client did, or its process ended.
+  /// The error with which the bus closed it; else 0.
   package var rawReason: UInt16
   /// Notifications that it lost; that it posted.
   package var lost: UInt64
@@ -434,9 +425,8 @@ package struct AccountEntry: Equatable, Sendable {
 
 /// How long something took: a histogram, whose buckets are described below.
 package struct Durations: Equatable, Sendable {
-  /// Microseconds in all.
+  /// Microseconds in all; at most.
   package var sum: UInt64
-  /// Microseconds.
   package var longest: UInt64
   /// Bucket of the first count.
   package var first: UInt16
@@ -535,9 +525,8 @@ package struct QueryParticipant: Equatable, Sendable {
   package var outcome: OutcomeKind
   /// Of the outcome.
   package var reason: String
-  /// Microseconds that the query has waited, or until the outcome.
+  /// Microseconds that the query has waited, or until the outcome; until its timeout, 0 unless the query waits for it.
   package var elapsed: UInt64
-  /// Microseconds until its timeout; 0 unless the query waits for it.
   package var remaining: UInt64
 
   package init(
@@ -577,7 +566,7 @@ package struct QueryParticipant: Equatable, Sendable {
 /// A query under way, for the subject *queries*.
 package struct QueryEntry: Equatable, Sendable {
   package var id: QueryID
-  /// Of the asker.
+  /// The asker's.
   package var connection: ConnectionID
   /// The asker.
   package var peer: PeerIdentity
@@ -585,9 +574,8 @@ package struct QueryEntry: Equatable, Sendable {
   package var object: String
   package var mode: QueryMode
   package var isDryRun: Bool
-  /// Microseconds since it was asked.
+  /// Microseconds since it was asked; until the asker's deadline.
   package var age: UInt64
-  /// Microseconds until the asker's deadline.
   package var remaining: UInt64
   /// Holds, then delegates in the chain's order: awaited ones, and others, 256 at most.
   package var participants: [QueryParticipant]
@@ -653,11 +641,10 @@ package struct QueryEntry: Equatable, Sendable {
 package struct NameEntry: Equatable, Sendable {
   /// Empty for all beyond the busiest 1,000.
   package var name: String
-  /// Verdicts; vetoed ones; those allowed by an override.
+  /// Verdicts; vetoed ones; allowed by an override; queries without a verdict.
   package var asked: UInt64
   package var vetoed: UInt64
   package var overridden: UInt64
-  /// Queries without a verdict.
   package var cancelled: UInt64
   package var outcomes: OutcomeCounts
   /// From ask to verdict, if a delegate was asked.
@@ -757,15 +744,15 @@ package struct UserEntry: Equatable, Sendable {
   package var unit: String
   /// At the moment.
   package var connections: UInt32
-  /// Notifications that they posted, and their bytes.
+  /// Notifications that they posted; their bytes.
   package var posted: UInt64
   package var postedBytes: UInt64
-  /// Notifications that were queued for them, and that they lost.
+  /// Notifications queued for them; that they lost.
   package var delivered: UInt64
   package var lost: UInt64
-  /// Queries that they asked, dry runs and queries for values included.
+  /// Queries, with dry runs and value queries.
   package var asked: UInt64
-  /// Frames that the policy refused, and that were refused for another reason.
+  /// Frames that the policy refused; refused for another reason.
   package var denied: UInt64
   package var refused: UInt64
 

@@ -51,7 +51,7 @@ package struct Post: FrameFields {
   package var style: PostingStyle
   /// Awaited: milliseconds until the answer; 0 for the bus's setting for queries.
   package var deadline: UInt32
-  /// Bytes of userInfo in the descriptor; without one, other than 0 is `invalidValue`.
+  /// Bytes of userInfo in the descriptor; 0 without (`invalidValue`).
   package var length: UInt32
 
   package init(
@@ -141,7 +141,7 @@ package struct Observe: FrameFields {
   package static let kind = FrameKind.observe
 
   package var options: ObserveOptions
-  /// Treatment of notifications while the connection is suspended.
+  /// While the connection is suspended.
   package var suspension: SuspensionBehavior
 
   package init(options: ObserveOptions = [], suspension: SuspensionBehavior = .coalesce) {

@@ -38,7 +38,6 @@ package struct ObjectEntry: Equatable, Sendable {
 /// A protocol.
 package struct ProtocolEntry: Equatable, Sendable {
   package var name: String
-  /// Its parents.
   package var parents: [String]
   /// Methods, with inherited ones.
   package var members: UInt32
@@ -92,7 +91,7 @@ package struct MemberEntry: Equatable, Sendable {
   package var kind: MethodKind
   package var isRequired: Bool
   package var name: String
-  /// In Varlink's syntax, with parentheses; result is empty without a value.
+  /// The first two in Varlink's syntax, with parentheses; result empty without a value.
   package var parameters: String
   package var result: String
   package var documentation: String

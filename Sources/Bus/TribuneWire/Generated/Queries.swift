@@ -54,9 +54,8 @@ package struct Ask: FrameFields {
 
   /// Milliseconds until the verdict; 0 for the bus's setting.
   package var deadline: UInt32
-  /// See *Queries*.
   package var mode: QueryMode
-  /// The verdict without approvals and vetoes; vetoed for names with `Default=veto` in the configuration.
+  /// The verdict without approvals and vetoes.
   package var fallback: VerdictKind
   /// The query that a delegate of the asker's user is answering; 0 for none.
   package var parent: UInt64
@@ -99,9 +98,8 @@ package struct Ask: FrameFields {
 package struct Question: FrameFields {
   package static let kind = FrameKind.question
 
-  /// Id of the query, the same for all its delegates; never reused.
+  /// The same for all delegates of the query; never reused.
   package var query: QueryID
-  /// Id of the delegate.
   package var delegate: DelegateID
   /// Milliseconds for the delegate.
   package var timeout: UInt32
@@ -316,17 +314,15 @@ package struct Verdict: FrameFields {
   package var verdict: VerdictKind
   /// Without approvals and vetoes; for a value query, without a value.
   package var isUnanswered: Bool
-  /// Holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order. Long verdicts
-  /// omit some.
+  /// Holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order.
   package var outcomes: [Outcome]
-  /// The asker has overridden vetoes among the outcomes.
+  /// Vetoes among the outcomes were overridden.
   package var isOverridden: Bool
   /// As asked.
   package var isDryRun: Bool
-  /// Further outcomes (see [limits](LIMITS.md)).
+  /// Outcomes that are not listed.
   package var omittedCount: UInt32
-  /// Without outcomes: a similar name that has a delegate or hold, is configured or well known; empty if the asker may
-  /// know none.
+  /// Without outcomes, a similar name that the asker may know, if any.
   package var similarName: String
 
   package init(

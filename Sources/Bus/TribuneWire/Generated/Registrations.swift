@@ -94,9 +94,8 @@ package struct HoldEntry: Equatable, Sendable {
   package var pattern: String
   package var object: String
   package var why: String
-  /// Microseconds since it was taken.
+  /// Microseconds since it was taken; until it expires, 0 if it does not.
   package var age: UInt64
-  /// Microseconds until it expires; 0 if it does not.
   package var remaining: UInt64
 
   package init(

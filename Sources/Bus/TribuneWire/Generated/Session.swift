@@ -6,7 +6,7 @@
 package struct Welcome: FrameFields {
   package static let kind = FrameKind.welcome
 
-  /// The client's id, `:N` in print; unique while the bus runs, including restarts that keep connections.
+  /// The client's id, `:N` in print.
   package var connection: ConnectionID
   /// Bytes of payload in one frame to the bus.
   package var payloadMax: UInt32
@@ -16,9 +16,8 @@ package struct Welcome: FrameFields {
   package var delegatesMax: UInt32
   /// Queries and awaited posts under way.
   package var queriesMax: UInt32
-  /// Milliseconds for a query or an awaited post at most.
+  /// Milliseconds for a query or an awaited post: at most; if the frame gives none.
   package var deadlineMax: UInt32
-  /// The same, if the asker or poster gives none.
   package var deadlineDefault: UInt32
   /// The daemon's process.
   package var busPID: UInt32
@@ -69,7 +68,6 @@ package struct Welcome: FrameFields {
 package struct Refusal: FrameFields {
   package static let kind = FrameKind.error
 
-  /// See *Errors*.
   package var rawCode: UInt16
 
   /// Nil if this version does not know the number.
@@ -92,9 +90,8 @@ package struct Refusal: FrameFields {
 package struct Okay: FrameFields {
   package static let kind = FrameKind.ok
 
-  /// Serial of the registration, if the frame made one; else 0.
+  /// Serial of the registration that the frame made; id of its delegate or hold; 0 without one.
   package var registration: UInt64
-  /// Id of the delegate or hold, for an `attach` or `hold`; else 0.
   package var delegate: UInt64
 
   package init(registration: UInt64 = 0, delegate: UInt64 = 0) {
