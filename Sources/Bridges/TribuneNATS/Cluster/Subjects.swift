@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The NATS subjects of a cluster (docs/CLUSTER.md).
+/// The NATS subjects of a cluster (docs/PROTOCOL.md).
 nonisolated struct Subjects: Equatable, Sendable {
   enum Incoming: Equatable, Sendable {
     case post(from: String, name: String)

@@ -53,7 +53,7 @@ struct LeaseQuery: Sendable {
   }
 }
 
-/// docs/CLUSTER.md.
+/// docs/PROTOCOL.md.
 enum LeaseReply: Equatable, Sendable {
   case acquired(again: Bool)
   /// Another host has it, or another command on this host.
