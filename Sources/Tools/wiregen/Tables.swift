@@ -45,7 +45,6 @@ struct Tables {
 
   private mutating func table(named name: String, _ line: Int) throws(DescriptionError) -> [String] {
     switch (name, description.declaration(named: name)) {
-    case ("kinds", _): return kinds
     case ("errors", _): return errors
     case (_, .record(let record)): return table(of: record.fields, in: record.name)
     case (_, .frame(let frame)): return table(of: frame.fields, in: frame.word)
@@ -55,23 +54,16 @@ struct Tables {
 
   // MARK: Tables
 
-  private var kinds: [String] {
-    ["| kind | | from | what it is |", "| --- | --- | --- | --- |"]
-      + description.frames.map { frame in
-        "| \(frame.number) | `\(frame.word)` | \(frame.direction.rawValue) | \(frame.documentation.clause) |"
-      }
-  }
-
   private var errors: [String] {
     guard case .enumeration(let errors) = description.declaration(named: "ErrorCode") else {
       preconditionFailure("there are error codes")
     }
-    return ["| code | | |", "| --- | --- | --- |"]
+    return ["| code | | |", "|---|---|---|"]
       + errors.members.map { row([String($0.value), "`\($0.name)`", $0.documentation]) }
   }
 
   private mutating func table(of fields: [Field], in owner: String) -> [String] {
-    var rows = ["| field | type | |", "| --- | --- | --- |"]
+    var rows = ["| field | type | |", "|---|---|---|"]
     var fields = fields[...]
     while let field = fields.popFirst() {
       var names = [field.name]
@@ -142,12 +134,5 @@ struct Tables {
   private func join(_ text: String, _ more: String) -> String {
     if text.isEmpty { return more }
     return text.hasSuffix(".") ? "\(text) \(more)" : "\(text). \(more)"
-  }
-}
-
-extension String {
-  fileprivate var clause: String {
-    let text = last == "." ? dropLast() : self[...]
-    return text.prefix(1).lowercased() + text.dropFirst()
   }
 }
