@@ -55,18 +55,17 @@ import Testing
   {
     let depends = try await Self.built.value.field("Depends")
     for library in [
-      "libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12", "libncursesw6", "libnats3.4",
+      "libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12", "libncursesw6",
     ] {
       #expect(depends.contains(library))
     }
-    #expect(!depends.contains("swift"))
+    #expect(!depends.contains("swift") && !depends.contains("nats"))
   }
 
   @Test(
     "has each file where Debian has it",
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
-      "usr/bin/tribune-nats",
       "usr/share/tribune/web/index.html", "usr/share/man/man8/tribune-web.8.gz",
       "usr/share/man/man8/tribune-logind.8.gz",
       "usr/lib/systemd/user/tribuned.service",
@@ -91,7 +90,7 @@ import Testing
     "has the units of the system",
     arguments: [
       "tribuned.service", "tribuned.socket", "tribune-delegates.service", "tribune-logind.service",
-      "tribune-web.service", "tribune-web.socket", "tribune-nats.service", "tribune-fleetlock.socket",
+      "tribune-web.service", "tribune-web.socket",
     ])
   func units(_ unit: String) async throws {
     let package = try await Self.built.value
@@ -108,10 +107,22 @@ import Testing
     let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
     #expect(
       files == [
-        "/etc/tribune/logind.conf", "/etc/tribune/nats.conf", "/etc/tribune/policy.d/50-default.policy",
-        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/policy.d/70-nats.policy",
-        "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf", "/etc/tribune/web.conf",
+        "/etc/tribune/logind.conf", "/etc/tribune/policy.d/50-default.policy",
+        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf", "/etc/tribune/web.conf",
       ])
+  }
+
+  @Test("has the gateway in a package of its own, which depends on libnats")
+  func gatewayPackage() async throws {
+    let file = try await Self.built.value.other("tribune-nats")
+    let depends = try Package.run("dpkg-deb", "--field", file, "Depends")
+    #expect(depends.contains("libnats") && depends.contains("tribune (= "))
+    let contents = try Package.run("dpkg-deb", "--contents", file)
+    for path in [
+      "usr/bin/tribune-nats", "systemd/system/tribune-nats.service", "systemd/system/tribune-fleetlock.socket",
+      "etc/tribune/nats.conf", "etc/tribune/nats.conf.d/", "etc/tribune/policy.d/70-nats.policy",
+      "usr/share/man/man8/tribune-nats.8.gz",
+    ] { #expect(contents.contains("/\(path)\n")) }
   }
 
   @Test("has the Python client in a package of its own") func pythonPackage() async throws {
@@ -149,7 +160,7 @@ import Testing
     #expect(try package.read("c-control/symbols").contains(" tribune_ask@LIBTRIBUNE_0 0.9.0"))
   }
 
-  @Test("causes no complaints of lintian", arguments: ["tribune", "libtribune0", "libtribune-dev"])
+  @Test("causes no complaints of lintian", arguments: ["tribune", "tribune-nats", "libtribune0", "libtribune-dev"])
   func lintian(_ name: String) async throws {
     let package = try await Self.built.value
     let checked = try FinishedProgram(

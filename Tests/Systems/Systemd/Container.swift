@@ -163,10 +163,11 @@ final class Container: ServedBus {
     try does("systemctl", "daemon-reload")
   }
 
-  /// Copies Tribune's packages into it: `older.deb`, `newer.deb` (a higher version), and the folder `clients`.
+  /// Copies Tribune's packages into it: `older.deb`, `newer.deb` (a higher version), their gateways, and the folder
+  /// `clients`.
   func copyPackages(to folder: String) throws {
     let packages = try Self.given("TRIBUNE_CONTAINER_FOLDER")
-    for package in ["older.deb", "newer.deb", "clients"] {
+    for package in ["older.deb", "older-gateway.deb", "newer.deb", "newer-gateway.deb", "clients"] {
       try FileManager.default.copyItem(
         atPath: "\(packages)/\(package)", toPath: "\(root)\(folder)/\(package)")
     }

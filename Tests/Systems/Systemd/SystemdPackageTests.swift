@@ -49,9 +49,7 @@ struct SystemdPackageTests {
     #expect(try state(of: "tribuned.socket") == ["active", "enabled"])
     #expect(try state(of: "tribuned.service") == ["active", "enabled"])
     #expect(try state(of: "tribune-logind.service") == ["active", "enabled"])
-    for unit in [
-      "tribune-delegates.service", "tribune-web.socket", "tribune-nats.service", "tribune-fleetlock.socket",
-    ] {
+    for unit in ["tribune-delegates.service", "tribune-web.socket"] {
       #expect(try state(of: unit) == ["inactive", "disabled"])
     }
 
@@ -63,6 +61,31 @@ struct SystemdPackageTests {
     #expect(try machine.does("journalctl", "--list-catalog").contains("Tribune: Whether"))
 
     #expect(try machine.does("dpkg", "--verify", "tribune") == "")
+  }
+
+  @Test("the bus also installs on a newer release, whose libnats has another name")
+  func newerRelease() throws {
+    let machine = try Container(.newer, enabled: [], hasTribune: false)
+    try machine.copyPackages(to: "/root")
+    try machine.does("apt-get", "--quiet", "--yes", "install", "/root/older.deb")
+    #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
+    #expect(try machine.run("dpkg", "--install", "/root/older-gateway.deb").status != 0)
+  }
+
+  @Test("the gateway's package has its units, is upgraded with the bus, and leaves nothing when purged")
+  func gateway() throws {
+    let units = ["tribune-nats.service", "tribune-fleetlock.socket"]
+    try machine.does("apt-get", "--quiet", "--yes", "install", "/root/older.deb", "/root/older-gateway.deb")
+    for unit in units { #expect(try state(of: unit) == ["inactive", "disabled"]) }
+    try machine.does("systemctl", "start", "tribune-fleetlock.socket")
+    try machine.does("apt-get", "--quiet", "--yes", "install", "/root/newer.deb", "/root/newer-gateway.deb")
+    #expect(try machine.property("ActiveState", of: "tribune-fleetlock.socket") == "active")
+    #expect(try policies() == Self.installedPolicies + ["70-nats.policy"])
+    try machine.does("mkdir", "--parents", "/var/lib/tribune-nats")
+    try machine.does("dpkg", "--purge", "tribune-nats")
+    for unit in units { #expect(try machine.property("LoadState", of: unit) == "not-found") }
+    #expect(try machine.run("ls", "/var/lib/tribune-nats", "/etc/tribune/nats.conf").output == "")
+    #expect(try policies() == Self.installedPolicies)
   }
 
   @Test("the packages of the clients, and the wheel, have all that programs need")
@@ -193,9 +216,7 @@ struct SystemdPackageTests {
   }
 
   private static let policies = "/etc/tribune/policy.d"
-  private static let installedPolicies: [Substring] = [
-    "50-default.policy", "60-web.policy", "70-nats.policy",
-  ]
+  private static let installedPolicies: [Substring] = ["50-default.policy", "60-web.policy"]
 
   private func policies() throws -> [Substring] {
     try machine.does("ls", "-A", Self.policies).split(separator: "\n")
