@@ -26,13 +26,15 @@ nonisolated struct ImportAccount {
   private var origins: [String: [Origin]] = [:]
   /// The oldest is forgotten first.
   private var order: [String] = []
+  /// From then on, an unknown host may be a forgotten one, with losses since.
+  private var hasForgotten = false
 
   mutating func note(
     _ number: ExportNumber, of name: String, from host: String, _ instance: Instance
   ) -> Arrival {
     guard var known = origins[host] else {
       add(host, Origin(instance: instance, sequence: number.sequence, last: [name: number]))
-      return .new(lost: 0)
+      return hasForgotten ? .newAfterGap : .new(lost: 0)
     }
     defer { origins[host] = known }
     guard let index = known.firstIndex(where: { $0.instance == instance }) else {
@@ -49,7 +51,10 @@ nonisolated struct ImportAccount {
   }
 
   private mutating func add(_ host: String, _ origin: Origin) {
-    if order.count >= Self.hostsMax { origins[order.removeFirst()] = nil }
+    if order.count >= Self.hostsMax {
+      origins[order.removeFirst()] = nil
+      hasForgotten = true
+    }
     order.append(host)
     origins[host] = [origin]
   }
