@@ -61,6 +61,8 @@ struct DelegateFolderTests {
     try add("host.shouldReboot/x.dpkg-new", "exit 1")
     try add("host.shouldReboot/plain", "exit 1", mode: 0o644)
     let program = try started("--object=o")
+    let plain = "\(root)/host.shouldReboot/plain"
+    #expect(try program.errors.line() == "tribunectl: \(plain) is ignored: it cannot be executed")
     #expect(try program.errors.line() == "attached \(root) (object o, 3 delegates), on \(bus.address)")
     #expect(
       try asked("host.shouldReboot", "--object=o", "{}") == [

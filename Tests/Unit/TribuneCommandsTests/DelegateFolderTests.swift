@@ -91,12 +91,13 @@ struct DelegateFileTests {
       try Data("#!/bin/sh\n".utf8).write(to: url)
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
     }
-    let absent = DelegateFolderContents.read(Array(root.path.utf8)) { folder throws(Errno) in
+    let absent = DelegateFolderContents.read(Array(root.path.utf8), isFirst: true) { folder throws(Errno) in
       throw .noSuchFile
     }
     #expect(absent.files.isEmpty)
     #expect(absent.problems == ["\(root.path) does not exist: No such file or directory"])
-    let noFolder = DelegateFolderContents.read(Array("/etc/passwd".utf8)) { folder throws(Errno) in
+    let noFolder = DelegateFolderContents.read(Array("/etc/passwd".utf8), isFirst: true) {
+      folder throws(Errno) in
       throw Errno(rawValue: ENOTDIR)
     }
     #expect(noFolder.files.isEmpty)
@@ -106,6 +107,7 @@ struct DelegateFileTests {
       try file(name)
     }
     try file("a.b/plain", mode: 0o644)
+    try file("a.b/c.concluded", mode: 0o644)
     try FileManager.default.createSymbolicLink(
       atPath: root.path + "/a.b/link", withDestinationPath: "/bin/true")
     try FileManager.default.createSymbolicLink(
@@ -113,15 +115,20 @@ struct DelegateFileTests {
     try FileManager.default.createSymbolicLink(
       atPath: root.path + "/a.b/dangling", withDestinationPath: "missing")
     var watched: Set<String> = []
-    let contents = DelegateFolderContents.read(Array(root.path.utf8)) {
+    let contents = DelegateFolderContents.read(Array(root.path.utf8), isFirst: true) {
       watched.insert(String(decoding: $0, as: UTF8.self))
     }
     #expect(
       contents.files.sorted().map { "\($0.pattern)/\($0.label)" }
         == ["host.*/10-a", "a.b/c", "a.b/dangling", "a.b/link"])
-    #expect(contents.problems.count == 2)
+    #expect(contents.problems.count == 5)
+    #expect(contents.problems.contains("\(root.path)/a.b/c.concluded is ignored: it cannot be executed"))
+    #expect(contents.problems.contains("\(root.path)/a.b/plain is ignored: it cannot be executed"))
+    #expect(contents.problems.contains { $0.hasPrefix("\(root.path)/top is ignored: programs belong into ") })
     #expect(contents.problems.contains("\(root.path)/a.b/dangling fails: it is a link to a missing file"))
     #expect(contents.problems.contains { $0.hasPrefix("\(root.path)/no name is ignored: ") })
+    let later = DelegateFolderContents.read(Array(root.path.utf8), isFirst: false) { _ in }
+    #expect(later.files == contents.files && later.problems.count == 3)
     #expect(watched == [root.path, "\(root.path)/host.*", "\(root.path)/a.b"])
   }
 }

@@ -25,9 +25,13 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   static let concludedSuffix = Array(".concluded".utf8)
 
+  static func isCompanion(_ name: [UInt8]) -> Bool {
+    name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix)
+  }
+
   /// Companions, hidden files, editors' backups, and temporary and old files of package tools.
   static func isIgnored(_ name: [UInt8]) -> Bool {
-    if name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix) { return true }
+    if isCompanion(name) { return true }
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
     let text = String(decoding: name, as: UTF8.self)
     guard let suffix = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
@@ -47,28 +51,43 @@ struct DelegateFolderContents: Equatable, Sendable {
 }
 
 extension DelegateFolderContents {
-  static func read(_ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void)
-    -> DelegateFolderContents
-  {
+  /// - Parameter isFirst: also reports files that cannot be executed. Later ones may be incomplete.
+  static func read(
+    _ root: [UInt8], isFirst: Bool, watch: (_ folder: [UInt8]) throws(Errno) -> Void
+  ) -> DelegateFolderContents {
     var contents = DelegateFolderContents()
     for name in contents.names(in: root, watch: watch) where !DelegateFile.isIgnored(name) {
       let path = root + [UInt8(ascii: "/")] + name
-      guard contents.kind(of: path) == .folder else { continue }
       let text = String(decoding: name, as: UTF8.self)
+      let kind = contents.kind(of: path)
+      guard kind == .folder else {
+        if kind?.isProgram ?? isBrokenLink(path) {
+          contents.problems.append(
+            "\(shown(path)) is ignored: programs belong into folders, as in a.shouldRun/check")
+        }
+        continue
+      }
       do throws(CommandError) {
         try ActionNames.requireQuestion(try Invocation.checkedPattern(text).text, orValue: true)
       } catch {
         contents.problems.append("\(shown(path)) is ignored: \(error.message)")
         continue
       }
-      for name in contents.names(in: path, watch: watch) where !DelegateFile.isIgnored(name) {
+      for name in contents.names(in: path, watch: watch) {
         let file = DelegateFile(pattern: text, name: name)
         let path = file.path(in: root)
-        switch contents.kind(of: path) {
+        let isCompanion = DelegateFile.isCompanion(name)
+        guard isCompanion || !DelegateFile.isIgnored(name) else { continue }
+        let kind = contents.kind(of: path)
+        if isFirst, kind == .plainFile || isCompanion && kind != .program {
+          contents.problems.append("\(shown(path)) is ignored: it cannot be executed")
+        }
+        if isCompanion { continue }
+        switch kind {
         case .program: break
         case .othersProgram:
           contents.problems.append("\(shown(path)) fails: it may not be executed by this user")
-        case nil where Folder.lacks(path) && !Folder.lacksEntry(path):
+        case nil where isBrokenLink(path):
           contents.problems.append("\(shown(path)) fails: it is a link to a missing file")
         default: continue
         }
@@ -76,6 +95,10 @@ extension DelegateFolderContents {
       }
     }
     return contents
+  }
+
+  private static func isBrokenLink(_ path: [UInt8]) -> Bool {
+    Folder.lacks(path) && !Folder.lacksEntry(path)
   }
 
   private mutating func kind(of path: [UInt8]) -> Folder.Kind? {

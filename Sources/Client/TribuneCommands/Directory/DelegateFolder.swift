@@ -91,7 +91,7 @@ actor DelegateFolder {
     let before = interests
     interests = [:]
     watchAncestors()
-    var contents = DelegateFolderContents.read(root) { folder throws(Errno) in
+    var contents = DelegateFolderContents.read(root, isFirst: isFirst) { folder throws(Errno) in
       interests[try watch.watch(folder)] = .all
     }
     for file in contents.files {

@@ -10,8 +10,12 @@ package enum Folder {
     case program
     /// Executable by others only.
     case othersProgram
+    /// Executable by nobody.
+    case plainFile
     case pipe
     case other
+
+    package var isProgram: Bool { self == .program || self == .othersProgram }
   }
 
   package static func names(in path: [UInt8]) throws(Errno) -> [[UInt8]] {
@@ -43,6 +47,7 @@ package enum Folder {
     case S_IFDIR: return .folder
     case S_IFREG where unsafe faccessat(AT_FDCWD, cString(path), X_OK, AT_EACCESS) == 0: return .program
     case S_IFREG where status.st_mode & 0o111 != 0: return .othersProgram
+    case S_IFREG: return .plainFile
     case S_IFIFO: return .pipe
     default: return .other
     }
