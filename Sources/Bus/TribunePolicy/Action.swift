@@ -42,6 +42,10 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
 
   package init(_ action: Action) { rawValue = 1 << UInt16(action.rawValue) }
 
+  /// Their names are questions; of a delegate also *will* and *did*.
+  static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
+    $0.insert(ActionSet($1))
+  }
   package static let all = ActionSet(rawValue: 1 << UInt16(Action.allCases.count) - 1)
 
   @inline(__always) package func contains(_ action: Action) -> Bool {

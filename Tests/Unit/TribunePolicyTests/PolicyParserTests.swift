@@ -50,6 +50,7 @@ struct PolicyParserTests {
       ("allow hold a group:o*", 14, "which only user:* and unit: can have"),
       ("allow hold a unit:", 14, "is not a unit"),
       ("allow hold a unit:ci-[12].service", 14, "is not a unit"),
+      ("allow hold a unit:user@1000.service/a.service", 14, "has a slash"),
       ("allow hold a user:broken", 14, "cannot be looked up"),
       ("allow hold a\u{1}b user:ann", 12, "\\u{1}"),
     ] as [(String, Int, String)])
@@ -113,6 +114,21 @@ struct PolicyParserTests {
       #expect(diagnostics.first?.message.contains(message) == true, "\(diagnostics)")
       #expect(diagnostics.first?.column == effect.count + 5 + column)
     }
+  }
+
+  @Test(
+    "A question that is never asked is a warning in a line that allows, an error in one that denies",
+    arguments: [
+      ("hold", "host.reboot"), ("ask,override", "host.shouldreboot"), ("delegate,set", "*.shouldpoweroff"),
+      ("hold", "host.shouldHalt host.halt"),
+    ])
+  func neverAsked(_ actions: String, _ names: String) {
+    let parser = Self.parsed("allow \(actions) \(names) user:0\ndeny \(actions) \(names) object:a user:0")
+    #expect(parser.lines.count == 1 && parser.diagnostics.map(\.isWarning) == [true, false])
+    #expect(parser.diagnostics.allSatisfy { $0.message.contains("is never asked: did you mean ") })
+    let others =
+      "deny post,hold host.reboot user:0\ndeny * host.reboot user:0\ndeny delegate host.willHalt user:0"
+    #expect(Self.parsed(others).diagnostics.isEmpty)
   }
 
   @Test(

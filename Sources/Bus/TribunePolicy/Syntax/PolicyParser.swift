@@ -132,10 +132,31 @@ package struct PolicyParser {
       }
     }
     guard !names.isEmpty else { throw Mistake(words[2].column, "the names are missing; \(Self.usage)") }
+    if actions.isSubset(of: .aboutQuestions) {
+      try requireAskable(words[2...].prefix(names.count), effect, reader)
+    }
     let (conditions, texts) = try who(words[words.count - 1], effect, reader)
     return PolicyLine(
       effect: effect, actions: actions, names: names, object: object, who: conditions, whoTexts: texts,
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
+  }
+
+  /// A deny line about a misspelt question would allow by mistake.
+  private mutating func requireAskable(
+    _ names: ArraySlice<Word>, _ effect: PolicyLine.Effect, _ reader: LineReader
+  ) throws(Mistake) {
+    for name in names {
+      guard let meant = WellKnownQuestions.meant(by: name.text) else { continue }
+      let doubt = "\"\(name.text)\" is never asked: did you mean \(meant)?"
+      guard effect == .allow else { throw Mistake(name.column, doubt) }
+      warn(doubt, at: name.column, reader)
+    }
+  }
+
+  private mutating func warn(_ doubt: String, at column: Int, _ reader: LineReader) {
+    diagnostics.append(
+      PolicyDiagnostic(
+        isWarning: true, file: reader.file, line: reader.number, column: column, message: doubt.escaped))
   }
 
   private static func actions(_ word: Word) throws(Mistake) -> ActionSet {
@@ -197,9 +218,7 @@ package struct PolicyParser {
       }
       if let doubt {
         guard effect == .allow else { throw Mistake(column, doubt) }
-        diagnostics.append(
-          PolicyDiagnostic(
-            isWarning: true, file: reader.file, line: reader.number, column: column, message: doubt.escaped))
+        warn(doubt, at: column, reader)
       }
       conditions.append(condition)
     }
@@ -211,6 +230,11 @@ package struct PolicyParser {
       guard !unit.isEmpty, !unit.utf8.contains(UInt8(ascii: "[")) else {
         throw Mistake(
           column, "\"\(unit)\" is not a unit, in which * can stand for any text and ? for a character")
+      }
+      guard !unit.utf8.contains(UInt8(ascii: "/")) else {
+        throw Mistake(
+          column, "\"\(unit)\" has a slash: a line can name the system's units, not those of a user's manager"
+        )
       }
       return .unit(unit)
     }
