@@ -196,7 +196,7 @@ package struct Bus: ~Copyable {
     let fields = try frame.decode(Observe.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
-    try frame.object.requireObject()
+    try frame.object.requireOneObject()
     let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
     try requireCapacity(for: serial, from: slot)
     let tokenCount = pattern.tokenCount

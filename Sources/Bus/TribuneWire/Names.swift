@@ -33,6 +33,23 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
+  /// A part between slashes is `*` or `**`, as in objects of the policy. Wildcards match only there.
+  package static func hasWildcard(_ object: RawSpan) -> Bool {
+    let slash = UInt8(ascii: "/")
+    var (starCount, length) = (0, 0)
+    for offset in 0...object.byteCount {
+      let byte = offset < object.byteCount ? object.integer(at: offset, as: UInt8.self) : slash
+      if byte == slash {
+        if starCount == length, (1...2).contains(length) { return true }
+        (starCount, length) = (0, 0)
+      } else {
+        starCount += byte == UInt8(ascii: "*") ? 1 : 0
+        length += 1
+      }
+    }
+    return false
+  }
+
   /// As an integer, because every post is compared with it.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
@@ -110,6 +127,11 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var matchesWillOrDid: Bool {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
+  }
+
+  /// The name of an announcement about an action; delegates and holds wait for its question.
+  package var isMessage: Bool {
+    NameSyntax.isWillOrDid(text.utf8Bytes) || NameSyntax.hasVerb(behind: "may", in: text.utf8Bytes)
   }
 
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
@@ -205,6 +227,16 @@ extension RawSpan {
   package func requireObject() throws(WireError) {
     guard NameSyntax.isObject(self) else {
       throw WireError(.invalidObject, "\"\(String(repairing: self).escaped)\" is not a valid object")
+    }
+  }
+
+  /// For what matches an object literally.
+  package func requireOneObject() throws(WireError) {
+    try requireObject()
+    guard !NameSyntax.hasWildcard(self) else {
+      throw WireError(
+        .invalidObject,
+        "\"\(String(repairing: self).escaped)\" has a wildcard: name one object, or none for any")
     }
   }
 

@@ -11,6 +11,11 @@ package enum WellKnownQuestions {
     "application.shouldOpenURL", "scrollView.shouldScrollToTop",
   ]
 
+  /// Other words for the host's verbs.
+  private static let otherWords = [
+    "shutdown": "host.shouldPowerOff", "restart": "host.shouldReboot", "sleep": "host.shouldSuspend",
+  ]
+  private static let firstTokens = Set(names.map { $0.prefix { $0 != "." }.lowercased()[...] })
   private static let patterns = names.map { Pattern(trusted: $0) }
 
   /// By this value query, tribune-logind reports which locks follow its vetoes.
@@ -23,9 +28,18 @@ package enum WellKnownQuestions {
   /// The question that a valid pattern probably means, if it is not one: with other capitals, without its
   /// *should*, or for the host's questions with one slip.
   package static func meant(by pattern: String) -> String? {
-    guard !pattern.hasSuffix("*"), !names.contains(where: { isMatch(pattern, $0) }) else { return nil }
     let lower = pattern.lowercased()
+    let first = lower.prefix { $0 != "." }
+    // Of other names, only a misspelt "host" can be meant.
+    guard !pattern.hasSuffix("*"),
+      first == "*" || (3...5).contains(first.count) || firstTokens.contains(first),
+      !names.contains(where: { isMatch(pattern, $0) })
+    else { return nil }
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
+    if first == "host" {
+      let last = NameSyntax.split(lower).last
+      if let meant = otherWords[String(isQuestion ? last.dropFirst("should".count) : last)] { return meant }
+    }
     for name in names {
       let (space, last) = NameSyntax.split(name.lowercased())
       let isMeant =

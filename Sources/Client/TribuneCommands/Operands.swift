@@ -42,14 +42,10 @@ extension Invocation {
 
   static func oneObject(_ text: String, of option: String) throws(CommandError) -> String {
     let object = try checkedObject(text, of: option)
-    guard !hasWildcard(object) else {
+    guard !NameSyntax.hasWildcard(object.utf8Bytes) else {
       throw .usage("\(option)\"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
     }
     return object
-  }
-
-  static func hasWildcard(_ object: String) -> Bool {
-    object.split(separator: "/").contains { $0 == "*" || $0 == "**" }
   }
 
   static func checkedObject(_ text: String, of option: String = "") throws(CommandError) -> String {

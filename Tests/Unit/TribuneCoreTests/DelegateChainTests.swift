@@ -102,6 +102,8 @@ struct DelegateChainTests {
     arguments: [
       (Attach(patterns: []), "o", .invalidPattern), (Attach(patterns: ["a", "**.b"]), "o", .invalidPattern),
       (Attach(patterns: [""]), "o", .invalidPattern), (Attach(patterns: ["a"]), "o\n", .invalidObject),
+      (Attach(patterns: ["a"]), "o/*", .invalidObject),
+      (Attach(patterns: ["a", "host.reboot"]), "", .invalidPattern),
       (Attach(label: String(repeating: "l", count: 256), patterns: ["a"]), "o", .limitExceeded),
       (Attach(patterns: Array(repeating: "a", count: 129)), "o", .limitExceeded),
     ] as [(Attach, String, ErrorCode)])

@@ -170,6 +170,10 @@ struct HoldTests {
       ("a..b", "", "why", 1, .invalidPattern), ("a.b*", "", "why", 1, .invalidPattern),
       ("**.a", "", "why", 1, .invalidPattern), ("a", "\n", "why", 1, .invalidObject),
       ("a", "", "", 1, .invalidValue), ("a", "", "why", 0, .invalidValue),
+      // These would hold nothing.
+      ("host.reboot", "", "why", 1, .invalidPattern), ("host.shouldreboot", "", "why", 1, .invalidPattern),
+      ("a.willRun", "", "why", 1, .invalidPattern), ("*.mayRun", "", "why", 1, .invalidPattern),
+      ("a.shouldRun", "repo/*", "why", 1, .invalidObject), ("a", "**", "why", 1, .invalidObject),
     ] as [(String, String, String, Serial, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {
     bus.hold(pattern, object: object, why: why, by: bus.connect(), serial: serial)

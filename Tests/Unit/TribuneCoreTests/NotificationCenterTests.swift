@@ -62,7 +62,7 @@ struct NotificationCenterTests {
     "An invalid observation is refused",
     arguments: [
       ("a..b", "", .invalidPattern), ("**.a", "", .invalidPattern), ("a b", "", .invalidPattern),
-      ("a", "\n", .invalidObject), ("", "\u{7F}", .invalidObject),
+      ("a", "\n", .invalidObject), ("", "\u{7F}", .invalidObject), ("a", "o/**", .invalidObject),
     ] as [(String, String, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ code: ErrorCode) {
     let slot = bus.connect()

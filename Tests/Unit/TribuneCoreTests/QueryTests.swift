@@ -151,7 +151,8 @@ struct QueryTests {
     "An invalid query is refused",
     arguments: [
       ("", "", 0, .invalidName), ("a..b", "", 0, .invalidName), ("a.*", "", 0, .invalidName),
-      ("a", "\n", 0, .invalidObject), ("tribune.shouldStop", "", 0, .reservedName),
+      ("a", "\n", 0, .invalidObject), ("a", "repo/*", 0, .invalidObject),
+      ("tribune.shouldStop", "", 0, .reservedName),
       ("a", "", 3_600_001, .invalidValue), ("a", "", .max, .invalidValue),
     ] as [(String, String, UInt32, ErrorCode)])
   func refused(_ name: String, _ object: String, _ deadline: UInt32, _ code: ErrorCode) {

@@ -34,6 +34,17 @@ struct NameTests {
   }
 
   @Test(
+    "A part between slashes that is one or two stars is a wildcard",
+    arguments: [
+      ("*", true), ("**", true), ("a/*", true), ("*/a", true), ("a/**/b", true), ("/*", true), ("", false),
+      ("/", false), ("a", false), ("***", false), ("a*", false), ("*a/b", false), ("a/b*", false),
+      ("a//b", false),
+    ])
+  func wildcards(_ object: String, _ isExpected: Bool) {
+    #expect(NameSyntax.hasWildcard(object.utf8Bytes) == isExpected)
+  }
+
+  @Test(
     "An object is any text in one line, or empty",
     arguments: [
       "", "window/42", "unit/nginx.service", " ", "a b", "*", "Fenster/größte", "日本", "🏛", "e\u{301}", "\"",

@@ -22,6 +22,7 @@ struct WellKnownQuestionTests {
       ("host.shouldPoweroff", "host.shouldPowerOff"), ("Host.shouldReboot", "host.shouldReboot"),
       ("host.poweroff", "host.shouldPowerOff"), ("host.shouldRebot", "host.shouldReboot"),
       ("hosts.shouldReboot", "host.shouldReboot"), ("*.reboot", "*.shouldReboot"),
+      ("host.shouldShutdown", "host.shouldPowerOff"), ("host.restart", "host.shouldReboot"),
       ("*.shouldpoweroff", "*.shouldPowerOff"), ("backup.prune", "backup.shouldPrune"),
     ])
   func meant(name: String, question: String) {

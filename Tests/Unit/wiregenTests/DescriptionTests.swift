@@ -97,7 +97,7 @@ struct DescriptionTests {
         Text.
 
         | field | type | |
-        | --- | --- | --- |
+        |---|---|---|
         | pet | u64 | |
         | mood | enum | 0 calm, 1 hungry |
         | toys | u32, then so many records | |
@@ -105,7 +105,7 @@ struct DescriptionTests {
 
         <!-- Toy -->
         | field | type | |
-        | --- | --- | --- |
+        |---|---|---|
         | colour, shape | text each | |
 
         | other | table |

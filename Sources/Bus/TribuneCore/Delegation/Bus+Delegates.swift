@@ -11,7 +11,7 @@ extension Bus {
   ) throws(WireError) -> Int {
     let fields = try frame.decode(Attach.self)
     let serial = frame.header.serial
-    try frame.object.requireObject()
+    try frame.object.requireOneObject()
     let object = String(repairing: frame.object)
     guard !fields.patterns.isEmpty else {
       throw WireError(.invalidPattern, "a delegate must respond to at least one name")
@@ -20,6 +20,7 @@ extension Bus {
     var patterns: [Pattern] = []
     for text in fields.patterns {
       let pattern = try Pattern(text)
+      try requireAskable(pattern)
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
     try requireFresh(serial, from: slot)
@@ -147,14 +148,17 @@ extension Bus {
     let fields = try frame.decode(Hold.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
-    try frame.object.requireObject()
+    try requireAskable(pattern)
+    guard !pattern.isMessage else {
+      throw WireError(.invalidPattern, "\"\(pattern)\" is never asked: hold its should")
+    }
+    try frame.object.requireOneObject()
     let why = try reason(in: frame)
     try requireLabel(fields.label)
-    // Older daemons accepted later times.
-    guard fields.expiry <= WireLimits.expiry || restoring.isReplaying else {
+    guard fields.expiry <= WireLimits.expiry else {
       throw WireError(.invalidValue, "the expiry of the hold is later than the clock can show")
     }
-    let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: min(fields.expiry, WireLimits.expiry))
+    let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: fields.expiry)
     if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has already expired") }
     try requireFresh(serial, from: slot)
     try requireDelegateCapacity(from: slot)
@@ -210,6 +214,12 @@ extension Bus {
       throw WireError(.limitExceeded, "a name of the holder is longer than \(WireLimits.labelLength) bytes")
     }
     return named
+  }
+
+  /// A veto under a misspelt name would silently do nothing.
+  private func requireAskable(_ pattern: Pattern) throws(WireError) {
+    guard let meant = WellKnownQuestions.meant(by: pattern.text) else { return }
+    throw WireError(.invalidPattern, "\"\(pattern)\" is never asked: did you mean \(meant)?")
   }
 
   private func requireLabel(_ label: String) throws(WireError) {

@@ -61,7 +61,7 @@ struct DelegateChains {
       return (index, routes.receivers(at: index))
     }
     try key.extracting(first: nameLength).requireName()
-    try key.extracting(droppingFirst: nameLength).requireObject()
+    try key.extracting(droppingFirst: nameLength).requireOneObject()
     lookup += 1
     let lookup = lookup
     var delegates: [DelegateRegistration] = []

@@ -41,7 +41,7 @@ extension Bus {
     defer { declarations.context = [] }
     let name = try frame.decode(Declare.self).protocolName
     let serial = frame.header.serial
-    try frame.object.requireObject()
+    try frame.object.requireOneObject()
     let isDeclared = frame.object.byteCount > 0
     let isDefinition = frame.payload.byteCount > 0
     guard isDeclared != name.isEmpty, isDeclared || isDefinition else {

@@ -14,7 +14,7 @@ struct DeclareCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {
     object = try Invocation.checkedObject(invocation.operands[0])
     guard !object.isEmpty else { throw .usage("a declaration needs an object") }
-    guard !Invocation.hasWildcard(object) else {
+    guard !NameSyntax.hasWildcard(object.utf8Bytes) else {
       throw .usage(
         "\"\(object.terminalSafe)\" has a wildcard, and a declaration is about one object: declare a pattern with "
           + "[Object \"\(object.terminalSafe)\"] in tribuned.conf")

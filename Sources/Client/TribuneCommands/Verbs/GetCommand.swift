@@ -12,7 +12,8 @@ struct GetCommand: Command {
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
-    guard !invocation.operands[0].contains("*"), !invocation.operands.contains(where: Invocation.hasWildcard)
+    guard !invocation.operands[0].contains("*"),
+      !invocation.operands.contains(where: { NameSyntax.hasWildcard($0.utf8Bytes) })
     else {
       throw .usage("get takes one name and no pattern; list --retained shows all that is retained")
     }
