@@ -10,22 +10,22 @@ extension CommandTable {
   static let text = """
     [OPTION…] VERB [ARGUMENT…]
 
-    Posts notifications, and asks for permission, over the Tribune bus.
+    Posts notifications and asks for permission over the Tribune bus.
 
-       --address=unix:PATH      the bus's address; else $TRIBUNE_ADDRESS
-       --system                 talk to the system's bus, whatever the environment says
-       --user                   talk to the bus of this user's service manager
-       --json=short|pretty|off  print JSON, one object a line, or indented
+       --address=unix:PATH      the bus's address, instead of $TRIBUNE_ADDRESS
+       --system                 use the system's bus, whatever the environment says
+       --user                   use the bus of this user's service manager
+       --json=short|pretty|off  print JSON: one object per line, or indented
     -j                          like --json=pretty on a terminal, --json=short elsewhere
-    -o --output=FORMAT          table, json, yaml, or a text with {FIELD} in it for each entry, such as
-                                '{name}: {why}', with the members of the JSON
-       --no-legend              print no headers and no totals
-       --no-pager               accepted for compatibility; there is never a pager
-    -q --quiet                  print no verdict and no ready line, only problems
+    -o --output=FORMAT          table, json, yaml, or a template for each entry, such as '{name}: {why}',
+                                with fields of the JSON
+       --no-legend              omit headers and totals
+       --no-pager               ignored: tribunectl never uses a pager
+    -q --quiet                  print only problems, no verdict or ready line
        --timeout=SPAN           how long to wait for the bus (30s)
        --reconnect=SPAN|infinity
-                                how long to look for a bus that is gone (10s); 0 for not at all;
-                                infinity also if it says that it stops
+                                how long to try to reconnect (10s); 0: do not try; infinity: try even
+                                after the bus shuts down
     -h --help                   print this help
        --version                print the version
     """
@@ -43,28 +43,26 @@ extension VerbName {
           tribunectl list --retained
           tribunectl list -o '{pid} {unit}'
 
-      Lists the connections to the bus, with the registrations and the queue of each. QUEUED is the number of
-      bytes that wait for the connection, LOST the number of notifications that it lost. STATE is paused while
-      the bus does not read from the connection, because an observer of its posts is slow. It is lossy while
-      the connection does not read and loses notifications. It is suspended while the connection wants no
-      notifications; with --json, heldBytes is the number of bytes that are buffered for it. It is not
-      surviving if the connection would end with the bus, because the keeper has no copy of it, or because the
-      log has no space for its registrations.
+      Lists the connections to the bus, each with its registrations and its queue. QUEUED counts the bytes
+      that wait for it, LOST its lost notifications. STATE is paused while the bus does not read from it,
+      because an observer of its posts is slow; lossy while it does not read, and loses notifications;
+      suspended while it wants no notifications (with --json, heldBytes counts the buffered bytes). It is not
+      surviving if it would end with the bus, because the keeper has no copy of it, or the log has no space
+      for its registrations.
 
-      With --retained, lists the notifications that the bus has retained, by name and object, with their
-      userInfo as far as this user may observe them.
+      With --retained, lists the retained notifications by name and object, with the userInfo that this user
+      may observe.
 
-      With --complete, prints the names, objects or connections that are in use, one a line. Words that a
-      shell might take for something else are left out.
+      With --complete, prints the names, objects or connections in use, one per line, without words that a
+      shell could misread.
 
-      On a terminal, texts are cut and columns left out where a line would be too long. In a pipe, lines are
-      whole.
+      On a terminal, texts are cut and columns omitted to fit. In a pipe, lines are whole.
 
          --retained  list the retained notifications
          --complete=names|questions|actions|objects|connections
-                     print the words of that kind that are in use, for the completions of shells
+                     print the words of that kind in use, for shell completion
          --columns=COLUMN,…  only these columns, in this order
-         --sort=COLUMN       sort by this column; with - before it, the largest first
+         --sort=COLUMN       sort by this column; -COLUMN: the largest first
       """
     case .status:
       """
@@ -74,35 +72,34 @@ extension VerbName {
           tribunectl status
           tribunectl status :12 -o json
 
-      Shows the figures of the bus; or one connection, :N or N, with its observations and delegates.
+      Shows the statistics of the bus; or one connection, :N or N, with its observations and delegates.
 
-      Of a connection that has gone in the last minute, it shows what the bus still knows, and exits with 1.
+      If the connection has gone in the last minute, shows what the bus still knows, and exits with 1.
       """
     case .top:
       #"""
       top
-      Watch who waits for whom, and how busy it is
+      Watch who waits for whom, and the load
 
           tribunectl top
           tribunectl top --view=queries --once
 
-      Shows the bus on the terminal, and refreshes it: its delegates with the questions that they have not
-      answered and the times that they take, the queries under way and whom they wait for, the connections,
-      the names that are asked, and the users. It changes nothing on the bus.
+      Shows the bus on the terminal, and refreshes it: delegates with their unanswered questions and response
+      times, queries under way with those they wait for, connections, names that are asked, and users. It
+      changes nothing on the bus.
 
-      The delegate that has kept a question for longest is at the top, and ! marks each that a query has
-      waited for, for a second or longer. LATE: questions that were not answered in time. FAIL: delegates
-      that failed or disconnected. MEDIAN and P99 are the times that
-      half and 99 of 100 answers took at most.
+      The delegate with the oldest unanswered question is at the top. ! marks those that a query has waited
+      for, for at least a second. LATE: questions that were not answered in time. FAIL: delegates that failed
+      or disconnected. MEDIAN and P99: the longest time that half, and 99 of 100, answers took.
 
-      The keys are those of htop: F1 shows them all, q or F10 quits, Tab or 1 to 5 show another table, F5 or t
-      shows who waits for whom as a tree, F6 or > sorts by another column, I sorts the other way round, F3 or
-      / searches, F4 or \ filters, and Z pauses.
+      The keys are htop's: F1 shows them all, q or F10 quits, Tab or 1 to 5 switch tables, F5 or t shows who
+      waits for whom as a tree, F6 or > sorts by another column, I reverses the order, F3 or / searches, F4 or
+      \ filters, and Z pauses.
 
-      If the input or the output is no terminal, or if that cannot move its cursor, it prints the table once,
-      and ends. With --json, it prints the list that the table is made of.
+      Unless input and output are a terminal that can move its cursor, or with --json, it prints the table
+      once, and ends.
 
-         --view=delegates|queries|connections|names|users  the table to begin with (delegates)
+         --view=delegates|queries|connections|names|users  the first table (delegates)
       -d --delay=SPAN  how often to refresh, from 100ms to 1h (2s)
          --once        print the table once, and end
       """#
@@ -114,10 +111,10 @@ extension VerbName {
           tribunectl monitor --exclude=:7
           tribunectl monitor 'host.*' -o json
 
-      Shows each message under names that match, with its sender, its receivers and its outcome, until it is
-      interrupted. Without a pattern, it shows every frame, also those without a name.
+      Shows each message under matching names, with its sender, receivers and outcome, until interrupted.
+      Without a pattern, shows every frame, also those without a name.
 
-         --exclude=:N…  leave out what this connection sends, and what goes to it alone
+         --exclude=:N…  omit frames that this connection sends, or alone receives
       """
     case .capture:
       """
@@ -127,21 +124,20 @@ extension VerbName {
           tribunectl capture >tribune.pcapng
           tribunectl capture 'host.*' | wireshark -X lua_script:tribune.lua -k -i -
 
-      Writes the frames that monitor would show to standard output, as a pcapng file with a packet for each,
-      until it is interrupted. Send it to a file, or into a program. Longer frames are cut to 256 KiB, which
-      is as much as Wireshark reads.
+      Writes the frames that monitor would show to standard output, as pcapng with one packet per frame, until
+      interrupted. Redirect it to a file, or into a program. Frames are cut to 256 KiB, Wireshark's limit.
 
-      To look at a file, run wireshark -X lua_script:tribune.lua FILE, or tshark -X lua_script:tribune.lua -r
-      FILE. The dissector is installed as share/tribune/tribune.lua. To look at the traffic as it comes, pipe
-      it into either program with -i - (and -k).
+      To read a file, run wireshark -X lua_script:tribune.lua FILE, or tshark -X lua_script:tribune.lua -r
+      FILE. To watch live traffic, pipe it into either program with -i - (and -k). The dissector is installed
+      as share/tribune/tribune.lua.
 
-      Messages that were missed while the bus was unreachable are reported on standard error, also with
-      --quiet. If their number is unknown, the next packet has a comment that says so.
+      Reports messages that it missed while the bus was unreachable on standard error, also with --quiet. If
+      their number is unknown, a comment in the next packet says so.
 
       Prints "capturing …" on standard error once the bus has confirmed.
 
       -N COUNT          end after COUNT frames
-         --exclude=:N…  leave out what this connection sends, and what goes to it alone
+         --exclude=:N…  omit frames that this connection sends, or alone receives
       """
     case .post:
       """
@@ -151,33 +147,33 @@ extension VerbName {
           tribunectl post power.source '{"ac": true}' --retain
           tribunectl post deploy.didEnd 'version 12' --text --wait
 
-      Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"' there, or
-      text with --text. If JSON is -, the userInfo is read from standard input, as it must be from 128 KiB on.
+      Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"', or text
+      with --text. If JSON is -, reads it from standard input, which is necessary from 128 KiB on.
 
       With --retain, the bus keeps it as the last of its name and object, for observers that want retained
-      notifications. Without JSON, --retain clears the kept one, and the notification is delivered like any
-      other.
+      notifications. Without JSON, --retain clears the kept one, and the bus delivers the notification as
+      usual.
 
-      With --style=asap, it is delivered when the bus has read its present input. With --style=idle, it is
-      delivered when the bus has nothing else to do, after 1s at the latest. With --coalesce, it replaces the
-      waiting notifications of this user that have the same name, object, or both.
+      With --style=asap, the bus delivers it after reading its present input; with --style=idle, when it has
+      nothing else to do, after 1s at the latest. With --coalesce, it replaces this user's waiting
+      notifications with the same name, object, or both.
 
-      With --wait, it returns when all --awaited observers have acknowledged it, or at the deadline. Exits
-      with 0 if all have acknowledged it, or if there are none; with 1 if not, and names the others; with 255
-      if the bus gives no answer.
+      With --wait, returns when all --awaited observers have acknowledged it, or at the deadline. Exits with 0
+      if all have, or there are none; with 1 if not, and names the others; with 255 if the bus does not
+      answer.
 
-      With --lines, it posts a notification for each line of standard input as soon as the line is there. Each
-      line is JSON, or with --text a text. It ends with the input, or at a line that is no JSON or too long,
-      which it names. The lines before have been posted then.
+      With --lines, posts a notification for each line of standard input as it arrives. Each line is JSON, or
+      with --text a text. Ends with the input, or at a line that is too long or not JSON, and names that line.
+      The lines before it have been posted.
 
-         --object=OBJECT         the object it is about, such as unit/nginx.service
+         --object=OBJECT         its object, such as unit/nginx.service
          --retain                keep it for later observers; without JSON, clear the kept one
-         --coalesce=name,object  replace waiting notifications like it
-         --style=now|asap|idle   when it is delivered (now)
+         --coalesce=name,object  replace similar waiting notifications
+         --style=now|asap|idle   when to deliver it (now)
          --wait[=SPAN]           wait for the awaited observers (the bus's default, 30s)
-         --immediately           deliver it to suspended observers, too
+         --immediately           also deliver it to suspended observers
          --lines                 post a notification for each line of standard input
-         --text                  take a text in the place of JSON, and make JSON of it
+         --text                  take a text instead of JSON
       """
     case .get:
       """
@@ -187,11 +183,11 @@ extension VerbName {
           tribunectl get power.source
           tribunectl get power.level battery/1 --format='{userInfo.percent}'
 
-      Prints the userInfo of the notification that the bus has retained under NAME for OBJECT, or for no
-      object, as it was posted. It is on one line on a terminal.
+      Prints the userInfo of the notification retained under NAME for OBJECT, or for no object, as it was
+      posted; on a terminal, on one line.
 
       Exits with 0 if there is one, 1 if nothing is retained that this user may observe, 2 for wrong usage,
-      and 255 if the bus gives no answer.
+      and 255 if the bus does not answer.
 
          --object=OBJECT  the object, like the operand
          --format=TEXT    print TEXT, with {name}, {userInfo.KEY} and so on, as observe does
@@ -205,33 +201,33 @@ extension VerbName {
           tribunectl observe '**' --format='{time} {name} {userInfo.level}'
           tribunectl observe disk.didFill --exec clean-up
 
-      Prints one line for each notification under names that match any of the patterns, until it is
-      interrupted. In a pattern, * stands for one token, and a last ** for one or more.
+      Prints a line for each notification whose name matches a pattern, until interrupted. In a pattern, *
+      matches one token, and a last ** one or more.
 
-      With --format, it prints TEXT for each notification, with these placeholders filled in: {time}, {name},
+      With --format, prints TEXT for each notification, and replaces these placeholders: {time}, {name},
       {object}, {userInfo}, and of the poster {sender}, {pid}, {uid}, {process}, {unit}, {systemUnit} and
-      {userUnit}. {userInfo.KEY} is a member of JSON, {userInfo.KEY.KEY} a member of that. What is unknown or
-      missing is empty. {{ and }} are braces. Losses are reported on standard error.
+      {userUnit}. {userInfo.KEY} is a member of JSON, {userInfo.KEY.KEY} a member of that. Unknown and missing
+      values are empty. {{ and }} are braces. Losses are reported on standard error.
 
-      With --exec, it runs a command for each notification instead, one after the other. The command gets the
-      userInfo on standard input. Its environment has TRIBUNE_NAME, TRIBUNE_OBJECT and TRIBUNE_SENDER (empty
-      for the bus itself), and TRIBUNE_SENDER_PID, _UID, _PROCESS, _UNIT, _SYSTEM_UNIT and _USER_UNIT, empty
-      where the bus does not know them. TRIBUNE_LOST is the number of notifications that were dropped just
-      before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was unreachable and an unknown number
-      was missed, TRIBUNE_RETAINED=1 that the notification was retained.
+      With --exec, runs a command for each notification instead, one after the other, with the userInfo on
+      standard input. Its environment has TRIBUNE_NAME, TRIBUNE_OBJECT and TRIBUNE_SENDER (empty for the bus
+      itself), and TRIBUNE_SENDER_PID, _UID, _PROCESS, _UNIT, _SYSTEM_UNIT and _USER_UNIT (empty if the bus
+      does not know them). TRIBUNE_LOST counts the notifications dropped just before this one.
+      TRIBUNE_INTERRUPTED=1: the bus was unreachable, and an unknown number was missed. TRIBUNE_RETAINED=1:
+      the notification was retained.
 
-      While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, the oldest are dropped,
-      and the number is reported on standard error. A signal that ends tribunectl, or the time limit of -N,
-      ends the running command and starts none for the waiting notifications. If a command cannot be started
-      any more, tribunectl ends.
+      While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, tribunectl drops the
+      oldest, and reports the number on standard error. If a signal or the time limit of -N ends tribunectl,
+      it ends the running command, and starts none for waiting notifications. It also ends if a command cannot
+      be started.
 
       With --awaited, post --wait waits until the line is written or the command has ended. A command that
       does not exit with 0 has failed.
 
-      Ctrl-Z (SIGTSTP) suspends the observer on the bus until it continues; --suspension says what happens to
-      notifications meanwhile. Then it says how many were coalesced, on standard error also with -j. No number
-      is reported of those that were dropped at its wish. A running command is not stopped. SIGSTOP suspends
-      nothing: the observer is then one that does not read, and what it loses is reported.
+      Ctrl-Z (SIGTSTP) suspends the observer on the bus until it continues; --suspension decides about the
+      notifications in between. Then it reports on standard error, also with -j, how many were coalesced, but
+      not how many it had the bus drop. A running command is not stopped. SIGSTOP suspends nothing: the
+      observer just does not read, and reports its losses.
 
       Prints "observing …" on standard error once the bus has confirmed.
 
@@ -240,9 +236,9 @@ extension VerbName {
          --timeout=SPAN   how long to wait for the bus (30s); with -N, also for the notifications
          --retained       begin with the retained notifications
          --suspension=coalesce|drop|hold|immediately
-                          while Ctrl-Z stops it: keep the last of each name and object, drop, keep all, or
+                          while stopped by Ctrl-Z: keep the last of each name and object, drop, keep all, or
                           deliver (coalesce)
-         --awaited        have post --wait and guard --wait wait for this observer
+         --awaited        make post --wait and guard --wait wait for this observer
          --format=TEXT    print TEXT for each, with {name}, {userInfo.KEY} and so on
          --exec CMD…      run a command for each; takes the rest of the line
       """
@@ -255,44 +251,44 @@ extension VerbName {
           tribunectl ask unit.shouldStart --object=unit/backup.service
           tribunectl ask backup.shouldPrune --wait-until-allowed=1h
 
-      Asks the delegates of the object, and those of any object, before an action; without --object=, those
-      of all objects. NAME is a question's, and ends in should and a verb: host.shouldReboot. If JSON is -,
-      the userInfo is read from standard input.
+      Asks the delegates of the object and those of any object before an action; without --object=, those of
+      all objects. NAME is a question, which ends in should and a verb: host.shouldReboot. If JSON is -, reads
+      the userInfo from standard input.
 
-      Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 if there is no
-      verdict, as ExecCondition= expects.
+      Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 without a verdict,
+      as ExecCondition= expects.
 
-      With --wait-until-allowed, it waits until the action is allowed. After SPAN, the last verdict counts.
-      The first question has no longer deadline than that: delegates that have not answered by then have
-      failed. It asks again when a hold or a delegate has gone, when a delegate attaches, when the bus reloads
-      its configuration or comes back, and when a delegate announces that it may answer otherwise now: for
-      host.shouldReboot, by posting host.mayReboot. A script cannot announce that. So if only delegates, or
-      other hosts of the cluster, are in the way, it also asks again after 30s. On standard
-      error, it prints the vetoes, and later those that are new or have changed, but at most 20 a minute of
-      each user but root and its own, and then how many more there were; with --json, it prints these verdicts
-      on standard output. --mode=all is the default then. If the bus goes meanwhile and is not back within
+      With --wait-until-allowed, waits until the action is allowed. After SPAN, the last verdict counts. SPAN
+      also limits the first deadline: delegates without an answer by then have failed. It asks again when a
+      hold ends, when a delegate attaches or leaves, when the bus reloads its configuration or returns, and
+      when a delegate announces that its answer may change: for host.shouldReboot, by posting host.mayReboot.
+      If only delegates, or other hosts of the cluster, object, it also asks again after 30s.
+
+      While it waits, it prints vetoes on standard error, and later new and changed ones: at most 20 a minute
+      of each user but root and its own, then the number of the others. With --json, it prints these verdicts
+      on standard output. The default is then --mode=all. If the bus goes, and does not return within
       --reconnect, it exits with 255, whatever --if-unreachable says.
 
-      With --scope=cluster, each host of the cluster is asked, and its verdict is one outcome, with the label
-      host:HOST. With --scope=host, only this host is asked. With either, the gateway tribune-nats asks the
+      With --scope=cluster, asks each host of the cluster. Each host's verdict is one outcome, with the label
+      host:HOST. With --scope=host, asks only this host. With either, the gateway tribune-nats asks the
       delegates, in its own name; the policy must allow the caller to ask scope.cluster.NAME or
-      scope.host.NAME. If no gateway answers, there is no verdict. Without --scope, the gateway's
-      configuration says which hosts are asked.
+      scope.host.NAME. Without a gateway, there is no verdict. Without --scope, the gateway's configuration
+      decides which hosts are asked.
 
-      Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.
+      In a delegate's command, the query's parent is $TRIBUNE_QUERY.
 
-         --object=OBJECT              the object it is about, such as unit/nginx.service
+         --object=OBJECT              its object, such as unit/nginx.service
          --timeout=SPAN               the deadline (the bus's default, 30s)
          --mode=parallel|all|order    ask all until the first veto, all for every veto, or one at a time
                                       (parallel)
-         --override=WHY               go past vetoes, and say why
+         --override=WHY               override vetoes, for this reason
          --dry-run                    tell the delegates that no action will follow
          --default=allow|veto         the verdict if no delegate decides (allow)
-         --wait-until-allowed[=SPAN]  while it is vetoed, wait, and ask again when that may be over (for ever)
-         --if-unreachable=fail|allow|veto  the verdict if there is no bus at the start (fail: exit with 255)
+         --wait-until-allowed[=SPAN]  while it is vetoed, wait and ask again (for ever)
+         --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
-         --scope=host|cluster         whom to ask: this host alone, or each host of the cluster
-         --text                       take a text in the place of JSON, and make JSON of it
+         --scope=host|cluster         ask only this host, or each host of the cluster
+         --text                       take a text instead of JSON
       """
     case .query:
       """
@@ -302,73 +298,72 @@ extension VerbName {
           tribunectl query window.frame --object=window/42
           tribunectl query host.load --collect --scope=cluster
 
-      Asks the delegates of the object, and those of any object, one after the other, and prints the first
-      value; without --object=, those of all objects. If JSON is -, the userInfo is read from standard input.
+      Asks the delegates of the object and those of any object, one after the other, and prints the first
+      value; without --object=, those of all objects. If JSON is -, reads the userInfo from standard input.
 
-      With --collect, it asks all of them at once, and prints every value. Of delegates that fail, go or do
-      not answer in time, such as a host of the cluster that is away, it says so on standard error.
+      With --collect, asks all of them at once, and prints every value. Reports delegates that fail, leave or
+      do not answer in time, such as an absent host of the cluster, on standard error.
 
-      Exits with 0 if there is a value, 1 if no delegate has one, 2 for wrong usage, and 255 if the bus gives
-      no answer.
+      Exits with 0 if there is a value, 1 if no delegate has one, 2 for wrong usage, and 255 if the bus does
+      not answer.
 
-         --object=OBJECT       the object it is about, such as unit/nginx.service
-         --collect             ask all of them, and print every value, one a line
+         --object=OBJECT       its object, such as unit/nginx.service
+         --collect             ask all of them, and print every value, one per line
          --timeout=SPAN        the deadline (the bus's default, 30s)
-         --scope=host|cluster  whom to ask: this host alone, or each host of the cluster
-         --text                take a text in the place of JSON, and make JSON of it
+         --scope=host|cluster  ask only this host, or each host of the cluster
+         --text                take a text instead of JSON
       """
     case .delegate:
       """
       delegate NAME…
-      Answer questions for as long as it runs
+      Answer questions while it runs
 
           tribunectl delegate host.shouldReboot --veto="a demo runs"
           tribunectl delegate backup.shouldPrune --exec /usr/local/bin/may-prune
           tribunectl delegate window.shouldClose            # asks on the terminal
 
-      Joins the object's delegate chain and answers the questions under names that match any NAME, which may
-      be a pattern, until it is interrupted. --approve, --veto or --exec gives the answers. Without them, it
-      asks on the terminal.
+      Joins the object's delegate chain, and answers the questions that match any NAME, which may be a
+      pattern, until interrupted. --approve, --veto or --exec gives the answers. Without them, it asks on the
+      terminal.
 
-      For the action host.reboot, NAME is host.shouldReboot. With --approve and --veto, each NAME that does not
-      end in * must be such a question, or the will or did of an action beside one. Otherwise, it can also be
-      that of a query for a value.
+      For the action host.reboot, NAME is host.shouldReboot. With --approve and --veto, each NAME must be such
+      a question, or end in *; the will or did of an action may stand next to one. Otherwise, NAME can also be
+      a value query.
 
-      On the terminal, it shows the asker and the subject of one question at a time, and reads y, n, or n and
-      a reason. A question that is withdrawn or not answered in time disappears. The delegate ends with its
-      input. Open questions have then failed, and count as --on-failure says.
+      On the terminal, it shows one question at a time, with its asker and subject, and reads y, n, or n and a
+      reason. A question that is withdrawn or times out disappears. The delegate ends with its input. Open
+      questions have then failed, and --on-failure applies.
 
       The command of --exec gets the userInfo on standard input. Its environment has TRIBUNE_NAME,
       TRIBUNE_OBJECT, TRIBUNE_QUERY, TRIBUNE_DELEGATE, and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT,
-      _USER_UNIT and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. It exits with 0 to approve,
-      with 1 to veto with its output as the reason, and with 198 to abstain. Any other status, and a signal,
-      is a failure, with the last line of its standard error as the reason, and counts as --on-failure says:
-      most tools exit with 2 for a mistake. If it is asked for a value, it writes the value as JSON and exits
-      with 0. It is ended when the query is over. In the command, "tribunectl defer" asks for more time than
-      --timeout.
+      _USER_UNIT and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. Exit status 0 approves, 1
+      vetoes with the output as the reason, and 198 abstains. Any other status (most tools exit with 2 for a
+      mistake) or a signal is a failure, with the last line of standard error as the reason; --on-failure
+      applies. For a value query, the command writes the value as JSON, and exits with 0. When the query is
+      over, tribunectl ends the command. In the command, "tribunectl defer" asks for more time than --timeout.
 
-      With --concluded, a program learns how each query ended for which the command was to answer, to undo
-      what that has prepared. It runs when the command has ended, with the same variables, and TRIBUNE_ENDING,
-      which is allowed, vetoed or cancelled: the asker took the question back, or the end cannot be known any
-      more. It runs also when tribunectl is told to end, which waits for it. Nothing limits its time.
+      With --concluded, PROGRAM learns how each query ended that the command was to answer, and can undo its
+      preparations. It runs after the command, with the same variables and TRIBUNE_ENDING: allowed, vetoed, or
+      cancelled (the asker took the question back, or the end is unknown). It also runs when tribunectl is
+      told to end, which waits for it without a time limit.
 
-      At most 64 commands run at a time. A user who asks much leaves some to others, and root and the user
-      that runs the delegate may have all that is left. Beyond that, questions wait, and users take turns. Of
-      a user, 256 questions may wait, and all may have 64 MiB of userInfo together, which running commands
-      have twice; any other has failed.
+      At most 64 commands run at a time. A busy user leaves some to others; root and the user that runs the
+      delegate can use all that are left. Further questions wait, and users take turns. At most 256 questions
+      of a user wait, and waiting and running ones have at most 64 MiB of userInfo, which running commands
+      hold twice. Others have failed.
 
-      Prints each answer with the question, and the length of its userInfo if that has more than 1,024 bytes.
-      Of each user but root and its own, it prints at most 20 lines a second, and then how many it left out.
-      Prints will- and did-notifications under these names, as observe does.
+      Prints each answer with its question; of a userInfo of more than 1,024 bytes, only the length. Of each
+      user but root and its own, prints at most 20 lines a second, then the number of omitted ones. Prints
+      will- and did-notifications under these names as observe does.
 
-      A delegate that has vetoed host.shouldReboot, and would not any more, says so with "tribunectl post
-      host.mayReboot". Then those ask again that wait with --wait-until-allowed. They also notice its end.
+      A delegate that vetoed host.shouldReboot, and would now allow it, announces this with "tribunectl post
+      host.mayReboot". Askers that wait with --wait-until-allowed then ask again. They also notice its end.
 
-      With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that responds
-      to NAME, and is run like the command of --exec. The files are asked in the order of their names.
-      FILE.concluded is run like the program of --concluded. New files, removed files and changed permissions
-      take effect at once. A link to a missing file, and a file that only others may execute, fail. Names that
-      begin with . or end with ~, .dpkg-* or .rpm* are ignored.
+      With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE for NAME, and
+      runs like the command of --exec. Files are asked in the order of their names. FILE.concluded runs like
+      the program of --concluded. New files, removed files and changed permissions take effect at once. Links
+      to missing files, and files that only others may execute, fail. Names that begin with . or end with ~,
+      .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
@@ -379,11 +374,11 @@ extension VerbName {
          --concluded=PROGRAM        with --exec: tell PROGRAM how each query has ended
          --directory=DIR            let the executables in DIR/NAME/ answer
          --order=N                  place in the chain: lower is asked earlier (0)
-         --on-failure=veto|abstain  what a timeout or a failure counts as (veto)
+         --on-failure=veto|abstain  the effect of a timeout or a failure (veto)
          --timeout=SPAN             time for an answer (the bus's default, 5s; on the terminal 1min)
-         --set                      replace the object's other delegates, which end; without --object,
-                                    those without an object for some of the same names
-         --conforms=PROTOCOL,…      the protocols that it conforms to, with commas between
+         --set                      replace and end the object's other delegates; without --object, those
+                                    without an object for some of the same names
+         --conforms=PROTOCOL,…      the protocols that it conforms to
          --label=TEXT               its name in verdicts
       """
     case .guard:
@@ -399,47 +394,47 @@ extension VerbName {
             *) echo "restic has failed" ;;
           esac
 
-      For the action window.close, asks window.shouldClose. If that is allowed, posts window.willClose, runs
-      the command, and posts window.didClose, or window.didFailToClose with the failure. JSON is the userInfo
-      of all but the last.
+      For the action window.close, asks window.shouldClose. If allowed, posts window.willClose, runs the
+      command, and posts window.didClose, or window.didFailToClose with the failure. JSON is the userInfo of
+      all but the last.
 
-      Exits with 77 on a veto, and with 255 if there is no verdict, or if the will cannot be posted: then it
-      has run nothing. Else exits with the command's status.
+      Exits with 77 on a veto, and with 255 if there is no verdict, or the will cannot be posted: then it has
+      run nothing. Else exits with the command's status.
 
-      It prints every reason of a veto; with --json, the verdict on standard output. Vetoes that --override
-      goes past are printed on standard error before the command runs.
+      Prints every reason of a veto; with --json, the verdict on standard output. Prints overridden vetoes on
+      standard error before the command runs.
 
-      The command may exit with 77 or 255, too: a script that has to know chooses a status that its command
-      never has, as the example does.
+      The command may also exit with 77 or 255. A script that must know chooses a status that its command
+      never has, as in the example.
 
-      Where the bus has a policy, it must allow ask for the question, and post for the other three, also
-      didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the
-      policy does not let the others be posted.
+      The bus's policy, if any, must allow ask for the question, and post for the other three, also didFailTo.
+      Else guard exits with 255 before it asks. --dry-run only asks: it can print allowed where the policy
+      forbids the posts.
 
-      If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as long
-      as --reconnect says. The bus then has 5s to accept the outcome of the command. If there is no bus,
-      tribunectl reports that; the exit status stays the command's. The command does not inherit the
-      connection, so it may run with fewer privileges than tribunectl.
+      If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or as long as
+      --reconnect says. The bus then has 5s to accept the command's outcome. Without a bus, tribunectl reports
+      that; the exit status stays the command's. The command does not inherit the connection, so it may run
+      with fewer privileges than tribunectl.
 
       With --wait, the command runs when all --awaited observers of window.willClose have acknowledged it, or
-      at the deadline. Then tribunectl names those that have not, and continues.
+      at the deadline. tribunectl names the others.
 
-      With --wait-until-allowed, it waits and asks again as ask does, and prints the vetoes on standard error.
-      If there still is one after SPAN, it exits as on a veto.
+      With --wait-until-allowed, waits and asks again as ask does, and prints the vetoes on standard error. If
+      it is still vetoed after SPAN, exits as on a veto.
 
-         --object=OBJECT              the object it is about, such as unit/nginx.service
+         --object=OBJECT              its object, such as unit/nginx.service
          --wait[=SPAN]                wait for the awaited observers (the bus's default, 30s)
          --timeout=SPAN               the deadline (the bus's default, 30s)
          --mode=parallel|all|order    ask all until the first veto, all for every veto, or one at a time (all)
-         --override=WHY               go past vetoes, and say why
+         --override=WHY               override vetoes, for this reason
          --dry-run                    print the verdict, and run nothing
          --default=allow|veto         the verdict if no delegate decides (allow)
-         --wait-until-allowed[=SPAN]  while it is vetoed, wait, and ask again when that may be over (for ever)
-         --if-unreachable=fail|allow|veto  the verdict if there is no bus at the start (fail: exit with 255)
+         --wait-until-allowed[=SPAN]  while it is vetoed, wait and ask again (for ever)
+         --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
-         --scope=host|cluster         whom to ask: this host alone, or each host of the cluster
+         --scope=host|cluster         ask only this host, or each host of the cluster
          --veto-exit-code=STATUS      the exit status for a veto (77)
-         --text                       take a text in the place of JSON, and make JSON of it
+         --text                       take a text instead of JSON
       """
     case .explain:
       """
@@ -449,60 +444,58 @@ extension VerbName {
           tribunectl explain host.shouldReboot
           tribunectl explain unit.shouldStart --object=unit/backup.service
 
-      Shows the holds that a query would meet, the required delegates that are missing, and the delegates that
-      it would be put to, in order, with their policies. No delegate is asked. NAME is that of a question or of
-      a value, and not that of an action.
+      Shows the holds that a query would meet, the missing required delegates, and the delegates that it would
+      ask, in order, with their policies. Asks no delegate. NAME is a question or a value query, not an action.
 
-      With --scope=cluster, shows those of each host of the cluster. If one does not answer, or does not let
-      other hosts ask NAME, says so and exits with 1.
+      With --scope=cluster, shows those of each host of the cluster. If a host does not answer, or does not
+      let other hosts ask NAME, says so and exits with 1.
 
-         --object=OBJECT       the object it is about, such as unit/nginx.service
-         --scope=host|cluster  whose: of this host alone, or of each host of the cluster
+         --object=OBJECT       its object, such as unit/nginx.service
+         --scope=host|cluster  only this host, or each host of the cluster
       """
     case .hold:
       """
       hold [NAME…] [-- CMD…]
-      Veto for as long as it or a command runs
+      Veto while it or a command runs
 
           tribunectl hold --action=host.reboot --why=backup -- restic backup /srv
           tribunectl hold backup.shouldPrune@repo/main --why="a restore runs"
           tribunectl hold 'host.*' --why=maintenance --expires=2h
 
-      Vetoes all queries under names that match any NAME, which may be a pattern, until it is interrupted or
-      the hold expires. A NAME that does not end in * must be a question, such as host.shouldReboot. With
-      NAME@OBJECT, and ACTION@OBJECT, it is only about that object. Give --action once for each ACTION.
+      Vetoes all queries that match any NAME, which may be a pattern, until interrupted or expired. A NAME
+      that does not end in * must be a question, such as host.shouldReboot. NAME@OBJECT and ACTION@OBJECT are
+      only about that object. Give --action once for each ACTION.
 
-      With a command, it runs the command, passes signals on to it, holds until it has ended, and exits with
-      its status. If the hold is not taken, it runs nothing and exits with 255, unless
-      --if-unreachable=run says otherwise. Then it runs the command all the same, says why, and takes the
-      hold as soon as it can.
+      With a command, runs it, passes signals on to it, holds until it has ended, and exits with its status.
+      If the hold is not taken, runs nothing and exits with 255. With --if-unreachable=run, runs the command
+      anyway, says why, and takes the hold as soon as possible.
 
-      If the bus goes, stops, or ends the hold while the command or the process of --pid runs, tribunectl says
-      so, tries to take the hold again for as long as that runs, and says when it is in force again.
+      If the bus goes, stops, or ends the hold while the command or the process of --pid runs, tribunectl
+      reports this, tries to take the hold again while that runs, and reports when it is in force again.
       --reconnect does not limit that.
 
       The command inherits the connection: the hold stands while it runs, even if tribunectl is killed, unless
-      it was taken again meanwhile. The command cannot use the connection: with anything that it writes to the
-      descriptor, the bus ends the connection and the hold. So it may run with fewer privileges than
-      tribunectl. It can end the hold, and read what the bus sends about it.
+      it was taken again after a loss. The command cannot use the connection: if it writes to the descriptor,
+      the bus ends the connection and the hold. So it may run with fewer privileges than tribunectl. It can
+      end the hold, and read what the bus sends about it.
 
-      With --why-from, each line of FILE, which is best a pipe that mkfifo has made, becomes the reason: "backup
-      at 40 %". Nobody who waits is woken by that. The command then does not inherit the connection, and the
-      hold ends with tribunectl.
+      With --why-from, each line of FILE, preferably a pipe made by mkfifo, becomes the reason: "backup at
+      40 %". A new reason does not wake waiting askers. The command then does not inherit the connection, and
+      the hold ends with tribunectl.
 
-      Prints "holding …" on standard error once the bus has confirmed. After a lost connection is restored, it
-      reports whether the hold was in force all the time.
+      Prints "holding …" on standard error once the bus has confirmed. After reconnecting, reports whether the
+      hold was in force all the time.
 
          --object=OBJECT  only about this object; for one NAME or ACTION
          --why=REASON     the reason in verdicts; required
-         --why-from=FILE  lines that change the reason, each when it comes; - is stdin
+         --why-from=FILE  let each line of FILE replace the reason; - is stdin
          --action=ACTION…
                           veto what guard ACTION asks: for host.reboot, host.shouldReboot
-         --expires=SPAN   when the hold ends by itself (never)
-         --label=TEXT     who holds, in verdicts and lists (the name of the command, or of the caller)
+         --expires=SPAN   end the hold after SPAN (never)
+         --label=TEXT     the holder in verdicts and lists (the name of the command, or of the caller)
          --pid=PID        hold until that process has ended
-         --if-unreachable=fail|run     whether to run the command if the hold is not taken at the start (fail:
-                                       exit with 255)
+         --if-unreachable=fail|run     if the hold is not taken at the start, exit with 255, or run the
+                                       command (fail)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
       """
     case .holds:
@@ -514,13 +507,12 @@ extension VerbName {
           tribunectl holds -o '{name}: {why}'
           tribunectl holds --scope=cluster
 
-      Lists the holds, with their owners and reasons. With --scope=cluster, those of each host of the cluster,
-      as far as they are about names that other hosts may ask. If one does not answer, says so and exits with
-      1.
+      Lists the holds, with their owners and reasons. With --scope=cluster, lists those of each host of the
+      cluster on names that other hosts may ask. If a host does not answer, says so and exits with 1.
 
-         --scope=host|cluster  whose: of this host, or of each host of the cluster (host)
+         --scope=host|cluster  only this host, or each host of the cluster (host)
          --columns=COLUMN,…  only these columns, in this order
-         --sort=COLUMN       sort by this column; with - before it, the largest first
+         --sort=COLUMN       sort by this column; -COLUMN: the largest first
       """
     case .lease:
       """
@@ -531,31 +523,29 @@ extension VerbName {
           tribunectl lease reboot --keep && systemctl reboot
           tribunectl lease reboot --release
 
-      Waits until this host has the LEASE, which one host of the cluster can have at a time (or as many as
-      --slots says), runs the command, and exits with its status. LEASE is a name, such as reboot. It needs
-      tribune-nats on each host. On one host, one command at a time has the lease.
+      Waits until this host has the LEASE, runs the command, and exits with its status. One host of the
+      cluster can have it at a time, or as many as --slots says. LEASE is a name, such as reboot. Each host
+      needs tribune-nats. On one host, one command at a time has the lease.
 
-      If the command exits with 0, the host releases the lease. Otherwise, it keeps it, so that whatever went
-      wrong does not happen to the next host. It also keeps it with --keep, or if tribunectl is killed, or if
-      the host goes down: no clock releases a lease. A host that has it gets it again when it asks, also after
-      a reboot.
+      If the command exits with 0, the host releases the lease. Otherwise, it keeps it, so that a failure does
+      not spread to the next host. It also keeps it with --keep, if tribunectl is killed, or if the host goes
+      down: leases do not expire. A host that has it gets it again when it asks, also after a reboot.
 
-      Without a command, --keep only takes the lease: before a reboot, for example. A unit that is started
-      once the host works again says --release.
+      Without a command, --keep only takes the lease, for example before a reboot. A unit that starts once
+      the host works again runs --release.
 
-      With --break, a host that does not come back loses it. Make sure first that the host is not doing what
-      the lease is for. The journal and the notification cluster.lease.didBreak say who has done that, and
-      why.
+      With --break, a host that does not return loses it. First make sure that this host no longer does what
+      the lease is for. The journal and the notification cluster.lease.didBreak record who broke it, and why.
 
-      Exits with 75 if the lease did not become free in time, and with 255 if there is no cluster, or if it is
-      not known whether the host has the lease: then nothing runs.
+      Exits with 75 if the lease did not become free in time, and with 255 if there is no cluster, or it is
+      unknown whether the host has the lease: then nothing runs.
 
          --slots=COUNT  how many hosts may have it at a time (1)
-         --wait[=SPAN]  how long to wait for it (for ever); 0 for not at all
+         --wait[=SPAN]  how long to wait for it (for ever); 0: do not wait
          --keep         keep it also if the command succeeds
          --release      release what this host has kept
          --break=HOST   take it from that host
-         --why=REASON   why it is taken; required with --break
+         --why=REASON   the reason for --break; required
       """
     case .leases:
       """
@@ -565,30 +555,29 @@ extension VerbName {
           tribunectl leases
           tribunectl leases -o '{lease} {owners.0.host}'
 
-      Lists the leases of the cluster, with the hosts that have them. STATE is gone if the host is not there:
-      it may be rebooting, or be gone for good. It is kept if this host has the lease, and no command runs
-      under it any more; so it is of a client of FleetLock, whose HOST is fleetlock:ID.
+      Lists the leases of the cluster, with the hosts that have them. STATE is gone if the host is absent: it
+      may be rebooting, or gone for good. It is kept if this host has the lease, but its command has ended.
+      Leases of FleetLock clients are also kept; their HOST is fleetlock:ID.
 
          --columns=COLUMN,…  only these columns, in this order
-         --sort=COLUMN       sort by this column; with - before it, the largest first
+         --sort=COLUMN       sort by this column; -COLUMN: the largest first
       """
     case .accounts:
       """
       accounts
-      Show what each user has, and may have
+      Show each user's usage and limits
 
           tribunectl accounts --sort=-used
 
-      Lists what users have of what all users of the bus share: connections, descriptors under way, bytes of
-      frames that are not whole (partial-frames), of the log and of retained notifications, registrations,
-      protocols that declarations define, bytes that were not read (queues), and files that were sent and not
-      received (unread-files). SHARE is what the user may have at the moment; it depends on what others have.
-      With -j, also what a user has nothing of.
+      Lists each user's part of what all users of the bus share: connections, descriptors under way, bytes of
+      incomplete frames (partial-frames), of the log and of retained notifications, registrations, protocols
+      of declarations, unread bytes (queues), and files that were sent but not received (unread-files). SHARE
+      is the user's limit now; it depends on the usage of others. With -j, also lists unused resources.
 
-      Everybody may see the account of their own user. Others' are shown to those who may list everything.
+      You may see your own user's account; others only if you may list everything.
 
          --columns=COLUMN,…  only these columns, in this order
-         --sort=COLUMN       sort by this column; with - before it, the largest first
+         --sort=COLUMN       sort by this column; -COLUMN: the largest first
       """
     case .defer:
       """
@@ -598,10 +587,10 @@ extension VerbName {
           tribunectl defer "$TRIBUNE_QUERY" 2min --status="flushing"
 
       Gives a delegate of this user SPAN from now for its answer. It is meant for programs under the delegate.
-      The asker gets a report, and its own deadline still holds.
+      The asker gets a report, and its own deadline still applies.
 
-      Under a delegate's command, the query is $TRIBUNE_QUERY, and its delegate is the one that defers.
-      Elsewhere, it is the one delegate of this user that the query waits for.
+      In a delegate's command, the query is $TRIBUNE_QUERY, and its delegate defers. Elsewhere, the one
+      delegate of this user that the query waits for defers.
 
          --status=TEXT  a status for the asker
          --delegate=ID  which delegate defers
@@ -609,16 +598,16 @@ extension VerbName {
     case .declare:
       """
       declare OBJECT PROTOCOL
-      Declare an object for as long as it runs
+      Declare an object while it runs
 
           tribunectl declare window/42 WindowDelegate --definitions=window.protocol
 
-      Declares the protocol of an object's delegates, until it is interrupted. OBJECT cannot have a wildcard;
-      patterns of objects are for tribuned.conf.
+      Declares the protocol of an object's delegates, until interrupted. OBJECT cannot have a wildcard; for
+      patterns of objects, use tribuned.conf.
 
       Prints "declared …" on standard error once the bus has confirmed.
 
-         --definitions=FILE  protocols that the bus knows meanwhile; - is stdin
+         --definitions=FILE  define these protocols while it runs; - is stdin
       """
     case .tree:
       """
@@ -641,7 +630,7 @@ extension VerbName {
       inherited ones.
 
          --columns=COLUMN,…  only these columns, in this order
-         --sort=COLUMN       sort by this column; with - before it, the largest first
+         --sort=COLUMN       sort by this column; -COLUMN: the largest first
       """
     case .policy:
       """
@@ -651,13 +640,13 @@ extension VerbName {
           tribunectl policy explain ask host.shouldReboot --as=backup
           tribunectl policy explain hold 'host.*' --pid=1234
 
-      Shows whether the policy of the bus allows ACTION with NAME, which may be a pattern, and which line
-      decides. If no line allows it, also shows the lines that would allow it if one thing were different.
-      Nothing is done. The actions are in tribune-policy(5).
+      Shows whether the bus's policy allows ACTION with NAME, which may be a pattern, and which line decides.
+      If no line allows it, also shows the lines that would if one thing were different. Does not perform the
+      action. tribune-policy(5) lists the actions.
 
-      NAME is ** for declare, which is about all names, and for list if it is about everything.
+      NAME is ** for declare, which is about all names, and for list about everything.
 
-      Without an option, it is about tribunectl's own connection.
+      Without an option, decides about tribunectl's own connection.
 
       Exits with 0 if the action is allowed, 1 if not, and 2 for wrong usage, such as an unknown ACTION.
 
@@ -675,43 +664,42 @@ extension VerbName {
           tribunectl verify window.protocol
 
       Reads the .protocol files together, as the bus reads protocols.d, and prints every mistake as
-      FILE:LINE:COLUMN: MESSAGE. A file called - is the standard input, with protocols. No bus is needed.
+      FILE:LINE:COLUMN: MESSAGE. The file - is standard input, with protocols. Needs no bus.
 
       Reads the .policy files together, as the bus reads policy.d, and checks them against the expectations in
-      the .test files. A user or group that this host does not have is a warning in a line that allows, and a
-      mistake in one that denies. A line that nobody can meet is a warning.
+      the .test files. An unknown user or group is a warning in a line that allows, and a mistake in one that
+      denies. A line that no process can match is a warning.
 
       Exits with 0 if there is no mistake, else with 1.
       """
     case .log:
       """
       log [NAME]
-      Show the verdicts of the past
+      Show past verdicts
 
           tribunectl log host.shouldReboot --vetoed --since=today
           tribunectl log --summary --since=7d
 
-      Shows the queries under names that match NAME, which may be a pattern, with their verdicts, vetoes and
-      reasons, the newest last: from the bus if it writes to no journal and keeps its last verdicts itself,
-      else from the journal, for which no bus is needed.
+      Shows queries that match NAME, which may be a pattern, with their verdicts, vetoes and reasons, the
+      newest last. Reads the bus's last verdicts if the bus does not write to a journal, else the journal,
+      which needs no bus.
 
-      A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or "2026-11-20 23:10", in local
-      time. A day stands for its first moment.
+      A TIME is a span before now (2h), today, yesterday, 23:10, 2026-11-20 or "2026-11-20 23:10", in local
+      time. A day means its first moment.
 
-      UNIT is a unit of the system, in which * stands for any text and ? for one character. Processes of a
-      user's service manager are in user@UID.service, or in user@UID.service/UNIT with the unit of that
-      manager. Verdicts with a veto that the asker overrode are allowed: they count with --by, not with
-      --vetoed.
+      UNIT is a system unit, in which * matches any text and ? one character. Processes of a user's service
+      manager are in user@UID.service, or in user@UID.service/UNIT with that manager's unit. Verdicts with
+      overridden vetoes are allowed: they match --by, but not --vetoed.
 
-      With --follow, it begins with the last 10 verdicts, unless --since or -n says otherwise. It prints
-      "following …" on standard error when it has printed those, and ends when it is interrupted.
+      With --follow, begins with the last 10 verdicts, unless --since or -n says otherwise, then prints
+      "following …" on standard error, and continues until interrupted.
 
-      With --summary, it prints a row for each name, the most vetoed first: the median, the 99th percentile
-      and the longest of the times from question to verdict, and how often it was asked, allowed and vetoed.
-      Below it is in how many of these verdicts each unit vetoed, the busiest first; who is in no unit has a
-      label, in quotation marks. Median and percentile may be 3% too long. Entries that a user other than root
-      and yours has written are counted apart. Beyond 512 names, and beyond 64 vetoers of a name, further ones
-      are counted together, and it says so.
+      With --summary, prints a row for each name, the most vetoed first: the median, 99th percentile and
+      maximum of the time from question to verdict, and how often it was asked, allowed and vetoed. Below, it
+      counts the verdicts that each unit vetoed, the busiest first; vetoers without a unit appear with their
+      label, in quotation marks. Median and percentile may be 3% too long. Entries of users other than root
+      and you are counted apart. Names beyond 512, and vetoers of a name beyond 64, are counted together, and
+      reported.
 
          --object=OBJECT  only about this object
          --since=TIME     only since this time
@@ -719,7 +707,7 @@ extension VerbName {
          --vetoed         only vetoed ones
          --by=UNIT        only those that a delegate or hold of this unit vetoed
       -n COUNT            only the last COUNT verdicts
-      -f --follow         print further verdicts as they come
+      -f --follow         also print new verdicts
          --summary        print how often each name was asked, allowed and vetoed, and by whom
          --directory=DIR  read the journal's files in DIR
       """
@@ -732,8 +720,8 @@ extension VerbName {
           tribunectl completion zsh >"${fpath[1]}/_tribunectl"
           tribunectl completion fish >~/.config/fish/completions/tribunectl.fish
 
-      Prints the script with which bash, zsh or fish completes command lines of tribunectl. Packages install
-      it already.
+      Prints the script with which bash, zsh or fish completes tribunectl's command lines. Packages install it
+      already.
       """
     case .help:
       """
@@ -741,13 +729,12 @@ extension VerbName {
       Explain tribunectl, or one verb
 
           tribunectl help hold
-          tribunectl help --full hold   # all that there is to say
+          tribunectl help --full hold   # every detail
           tribunectl help names         # which name of an action each verb takes
 
-      Prints examples and options of a verb; with --full, also what it does in every case, and the options of
-      every verb.
+      Prints a verb's examples and options; with --full, also every detail, and the options of all verbs.
 
-         --full  print all that there is to say, as tribunectl(1) has it
+         --full  print every detail, as in tribunectl(1)
       """
     case .version:
       """
