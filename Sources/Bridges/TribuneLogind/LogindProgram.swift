@@ -49,17 +49,17 @@ package final class LogindProgram: ServiceProgram {
   package static let help = """
     Usage: tribune-logind [OPTION]...
 
-    Connects the Tribune bus with systemd-logind: vetoes on the bus block logind, locks
-    of logind are holds on the bus, and observers are told before the host goes down.
+    Connects the Tribune bus with systemd-logind: vetoes on the bus block logind, its
+    locks become holds on the bus, and observers are notified before the host goes down.
 
       --config=DIR     Read logind.conf, signals.conf and their drop-ins in DIR
                        (default: /etc/tribune)
-      --check-config   Say what is wrong with the configuration, and exit
-      --unmask         Take back what an earlier process has masked, and exit
-      --help, -h       Show this and exit
-      --version        Show the version and exit
+      --check-config   Report problems of the configuration, and exit
+      --unmask         Remove the masks of an earlier process, and exit
+      --help, -h       Show this help
+      --version        Show the version
 
-    SIGHUP reads the configuration again. The bus is the one that $TRIBUNE_ADDRESS names,
-    or the system's.
+    SIGHUP reloads the configuration. To use another bus than the system's, set
+    $TRIBUNE_ADDRESS.
     """
 }

@@ -26,14 +26,14 @@ package final class NATSProgram: ServiceProgram {
   package static let help = """
     Usage: tribune-nats [OPTION]...
 
-    Connects the Tribune buses of several hosts through NATS: questions that are about the
-    cluster are asked of each host, and chosen notifications cross.
+    Connects the Tribune buses of several hosts through NATS: asks each host questions
+    about the cluster, and forwards chosen notifications.
 
       --config=DIR     Read nats.conf and its drop-ins in DIR (default: /etc/tribune)
-      --check-config   Say what is wrong with the configuration, and exit
-      --help, -h       Show this and exit
-      --version        Show the version and exit
+      --check-config   Report problems of the configuration, and exit
+      --help, -h       Show this help
+      --version        Show the version
 
-    The bus is the one that $TRIBUNE_ADDRESS names, or the system's.
+    To use another bus than the system's, set $TRIBUNE_ADDRESS.
     """
 }

@@ -98,18 +98,18 @@ package final class WebProgram: ServiceProgram {
     Usage: tribune-web [OPTION]...
 
     Shows the Tribune bus as a web page, and its counters to Prometheus. Serves the
-    sockets that systemd passes, and the one that --listen names.
+    sockets that systemd passes, and the address of --listen.
 
       --config=DIR     Read web.conf and its drop-ins in DIR (default: /etc/tribune)
       --listen=ADDRESS:PORT
                        Listen there, or on a PORT of 127.0.0.1
-      --page=DIR       Serve the files of the page from DIR
-                       (default: those that were installed or built with it)
-      --check-config   Say what is wrong with the configuration, and exit
-      --help, -h       Show this and exit
-      --version        Show the version and exit
+      --page=DIR       Serve the page's files from DIR (default: the files installed
+                       or built with it)
+      --check-config   Report problems of the configuration, and exit
+      --help, -h       Show this help
+      --version        Show the version
 
-    The bus is the one that $TRIBUNE_ADDRESS names, or the system's. To look at your
-    own: tribune-web --listen=9790, then http://127.0.0.1:9790/.
+    To use another bus than the system's, set $TRIBUNE_ADDRESS. To see your own, run
+    tribune-web --listen=9790, and open http://127.0.0.1:9790/.
     """
 }

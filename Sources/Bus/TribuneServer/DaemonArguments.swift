@@ -51,29 +51,29 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package static let help = """
     Usage: tribuned [OPTION]...
 
-    The Tribune bus: carries notifications between the processes of this host, and
-    puts questions to their delegates.
+    The Tribune bus: delivers notifications between this host's processes, and asks
+    their delegates questions.
 
       --listen=PATH    Listen on a socket at PATH, unless systemd passes one
       --varlink=PATH   Take Varlink calls on a socket at PATH, unless systemd passes
-                       one named varlink; none for no such socket
-      --keeper=PATH    Have connections kept by the keeper at PATH, so that they
-                       outlast this process
-      --keep           Be a keeper, which listens at --listen=PATH
+                       one named varlink; none: take no calls
+      --keeper=PATH    Keep connections with the keeper at PATH: they outlast this
+                       process
+      --keep           Run as a keeper, which listens at --listen=PATH
       --config=DIR     Read tribuned.conf, tribuned.conf.d/, protocols.d/ and
                        policy.d/ in DIR (default: /etc/tribune)
-      --user           Run as one user's bus rather than the system's
-      --check-config   Say what is wrong with the configuration, and exit
-      --live           With --check-config: ask the bus that runs at --listen=PATH
-                       what its clients would lose if it read this policy
-      --help, -h       Show this and exit
-      --version        Show the version and exit
+      --user           Run as one user's bus, not the system's
+      --check-config   Report problems of the configuration, and exit
+      --live           With --check-config: ask the running bus at --listen=PATH
+                       what this policy would take from its clients
+      --help, -h       Show this help
+      --version        Show the version
 
     Without --listen the socket is $RUNTIME_DIRECTORY/bus,
     $XDG_RUNTIME_DIR/tribune/bus or /run/tribune/bus, the first that applies, and
     Varlink's is io.tribune.Bus beside it.
 
-    SIGHUP reads the configuration again. SIGTERM leaves the bus to the next daemon
-    if there is a keeper, and ends it otherwise; SIGINT ends it for good.
+    SIGHUP reloads the configuration. SIGTERM hands the bus over to the next daemon,
+    or, without a keeper, stops it. SIGINT always stops it.
     """
 }

@@ -49,7 +49,7 @@ struct HelpText {
     }
     lines += ["", "Options:"]
     lines += table.globals.flatMap { row($0.usageInHelp, $0.summary) }
-    lines += ["", "tribunectl help VERB explains one verb, and help names the names of an action."]
+    lines += ["", "tribunectl help VERB explains a verb, tribunectl help names an action's names."]
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -118,14 +118,14 @@ extension HelpText {
       host.reboot        the action           guard ACTION, hold --action=ACTION
       host.shouldReboot  may it begin?        ask, hold, delegate, explain, log
       host.willReboot    it begins            posted by guard; observe, delegate
-      host.didReboot     it has been done     posted by guard; observe, delegate
+      host.didReboot     it is done           posted by guard; observe, delegate
                          (or host.didFailToReboot)
       host.mayReboot     ask me again         posted by a delegate that vetoed before
 
-    hold or delegate?  A hold says no for as long as it stands, and runs nothing. A
-                       delegate is asked each time, and can say yes or no.
-    ask or query?      ask is about an action, and its answer is allowed or vetoed.
-                       query is for a value, under any name, such as window.frame.
+    hold or delegate?  A hold vetoes while it stands, and runs nothing. A delegate
+                       answers each question, with yes or no.
+    ask or query?      ask is about an action, and prints allowed or vetoed. query
+                       gets a value, under any name, such as window.frame.
 
     """
 }
