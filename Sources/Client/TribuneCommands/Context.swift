@@ -52,7 +52,7 @@ struct Context: Sendable {
     _ invocation: Invocation
   ) throws(CommandError) -> Result<Address, TribuneError> {
     guard [.address, .system, .user].count(where: invocation.has) <= 1 else {
-      throw .usage("--address, --system and --user exclude each other")
+      throw .usage("--address, --system and --user cannot be combined")
     }
     if invocation.has(.system) { return .success(.system) }
     if invocation.has(.user) {
@@ -280,7 +280,7 @@ struct Context: Sendable {
 extension Context.Output {
   init(_ invocation: Invocation, isTerminal: Bool) throws(CommandError) {
     switch (invocation.text(.output), invocation.text(.json)) {
-    case (_?, _?): throw .usage("--output and --json exclude each other")
+    case (_?, _?): throw .usage("--output and --json cannot be combined")
     case (nil, "short"): self = .json(isPretty: false)
     case (nil, "pretty"): self = .json(isPretty: true)
     case ("json", nil): self = .json(isPretty: isTerminal)

@@ -34,7 +34,7 @@ extension Invocation {
       return try Pattern(text)
     } catch {
       throw .usage(
-        "\(error.message): a pattern is a name where * stands for a token, a last ** for one or more")
+        "\(error.message): in a pattern, * matches one token, a last ** one or more")
     }
   }
 
@@ -76,7 +76,7 @@ extension Invocation {
   /// JSON, or with --text a text as a JSON string. For `-`, standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
-      guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text in the place of JSON") }
+      guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text instead of JSON") }
       return .none
     }
     let text = operands[index]
@@ -151,7 +151,7 @@ extension Invocation {
 
   func refuse(_ others: [Option], beside option: Option) throws(CommandError) {
     guard let other = others.first(where: has) else { return }
-    throw .usage("\(option.spelling) and \(other.spelling) exclude each other")
+    throw .usage("\(option.spelling) and \(other.spelling) cannot be combined")
   }
 
   private func wireSpan(_ option: Option) throws(CommandError) -> Duration? {

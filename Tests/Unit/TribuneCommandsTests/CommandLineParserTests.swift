@@ -109,7 +109,7 @@ struct CommandLineParserTests {
       (["observe", "a", "--exec", "--"], "--exec needs a command"),
       (
         ["observe", "a", "--exec", "-N", "1", "true"],
-        "-N stands behind --exec, where the command begins. "
+        "-N follows --exec, where the command begins. "
           + "Options come first: tribunectl observe [OPTION…] PATTERN… --exec CMD…"
       ),
       (["delegate", "a", "--exec", "--label=x", "--", "true"], "delegate [OPTION…] NAME… --exec CMD…"),

@@ -157,7 +157,7 @@ struct NotificationOutputTests {
       ("{nam}", "{nam} (did you mean {name}?); there are {time}, {name}"), ("{}", "{} lacks a name"),
       ("{object.x}", "unknown placeholder {object.x}"), ("{userInfo..x}", "lacks a name"),
       ("{userInfo.}", "lacks a name"),
-      ("{\u{1B}}", "{\\u{1b}}"), ("{name", "a brace is written {{ or }}"), ("name}", "a brace is written"),
+      ("{\u{1B}}", "{\\u{1b}}"), ("{name", "write a brace as {{ or }}"), ("name}", "write a brace as"),
     ])
   func wrongFormat(text: String, message: String) {
     let error = #expect(throws: CommandError.self) { _ = try NotificationFormat(text) }

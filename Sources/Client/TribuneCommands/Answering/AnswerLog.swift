@@ -35,7 +35,7 @@ final class AnswerLog: Sendable {
             defer { hasReported = true }
             return !hasReported
           }
-          let why = error.message.isEmpty ? "nobody reads standard output any more" : error.message
+          let why = error.message.isEmpty ? "standard output was closed" : error.message
           if isFirst { context.terminal.report("answers are no longer shown: \(why)") }
         }
       }

@@ -21,7 +21,7 @@ struct ClusterReport {
       }
     }
     guard reply.outcomes.contains(where: \.isOfGateway) else {
-      throw .failure("nobody answers \(name) here: is tribune-nats running?")
+      throw .failure("no delegate here answers \(name): is tribune-nats running?")
     }
     self.init(reply.outcomes)
   }

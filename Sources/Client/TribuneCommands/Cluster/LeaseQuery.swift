@@ -35,14 +35,14 @@ struct LeaseQuery: Sendable {
   func reply(over connection: Connection) async throws(CommandError) -> LeaseReply {
     guard let reply = LeaseReply(try await value(over: connection)) else {
       throw CommandError(
-        message: "the reply to \(name) is none that this version knows", status: ExitStatus.noVerdict)
+        message: "this version cannot read the reply to \(name)", status: ExitStatus.noVerdict)
     }
     return reply
   }
 
   private static func lack(_ outcomes: [Tribune.Outcome]) -> String {
     guard let outcome = outcomes.first(where: { $0.kind != .abstained }) else {
-      return "nobody answers about leases here: is tribune-nats running?"
+      return "no delegate here answers about leases: is tribune-nats running?"
     }
     let gateway = "the gateway \(outcome.participant)"
     return switch outcome.kind {

@@ -81,7 +81,7 @@ struct LeaseTurn: Sendable {
           if !context.isQuiet, now != owners { report(now, in: context) }
           (owners, failure) = (now, nil)
         case .refused(let why): return .failed(lack("\(lease): \(why.terminalSafe)"))
-        default: return .failed(lack("the reply to \(query.name) is none that was asked for"))
+        default: return .failed(lack("the reply to \(query.name) is unexpected"))
         }
       } catch {
         guard owners != nil, !connection.hasEnded else {

@@ -31,7 +31,7 @@ struct Template: Sendable {
         literal = ""
         rest = rest[rest.index(after: end)...]
       } else {
-        throw .usage("\(option.spelling): a brace is written {{ or }}, if it belongs to no placeholder")
+        throw .usage("\(option.spelling): write a brace as {{ or }} outside a placeholder")
       }
     }
     self.parts = parts + [.text(literal)]

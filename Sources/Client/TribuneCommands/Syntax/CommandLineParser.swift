@@ -188,7 +188,7 @@ struct CommandLineParser {
     guard let word = command?.first, word.first == UInt8(ascii: "-") else { return }
     let order = ["tribunectl", verb?.rawValue ?? "VERB", "[OPTION…]", syntax?.operands ?? "", mark, "CMD…"]
     throw error(
-      "\(String(decoding: word, as: UTF8.self).escaped) stands behind \(mark), where the command begins. "
+      "\(String(decoding: word, as: UTF8.self).escaped) follows \(mark), where the command begins. "
         + "Options come first: \(order.filter { !$0.isEmpty }.joined(separator: " "))")
   }
 

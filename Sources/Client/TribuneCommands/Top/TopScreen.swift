@@ -15,10 +15,10 @@ import TribuneSystem
   init(_ library: NcursesLibrary, isColoured: Bool) throws(CommandError) {
     // Without UTF-8, ncurses takes each byte for a character.
     guard StandardOutput.useUTF8() else {
-      throw .failure("this host lacks the locale C.UTF-8, to draw on terminals\nTry \"top --once\".")
+      throw .failure("this host lacks the locale C.UTF-8\nTry \"top --once\".")
     }
     guard let window = unsafe library.start() else {
-      throw .failure("the terminal cannot be drawn on\nTry \"top --once\".")
+      throw .failure("cannot draw on the terminal\nTry \"top --once\".")
     }
     self.library = library
     unsafe self.window = unsafe window

@@ -149,7 +149,7 @@ struct Query: Sendable {
   }
 
   var noGateway: TribuneError {
-    TribuneError(.notFound, "nobody answers \(askedName) here: is tribune-nats running?")
+    TribuneError(.notFound, "no delegate here answers \(askedName): is tribune-nats running?")
   }
 
   private func requirePermissions(

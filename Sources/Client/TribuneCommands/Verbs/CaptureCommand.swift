@@ -21,7 +21,7 @@ struct CaptureCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     guard !context.terminal.isTerminal else {
       throw .usage(
-        "a capture cannot be shown on a terminal: send it to a file, or into a program\n"
+        "a capture cannot be shown on a terminal: redirect it to a file or a program\n"
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in

@@ -16,12 +16,12 @@ struct DeclareCommand: Command {
     guard !object.isEmpty else { throw .usage("a declaration needs an object") }
     guard !NameSyntax.hasWildcard(object.utf8Bytes) else {
       throw .usage(
-        "\"\(object.terminalSafe)\" has a wildcard, and a declaration is about one object: declare a pattern with "
+        "\"\(object.terminalSafe)\" has a wildcard: declare patterns of objects with "
           + "[Object \"\(object.terminalSafe)\"] in tribuned.conf")
     }
     protocolName = invocation.operands[1]
     guard (1...WireLimits.protocolNameLength).contains(protocolName.utf8.count) else {
-      throw .usage("the name of a protocol has 1 to \(WireLimits.protocolNameLength) bytes")
+      throw .usage("a protocol name must have 1 to \(WireLimits.protocolNameLength) bytes")
     }
     file = invocation.text(.definitions)
   }

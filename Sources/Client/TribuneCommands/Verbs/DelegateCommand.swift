@@ -33,7 +33,7 @@ struct DelegateCommand: Command {
     isSet = invocation.has(.set)
     protocols = invocation.text(.conforms)?.split(separator: ",").map { String($0) } ?? []
     guard !invocation.has(.conforms) || !protocols.isEmpty else {
-      throw .usage("--conforms needs the names of protocols, with commas between")
+      throw .usage("--conforms needs protocol names, separated by commas")
     }
     guard !invocation.isBlank(.veto) else { throw .usage("--veto needs a reason") }
     let sources: [AnswerSource] = [
@@ -47,7 +47,7 @@ struct DelegateCommand: Command {
     source = sources.first ?? .terminal
     try ActionNames.requireQuestions(patterns, orValues: !invocation.has(.approve) && !invocation.has(.veto))
     guard invocation.has(.exec) || !invocation.has(.concluded) else {
-      throw .usage("--concluded is for --exec; a file FILE has FILE.concluded")
+      throw .usage("--concluded is for --exec; with --directory, add FILE.concluded")
     }
     if case .folder(let path) = source {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }

@@ -15,7 +15,7 @@ struct GetCommand: Command {
     guard !invocation.operands[0].contains("*"),
       !invocation.operands.contains(where: { NameSyntax.hasWildcard($0.utf8Bytes) })
     else {
-      throw .usage("get takes one name and no pattern; list --retained shows all that is retained")
+      throw .usage("get takes one name, not a pattern: use list --retained")
     }
     name = try invocation.name(at: 0)
     format = try NotificationFormat.given(in: invocation)

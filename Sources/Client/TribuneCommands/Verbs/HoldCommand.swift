@@ -17,7 +17,7 @@ struct HoldCommand: Command {
       pattern = String(text[..<at])
       guard at < text.endIndex else { return }
       object = try Invocation.oneObject(String(text[text.index(after: at)...]), of: "NAME@OBJECT: ")
-      guard !object.isEmpty else { throw .usage("\"\(text.terminalSafe)\" lacks the object behind the @") }
+      guard !object.isEmpty else { throw .usage("\"\(text.terminalSafe)\" lacks an object after @") }
     }
 
     var description: String { object.isEmpty ? pattern : "\(pattern)@\(object)" }
@@ -47,9 +47,9 @@ struct HoldCommand: Command {
     if let span, span <= .zero { throw .usage("--expires must be more than 0") }
     command = invocation.command
     process = try invocation.number(.pid).map { (pid) throws(CommandError) in try Self.watch(pid) }
-    guard process == nil || command.isEmpty else { throw .usage("--pid and a command exclude each other") }
+    guard process == nil || command.isEmpty else { throw .usage("--pid and a command cannot be combined") }
     guard !invocation.has(.ifUnreachable) || !command.isEmpty else {
-      throw .usage("--if-unreachable is about a command, which follows --")
+      throw .usage("--if-unreachable needs a command after --")
     }
     runsAnyway = invocation.text(.ifUnreachable) == "run"
     label = try Self.label(invocation)
@@ -65,7 +65,7 @@ struct HoldCommand: Command {
       }
     }
     guard invocation.command.isEmpty else {
-      throw .usage("--why-from=- is standard input, which the command has: name a pipe, as mkfifo makes it")
+      throw .usage("--why-from=- is the command's standard input: name a pipe made by mkfifo")
     }
     return .standardInput
   }
@@ -102,7 +102,7 @@ struct HoldCommand: Command {
     let object = try invocation.object()
     guard !object.isEmpty else { return targets }
     guard targets.count == 1, targets[0].object.isEmpty else {
-      throw .usage("--object is for one name: write NAME@OBJECT for each that has an object")
+      throw .usage("--object is for one NAME: otherwise, write NAME@OBJECT for each")
     }
     targets[0].object = object
     return targets

@@ -46,7 +46,7 @@ struct LeaseCommand: Command {
       action = .run(try LeaseTurn(lease, invocation))
       return
     }
-    guard command.isEmpty else { throw .usage("a command is neither for --release nor for --break") }
+    guard command.isEmpty else { throw .usage("--release and --break take no command") }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {

@@ -21,7 +21,7 @@ struct LeasesCommand: Command {
     }
     let value = try await LeaseQuery("list").value(over: connection)
     guard let root = value.jsonRoot, let list = root["leases"] else {
-      throw .failure("the reply to cluster.lease.list is none that this version knows")
+      throw .failure("this version cannot read the reply to cluster.lease.list")
     }
     let leases = (0..<list.count).compactMap { list[$0] }.map { node in
       Lease(

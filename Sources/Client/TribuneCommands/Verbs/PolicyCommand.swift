@@ -22,7 +22,7 @@ struct PolicyCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {
     guard invocation.operands[0] == "explain" else {
       throw .usage(
-        "\"\(invocation.operands[0].terminalSafe)\" is unknown: the one use is policy explain ACTION NAME")
+        "\"\(invocation.operands[0].terminalSafe)\" is unknown: write policy explain ACTION NAME")
     }
     action = invocation.operands[1]
     guard Action(name: action) != nil else {
@@ -38,7 +38,7 @@ struct PolicyCommand: Command {
       invocation.text(.connection).map { .connection($0) },
     ]
     guard ways.compactMap({ $0 }).count <= 1 else {
-      throw .usage("--as, --pid and --connection exclude each other")
+      throw .usage("--as, --pid and --connection cannot be combined")
     }
     who = ways.compactMap { $0 }.first ?? .thisConnection
     if case .connection(let text) = who, ConnectionID(text) == nil {

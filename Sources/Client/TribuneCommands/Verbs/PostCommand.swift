@@ -30,7 +30,7 @@ struct PostCommand: Command {
     if readsLines {
       try invocation.refuse([.wait], beside: .eachLine)
       guard invocation.operands.count == 1 else {
-        throw .usage("--lines takes the JSON from standard input: leave it out of the command line")
+        throw .usage("--lines takes the JSON from standard input, not the command line")
       }
     }
   }
