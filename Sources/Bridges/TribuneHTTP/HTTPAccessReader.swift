@@ -60,7 +60,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
     for word in SettingSyntax.words(of: text) {
       let host = word.lowercased()
       guard HostRule.isName(host) else {
-        throw SettingError(word, "is not the name or the address of a host")
+        throw SettingError(word, "is not a host name or address")
       }
       hosts.insert(host)
     }
@@ -69,7 +69,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   private static func path(_ text: String) throws(SettingError) -> String? {
     if text.isEmpty { return nil }
-    guard text.hasPrefix("/") else { throw SettingError(text, "is not the path of a file, from / on") }
+    guard text.hasPrefix("/") else { throw SettingError(text, "is not an absolute path") }
     return text
   }
 }

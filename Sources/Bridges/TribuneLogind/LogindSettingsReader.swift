@@ -73,7 +73,7 @@ nonisolated package struct LogindSettingsReader {
   private static func post(_ text: String) -> Change {
     { rule throws(SettingError) in
       guard NameSyntax.isName(text.utf8Bytes), !NameSyntax.isReserved(text.utf8Bytes) else {
-        throw SettingError(text, "is no name of a notification")
+        throw SettingError(text, "is not a notification name")
       }
       rule.post = text
     }
@@ -82,7 +82,7 @@ nonisolated package struct LogindSettingsReader {
   private static func object(_ text: String) -> Change {
     { rule throws(SettingError) in
       guard text.isEmpty || NameSyntax.isObject(text.utf8Bytes) else {
-        throw SettingError(text, "is no object")
+        throw SettingError(text, "is not an object")
       }
       rule.object = text
     }
@@ -91,7 +91,7 @@ nonisolated package struct LogindSettingsReader {
   private static func sender(_ text: String) -> Change {
     { rule throws(SettingError) in
       guard text.isEmpty || SignalRule.isPlain(text) else {
-        throw SettingError(text, "is no name of a service on D-Bus")
+        throw SettingError(text, "is not a D-Bus service name")
       }
       rule.sender = text.isEmpty ? SignalRule.owner(of: rule.interface) : text
     }
@@ -100,7 +100,7 @@ nonisolated package struct LogindSettingsReader {
   private static func path(_ text: String) -> Change {
     { rule throws(SettingError) in
       guard text.isEmpty || SignalRule.isPlain(text) && text.hasPrefix("/") else {
-        throw SettingError(text, "is no path of an object on D-Bus")
+        throw SettingError(text, "is not a D-Bus object path")
       }
       rule.path = text.isEmpty ? nil : text
     }

@@ -237,7 +237,7 @@ final class Gateway {
     guard speaksForOthers == nil else { return }
     speaksForOthers = true
     ServiceLog.warning(
-      "NATS lets this host speak for \(other): without permissions, anybody can approve in the name of a host that vetoes"
+      "NATS lets this host speak for \(other): without permissions, any client can approve in the name of a host that vetoes"
     )
   }
 

@@ -161,12 +161,12 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
     if !questions.isEmpty, login.isNameless {
       found.append(
-        "without a login in [Cluster], NATS cannot keep anybody from approving in the name of a host that vetoes"
+        "without a login in [Cluster], any NATS client can approve in the name of a host that vetoes"
       )
     }
     if let (shared, durable) = sharedAndDurable {
       found.append(
-        "what is under [Retain \"\(shared)\"] is not durable, also if it is under \"\(durable)\" with Durable=yes"
+        "names under [Retain \"\(shared)\"] are not durable, even under \"\(durable)\" with Durable=yes"
       )
     }
     return found

@@ -163,7 +163,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func token(_ text: String) throws(SettingError) -> String {
     guard Subjects.isToken(text) else {
-      throw SettingError(text, "is not 1 to 63 of the letters A-Z, a-z, digits, _ and -")
+      throw SettingError(text, "is not 1 to 63 letters A-Z, a-z, digits, _ or -")
     }
     return text
   }
@@ -185,13 +185,13 @@ nonisolated package struct NATSSettingsReader {
     // The address may contain a password.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
-        message: "a user or password stands in User= and PasswordFile=, and not in an address")
+        message: "write a user and password in User= and PasswordFile=, not in an address")
     }
     for server in servers where !["nats://", "tls://"].contains(where: { server.hasPrefix($0) }) {
       throw SettingError(server, "does not begin with nats:// or tls://")
     }
     guard servers.allSatisfy({ $0.drop { $0 != "/" }.dropFirst(2).utf8.allSatisfy(isPartOfAddress) }) else {
-      throw SettingError(message: "an address is a host and perhaps a port, as in nats://10.0.0.1:4222")
+      throw SettingError(message: "an address is a host with an optional port, as in nats://10.0.0.1:4222")
     }
     return servers
   }

@@ -74,12 +74,12 @@ struct LogindSettingsTests {
       ("[Signal \"nothing\"]", "f:1: error: [Signal]: \"nothing\" is not INTERFACE.MEMBER of a D-Bus signal"),
       (
         "[Signal \"a.b.C\"]\nPost=tribune.x\nPost=x",
-        "f:2: error: Post=: \"tribune.x\" is no name of a notification"
+        "f:2: error: Post=: \"tribune.x\" is not a notification name"
       ),
-      ("[Signal \"a.b.C\"]\nPost=x\nPath=a", "f:3: error: Path=: \"a\" is no path of an object on D-Bus"),
+      ("[Signal \"a.b.C\"]\nPost=x\nPath=a", "f:3: error: Path=: \"a\" is not a D-Bus object path"),
       (
         "[Signal \"a.b.C\"]\nPost=x\nSender=a'b",
-        "f:3: error: Sender=: \"a'b\" is no name of a service on D-Bus"
+        "f:3: error: Sender=: \"a'b\" is not a D-Bus service name"
       ),
       ("[Signal \"a.b.C\"]\nPost=x\nRetain=1", "f:3: error: Retain=: \"1\" is neither yes nor no"),
       ("[Logind", "f:1: error: the line is not a valid [Section] or [Section \"Subject\"]"),

@@ -163,7 +163,7 @@ struct NATSSettingsTests {
     arguments: [
       (
         "[Cluster]\nName=a.b",
-        "f:2: error: Name=: \"a.b\" is not 1 to 63 of the letters A-Z, a-z, digits, _ and -"
+        "f:2: error: Name=: \"a.b\" is not 1 to 63 letters A-Z, a-z, digits, _ or -"
       ),
       (
         "[Cluster]\nServers=10.0.0.1",
@@ -171,15 +171,15 @@ struct NATSSettingsTests {
       ),
       (
         "[Cluster]\nServers=nats://db1:secret@h",
-        "f:2: error: Servers=: a user or password stands in User= and PasswordFile=, and not in an address"
+        "f:2: error: Servers=: write a user and password in User= and PasswordFile=, not in an address"
       ),
       (
         "[Cluster]\nServers=db1:secret@h",
-        "f:2: error: Servers=: a user or password stands in User= and PasswordFile=, and not in an address"
+        "f:2: error: Servers=: write a user and password in User= and PasswordFile=, not in an address"
       ),
       (
         "[Cluster]\nServers=nats://h:4222?pass=secret",
-        "f:2: error: Servers=: an address is a host and perhaps a port, as in nats://10.0.0.1:4222"
+        "f:2: error: Servers=: an address is a host with an optional port, as in nats://10.0.0.1:4222"
       ),
       ("[Cluster]\nSeedFile=x", "f:2: error: SeedFile=: \"x\" is not an absolute path"),
       (
@@ -211,10 +211,10 @@ struct NATSSettingsTests {
       ("Name=a", "f:1: error: Name= stands before any section"),
       (
         "[FleetLock \"a..b\"]",
-        "f:1: error: [FleetLock]: \"a..b\" is not words of letters, digits and - with dots between them"
+        "f:1: error: [FleetLock]: \"a..b\" is not words of letters, digits and -, separated by dots"
       ),
       ("[FleetLock \"a\"]\nSlots=0", "f:2: error: Slots=: \"0\" is out of range (1 to 64)"),
-      ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is no name that programs may ask"),
+      ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is not a name that programs may ask"),
       (
         "[FleetLock \"a\"]\nAsk=fleet.ok",
         "f:2: error: Ask=: \"fleet.ok\" is not the name of a question, which ends in should and a verb"
@@ -226,13 +226,13 @@ struct NATSSettingsTests {
       ),
       (
         "[FleetLock \"a\"]\nAsc=x",
-        "f:2: error: there is no Asc= in [FleetLock \"a\"]; nobody of the group may reboot (did you mean Ask=?)"
+        "f:2: error: there is no Asc= in [FleetLock \"a\"]; no host of the group may reboot (did you mean Ask=?)"
       ),
       (
         "[Cluster]\nRooster=x",
         "f:2: error: there is no Rooster= in [Cluster]; the cluster counts as unreachable (did you mean Roster=?)"
       ),
-      ("[FleetLock]\nSlots=1", "f:2: error: there is no Slots= in [FleetLock]; nobody is served"),
+      ("[FleetLock]\nSlots=1", "f:2: error: there is no Slots= in [FleetLock]; no client is served"),
       (
         "[FleetLock]\nAllowNetwork=yes",
         "f:2: error: AllowNetwork= needs TokenFile=: other hosts would need no token"

@@ -47,9 +47,9 @@ struct WebSettingsTests {
   @Test(
     "A mistake is reported with its line",
     arguments: [
-      ("[Web]\nHosts=a b/c", "f:2: error: Hosts=: \"b/c\" is not the name or the address of a host"),
-      ("[Web]\nHosts=a:80", "f:2: error: Hosts=: \"a:80\" is not the name or the address of a host"),
-      ("[Web]\nTokenFile=token", "f:2: error: TokenFile=: \"token\" is not the path of a file, from / on"),
+      ("[Web]\nHosts=a b/c", "f:2: error: Hosts=: \"b/c\" is not a host name or address"),
+      ("[Web]\nHosts=a:80", "f:2: error: Hosts=: \"a:80\" is not a host name or address"),
+      ("[Web]\nTokenFile=token", "f:2: error: TokenFile=: \"token\" is not an absolute path"),
       (
         "[Web]\nAllowNetwork=yes",
         "f:2: error: AllowNetwork= needs TokenFile=: other hosts would need no token"

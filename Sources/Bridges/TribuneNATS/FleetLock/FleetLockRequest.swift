@@ -24,7 +24,7 @@ nonisolated struct FleetLockRequest: Equatable, Sendable {
     guard let group = parameters?["group"]?.string, FleetLockSettings.isGroup(group) else {
       throw FleetLockError(
         .invalidBody,
-        "\"group\" in \"client_params\" is not words of letters, digits and - with dots between them")
+        "\"group\" in \"client_params\" is not words of letters, digits and -, separated by dots")
     }
     (self.id, self.group) = (id, group)
   }

@@ -14,7 +14,7 @@ nonisolated extension FleetLockSettings {
         "FleetLock", HTTPAccessReader.settings(of: access),
         // The unreadable line may be TokenFile=.
         doubt: { settings, place in settings[keyPath: access].doubt(place) },
-        consequence: "nobody is served"),
+        consequence: "no client is served"),
       SettingsSection(
         "FleetLock", hasSubject: true,
         [
@@ -36,13 +36,13 @@ nonisolated extension FleetLockSettings {
         // The unreadable line may be Ask=.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
-        }, consequence: "nobody of the group may reboot"),
+        }, consequence: "no host of the group may reboot"),
     ]
   }
 
   private mutating func begin(_ group: String) throws(SettingError) {
     guard Self.isGroup(group) else {
-      throw SettingError(group, "is not words of letters, digits and - with dots between them")
+      throw SettingError(group, "is not words of letters, digits and -, separated by dots")
     }
     guard groups[group] != nil || groups.count < Self.groupsMax else {
       throw SettingError(message: "there are more than \(Self.groupsMax) of these sections")
@@ -53,7 +53,7 @@ nonisolated extension FleetLockSettings {
   private static func question(_ text: String) throws(SettingError) -> String? {
     if text.isEmpty { return nil }
     guard NameSyntax.isName(text.utf8Bytes), !NameSyntax.isReserved(text.utf8Bytes) else {
-      throw SettingError(text, "is no name that programs may ask")
+      throw SettingError(text, "is not a name that programs may ask")
     }
     let known = WellKnownQuestions.meant(by: text)
     guard known == nil, NameSyntax.hasVerb(behind: "should", in: text.utf8Bytes) else {
