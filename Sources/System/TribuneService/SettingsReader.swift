@@ -131,7 +131,7 @@ package struct SettingsReader<Settings: Sendable> {
     else { return (name, subject) }
     let subject = subject ?? (words.count > 1 ? words[1] : nil)
     report(
-      .warning, place, "[\(name.escaped)] counts as \(Self.text(meant, subject)), which is how to write it")
+      .warning, place, "[\(name.escaped)] is read as \(Self.text(meant, subject)): write it like that")
     return (meant, subject)
   }
 

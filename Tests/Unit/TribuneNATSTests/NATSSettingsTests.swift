@@ -102,11 +102,11 @@ struct NATSSettingsTests {
     arguments: [
       (
         "[Query cluster.**]\nScope=cluster",
-        "f:1: warning: [Query cluster.**] counts as [Query \"cluster.**\"], which is how to write it"
+        "f:1: warning: [Query cluster.**] is read as [Query \"cluster.**\"]: write it like that"
       ),
       (
         "[query \"cluster.**\"]\nScope=cluster",
-        "f:1: warning: [query] counts as [Query \"cluster.**\"], which is how to write it"
+        "f:1: warning: [query] is read as [Query \"cluster.**\"]: write it like that"
       ),
       (
         "[Query \"cluster.**\"]\nScop=cluster",

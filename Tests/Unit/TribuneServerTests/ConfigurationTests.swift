@@ -163,10 +163,10 @@ struct ConfigurationTests {
   static let bad: [Bad] = [
     Bad("Mode=0600", "1: error: Mode= stands before any section"),
     Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu] (did you mean [Bus]?)"),
-    Bad("[bus]\n", "1: warning: [bus] counts as [Bus], which is how to write it"),
+    Bad("[bus]\n", "1: warning: [bus] is read as [Bus]: write it like that"),
     Bad(
       "[Query a]\nDefault=veto",
-      "1: warning: [Query a] counts as [Query \"a\"], which is how to write it"),
+      "1: warning: [Query a] is read as [Query \"a\"]: write it like that"),
     Bad("[]\nMode=1", "1: error: there is no section []"),
     Bad("\n[Bus]\nLevel=x", "3: mistake: there is no Level= in [Bus]; it is ignored"),
     Bad(

@@ -112,7 +112,7 @@ struct SettingsReaderTests {
         "f:2: mistake: there is no Txt= in [Note \"a\"]; it is ignored (did you mean Text=?)"
       ),
       ("[Note \"bad\"]\nText=b", "f:1: error: [Note]: \"bad\" is bad"),
-      ("[note a]\nText=b", "f:1: warning: [note a] counts as [Note \"a\"], which is how to write it"),
+      ("[note a]\nText=b", "f:1: warning: [note a] is read as [Note \"a\"]: write it like that"),
     ])
   mutating func leftOut(text: String, diagnostic: String) {
     #expect(read(text) == [diagnostic])
