@@ -88,15 +88,15 @@ extension VerbName {
       times, queries under way with those they wait for, connections, names that are asked, and users. It
       changes nothing on the bus.
 
-      The delegate with the oldest unanswered question is at the top. ! marks those that a query has waited
-      for, for at least a second. LATE: questions that were not answered in time. FAIL: delegates that failed
+      The delegate with the oldest unanswered question is at the top. ! marks those that have kept a query
+      waiting for at least a second. LATE: questions that were not answered in time. FAIL: delegates that failed
       or disconnected. MEDIAN and P99: the longest time that half, and 99 of 100, answers took.
 
       The keys are htop's: F1 shows them all, q or F10 quits, Tab or 1 to 5 switch tables, F5 or t shows who
       waits for whom as a tree, F6 or > sorts by another column, I reverses the order, F3 or / searches, F4 or
       \ filters, and Z pauses.
 
-      Unless input and output are a terminal that can move its cursor, or with --json, it prints the table
+      With --json, or unless input and output are a terminal that can move its cursor, it prints the table
       once, and ends.
 
          --view=delegates|queries|connections|names|users  the first table (delegates)
@@ -131,7 +131,7 @@ extension VerbName {
       FILE. To watch live traffic, pipe it into either program with -i - (and -k). The dissector is installed
       as share/tribune/tribune.lua.
 
-      Reports messages that it missed while the bus was unreachable on standard error, also with --quiet. If
+      On standard error, also with --quiet, it reports the messages missed while the bus was unreachable. If
       their number is unknown, a comment in the next packet says so.
 
       Prints "capturing …" on standard error once the bus has confirmed.
@@ -226,7 +226,7 @@ extension VerbName {
 
       Ctrl-Z (SIGTSTP) suspends the observer on the bus until it continues; --suspension decides about the
       notifications in between. Then it reports on standard error, also with -j, how many were coalesced, but
-      not how many it had the bus drop. A running command is not stopped. SIGSTOP suspends nothing: the
+      not how many --suspension=drop dropped. A running command is not stopped. SIGSTOP suspends nothing: the
       observer just does not read, and reports its losses.
 
       Prints "observing …" on standard error once the bus has confirmed.
@@ -301,8 +301,8 @@ extension VerbName {
       Asks the delegates of the object and those of any object, one after the other, and prints the first
       value; without --object=, those of all objects. If JSON is -, reads the userInfo from standard input.
 
-      With --collect, asks all of them at once, and prints every value. Reports delegates that fail, leave or
-      do not answer in time, such as an absent host of the cluster, on standard error.
+      With --collect, asks all of them at once, and prints every value. On standard error, it reports delegates
+      that fail, leave or do not answer in time, such as an absent host of the cluster.
 
       Exits with 0 if there is a value, 1 if no delegate has one, 2 for wrong usage, and 255 if the bus does
       not answer.

@@ -49,7 +49,7 @@ struct HelpText {
     }
     lines += ["", "Options:"]
     lines += table.globals.flatMap { row($0.usageInHelp, $0.summary) }
-    lines += ["", "tribunectl help VERB explains a verb, tribunectl help names an action's names."]
+    lines += ["", "Try tribunectl help VERB, or tribunectl help names for the names of an action."]
     return lines.joined(separator: "\n") + "\n"
   }
 
