@@ -20,7 +20,7 @@ struct Inheritance {
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {
-      report(
+      diagnose(
         declaration.location,
         "\"\(declaration.name)\" inherits from more than \(ProtocolLimits.ancestorsPerProtocol) protocols")
       return nil
@@ -45,7 +45,7 @@ struct Inheritance {
     for parent in parents {
       for (name, type) in parent.types.sorted(by: { $0.key < $1.key }) {
         if let first = types[name], let origin = origins[name], first != type {
-          report(
+          diagnose(
             declaration.location,
             "type \"\(name)\" differs between \"\(origin.name)\" and \"\(parent.name)\"")
           continue
@@ -57,20 +57,20 @@ struct Inheritance {
     for definition in declaration.types {
       if let inherited = types[definition.name], inherited != definition.type {
         let origin = origins[definition.name]?.name ?? ""
-        report(
+        diagnose(
           definition.location, "type \"\(definition.name)\" differs from that in \"\(origin)\": \(inherited)")
         continue
       }
       types[definition.name] = definition.type
     }
     if types.count > ProtocolLimits.typesPerProtocol {
-      report(
+      diagnose(
         declaration.location,
         "\"\(declaration.name)\" has more than \(ProtocolLimits.typesPerProtocol) types with those it inherits"
       )
     }
     for reference in declaration.references where types[reference.name] == nil {
-      report(reference.location, "there is no type \"\(reference.name)\"")
+      diagnose(reference.location, "there is no type \"\(reference.name)\"")
     }
     var done: Set<String> = []
     for definition in declaration.types { findCycle(from: definition, &done) }
@@ -82,7 +82,7 @@ struct Inheritance {
   ) {
     var path: [String] = []
     if let cycle = cycle(through: definition.name, &path, &done) {
-      report(
+      diagnose(
         definition.location,
         "type \"\(cycle.first ?? definition.name)\" contains itself: \(cycle.joined(separator: " → ")); make one "
           + "of them nullable, an array or a map")
@@ -121,11 +121,11 @@ struct Inheritance {
         let first = methods[place]
         if place < ownCount {
           if !wrong.contains(method.name), let message = objection(to: first.declaration, over: method) {
-            report(first.declaration.location, message)
+            diagnose(first.declaration.location, message)
             wrong.insert(method.name)
           }
         } else if !first.declaration.hasSignature(of: method.declaration) {
-          report(
+          diagnose(
             declaration.location,
             "method \"\(method.name)\" of \"\(first.origin)\" (\(first.declaration.location)) differs from that of "
               + "\"\(method.origin)\" (\(method.declaration.location))")
@@ -135,7 +135,7 @@ struct Inheritance {
       }
     }
     if methods.count > ProtocolLimits.methodsPerProtocol {
-      report(
+      diagnose(
         declaration.location,
         "\"\(declaration.name)\" has more than \(ProtocolLimits.methodsPerProtocol) methods with those it inherits"
       )
@@ -160,7 +160,7 @@ struct Inheritance {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }
 
-  private mutating func report(_ location: SourceLocation, _ message: String) {
+  private mutating func diagnose(_ location: SourceLocation, _ message: String) {
     diagnostics.append(ProtocolDiagnostic(location, message))
   }
 }

@@ -61,7 +61,7 @@ struct Linker {
   private mutating func linkAll() {
     var start = 0
     while true {
-      while let index = ready.popLast() { settle(index) }
+      while let index = ready.popLast() { resolve(index) }
       while start < declarations.count, !isWaiting(start) { start += 1 }
       guard start < declarations.count else { return }
       breakCycle(reachedFrom: start)
@@ -72,7 +72,7 @@ struct Linker {
     if case .waiting = states[index] { true } else { false }
   }
 
-  private mutating func settle(_ index: Int) {
+  private mutating func resolve(_ index: Int) {
     guard isWaiting(index) else { return }
     states[index] = link(declarations[index]).map(State.linked) ?? .broken
     release(childrenOf: index)
@@ -111,7 +111,7 @@ struct Linker {
       names = names.prefix(kept) + ["(\(names.count - kept) more)"]
     }
     names.append(declaration.name)
-    report(location, "\"\(declaration.name)\" inherits from itself: \(names.joined(separator: " → "))")
+    diagnose(location, "\"\(declaration.name)\" inherits from itself: \(names.joined(separator: " → "))")
     states[first] = .broken
     release(childrenOf: first)
   }
@@ -143,14 +143,14 @@ struct Linker {
       } else if let known = known[parent.name] {
         parents.append(known)
       } else {
-        report(parent.location, "there is no protocol \"\(parent.name)\"")
+        diagnose(parent.location, "there is no protocol \"\(parent.name)\"")
         areAllKnown = false
       }
     }
     guard areAllKnown else { return nil }
     if let broken {
       if !declaration.isBroken {
-        report(broken.location, "\"\(declaration.name)\" is left out, as its parent \"\(broken.name)\" is")
+        diagnose(broken.location, "\"\(declaration.name)\" is left out, as its parent \"\(broken.name)\" is")
       }
       return nil
     }
@@ -162,7 +162,7 @@ struct Linker {
     diagnostics.append(ProtocolDiagnostic(declaration.location, message, kind: .conflict))
   }
 
-  private mutating func report(_ location: SourceLocation, _ message: String) {
+  private mutating func diagnose(_ location: SourceLocation, _ message: String) {
     diagnostics.append(ProtocolDiagnostic(location, message))
   }
 }

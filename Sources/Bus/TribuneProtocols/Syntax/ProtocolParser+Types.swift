@@ -4,7 +4,7 @@ extension ProtocolParser {
   /// - Parameter depth: the number of enclosing types.
   mutating func parseType(depth: Int = 1) throws(Misread) -> ValueType {
     if depth > ProtocolLimits.typeDepth {
-      report("types are nested more than \(ProtocolLimits.typeDepth) deep")
+      diagnose("types are nested more than \(ProtocolLimits.typeDepth) deep")
       throw Misread()
     }
     switch token.kind {
@@ -88,9 +88,9 @@ extension ProtocolParser {
       let name = try take(word)
       let item = try parseRest(&self, name)
       if names.contains(name) {
-        report("there is a \(thing) \"\(name)\" already", location)
+        diagnose("there is a \(thing) \"\(name)\" already", location)
       } else if items.count == ProtocolLimits.fieldsPerType {
-        report("a type has at most \(ProtocolLimits.fieldsPerType) \(thing)s", location)
+        diagnose("a type has at most \(ProtocolLimits.fieldsPerType) \(thing)s", location)
         throw Misread()
       } else {
         names.insert(name)

@@ -46,17 +46,17 @@ struct ProtocolParser {
   private mutating func parseFile() {
     while token.kind != .end {
       if text != "protocol" {
-        reportUnexpected("\"protocol\"")
+        diagnoseUnexpected("\"protocol\"")
         skip { !$0.startsProtocol }
       } else if declarations.count < ProtocolLimits.protocolsPerSource {
         parseProtocol()
       } else {
-        report("there are more than \(ProtocolLimits.protocolsPerSource) protocols in one source")
+        diagnose("there are more than \(ProtocolLimits.protocolsPerSource) protocols in one source")
         skip { _ in true }
       }
     }
     if let place = lexer.malformedComment {
-      report("the comment is not UTF-8", SourceLocation(file: file, line: place.line, column: place.column))
+      diagnose("the comment is not UTF-8", SourceLocation(file: file, line: place.line, column: place.column))
     }
   }
 
@@ -98,9 +98,9 @@ struct ProtocolParser {
     let location = location
     let name = try take(Word.protocolName)
     if current.parents.contains(where: { $0.name == name }) {
-      report("\"\(name)\" is named as a parent twice", location)
+      diagnose("\"\(name)\" is named as a parent twice", location)
     } else if current.parents.count == ProtocolLimits.parentsPerProtocol {
-      report("a protocol has at most \(ProtocolLimits.parentsPerProtocol) parents", location)
+      diagnose("a protocol has at most \(ProtocolLimits.parentsPerProtocol) parents", location)
       throw Misread()
     } else {
       current.parents.append(ProtocolDeclaration.Reference(name: name, location: location))
@@ -110,7 +110,7 @@ struct ProtocolParser {
   private mutating func parseBody() {
     while token.kind != .rightBrace {
       if token.kind == .end || startsProtocol {
-        reportUnexpected("a method, a type or \"}\"")
+        diagnoseUnexpected("a method, a type or \"}\"")
         return
       }
       do throws(Misread) {
@@ -145,9 +145,9 @@ struct ProtocolParser {
     guard token.kind == .leftParenthesis else { throw unexpected("\"(\"") }
     let type = try parseType()
     if let first = current.types.first(where: { $0.name == name }) {
-      report("type \"\(name)\" is defined already at \(first.location)", location)
+      diagnose("type \"\(name)\" is defined already at \(first.location)", location)
     } else if current.types.count == ProtocolLimits.typesPerProtocol {
-      report("a protocol has at most \(ProtocolLimits.typesPerProtocol) types", location)
+      diagnose("a protocol has at most \(ProtocolLimits.typesPerProtocol) types", location)
     } else {
       current.types.append(
         ProtocolDeclaration.TypeDefinition(
@@ -164,7 +164,7 @@ struct ProtocolParser {
     var result: [ValueType.Field]?
     if token.kind == .arrow {
       if kind != .value {
-        report("found \"->\", but only a value method has a result, and \"\(name)\" is a \(kind) method")
+        diagnose("found \"->\", but only a value method has a result, and \"\(name)\" is a \(kind) method")
       }
       advance()
       result = try parseSignature()
@@ -172,9 +172,9 @@ struct ProtocolParser {
       throw unexpected("\"->\" and the result of \"\(name)\"")
     }
     if let first = current.methods.first(where: { $0.name == name }) {
-      report("method \"\(name)\" is declared already at \(first.location)", location)
+      diagnose("method \"\(name)\" is declared already at \(first.location)", location)
     } else if current.methods.count == ProtocolLimits.methodsPerProtocol {
-      report("a protocol has at most \(ProtocolLimits.methodsPerProtocol) methods", location)
+      diagnose("a protocol has at most \(ProtocolLimits.methodsPerProtocol) methods", location)
     } else {
       current.methods.append(
         MethodDeclaration(
@@ -196,7 +196,7 @@ struct ProtocolParser {
     let location = location
     let fields = try parseFields(depth: 0)
     if fields.text.utf8.count > ProtocolLimits.signatureLength {
-      report("the signature is longer than \(ProtocolLimits.signatureLength) bytes", location)
+      diagnose("the signature is longer than \(ProtocolLimits.signatureLength) bytes", location)
     }
     return fields
   }
@@ -205,13 +205,14 @@ struct ProtocolParser {
   /// kind.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
-      report("\"\(name)\" is under \"\(NameSyntax.reservedPrefix)\", which is reserved for the bus", location)
+      diagnose(
+        "\"\(name)\" is under \"\(NameSyntax.reservedPrefix)\", which is reserved for the bus", location)
     }
     guard kind == .will || kind == .did else { return }
     let token = name.utf8.split(separator: UInt8(ascii: ".")).last ?? name.utf8[...]
     let rest = token.dropFirst(String(describing: kind).utf8.count)
     if !token.starts(with: String(describing: kind).utf8) || rest.first?.isUpperCaseLetter != true {
-      report(
+      diagnose(
         "\"\(name)\" is a \(kind) method, but its last part does not begin with \"\(kind)\" and an upper case letter",
         location)
     }
@@ -259,7 +260,7 @@ struct ProtocolParser {
     guard let comment = token.comment else { return "" }
     let documentation = lexer.documentation(in: comment)
     if documentation.utf8.count > ProtocolLimits.documentationLength {
-      report("the comment above is longer than \(ProtocolLimits.documentationLength) bytes")
+      diagnose("the comment above is longer than \(ProtocolLimits.documentationLength) bytes")
       return ""
     }
     return documentation
@@ -267,14 +268,14 @@ struct ProtocolParser {
 
   // MARK: Errors
 
-  mutating func report(_ message: String, _ place: SourceLocation? = nil) {
+  mutating func diagnose(_ message: String, _ place: SourceLocation? = nil) {
     list.append(ProtocolDiagnostic(place ?? location, message))
   }
 
-  mutating func reportUnexpected(_ expected: String) { report("found \(found), expected \(expected)") }
+  mutating func diagnoseUnexpected(_ expected: String) { diagnose("found \(found), expected \(expected)") }
 
   mutating func unexpected(_ expected: String) -> Misread {
-    reportUnexpected(expected)
+    diagnoseUnexpected(expected)
     return Misread()
   }
 
