@@ -60,7 +60,7 @@ nonisolated package struct LogindSettingsReader {
     let draft = reader.settings
     var settings = draft.settings
     for (rule, origin) in zip(settings.signals, draft.origins) where rule.post == nil {
-      reader.report(.error, origin, "Post= is missing: the name of the notification")
+      reader.diagnose(.error, origin, "Post= is missing: the name of the notification")
     }
     settings.signals.removeAll { $0.post == nil }
     return (settings, reader.diagnostics)

@@ -50,7 +50,7 @@ package final class Daemon {
 
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
     let (configuration, diagnostics) = loadConfiguration(arguments)
-    let status = Diagnostic.reportAll(diagnostics)
+    let status = Diagnostic.printAll(diagnostics)
     // A reload accepts a policy whose tests fail.
     guard arguments.asksLiveBus, !diagnostics.contains(where: { $0.severity == .error }) else {
       return status
@@ -86,7 +86,7 @@ package final class Daemon {
     let log = Log()
     defer { log.flush(within: flushGrace) }
     let (configuration, diagnostics) = loadConfiguration(arguments)
-    report(diagnostics, to: log)
+    write(diagnostics, to: log)
     guard !diagnostics.contains(where: { $0.severity == .error }) else {
       log.error("not starting with a configuration that has errors")
       return 1
@@ -149,7 +149,7 @@ package final class Daemon {
       defaults: arguments.isUserInstance ? .forUser : Configuration())
   }
 
-  private static func report(_ diagnostics: [Diagnostic], to log: Log) {
+  private static func write(_ diagnostics: [Diagnostic], to log: Log) {
     for diagnostic in diagnostics {
       log.write(diagnostic.severity == .warning ? .warning : .error, "\(diagnostic)")
     }
@@ -293,7 +293,7 @@ package final class Daemon {
       mustReloadAgain = false
       return reload()
     }
-    Self.report(diagnostics, to: log)
+    Self.write(diagnostics, to: log)
     if diagnostics.contains(where: { $0.severity == .error }) {
       log.error("the configuration has errors; the old one stays in force")
     } else {

@@ -30,7 +30,7 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Returns an exit status: 1 after a mistake or error.
-  package static func reportAll(_ diagnostics: [Diagnostic]) -> Int32 {
+  package static func printAll(_ diagnostics: [Diagnostic]) -> Int32 {
     for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
     return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }

@@ -46,7 +46,7 @@ extension ServiceProgram {
       switch arguments.action {
       case .help: return StandardOutput.show(help, by: name)
       case .version: return StandardOutput.show("\(name) \(Version.current)", by: name)
-      case .checkConfiguration: return Diagnostic.reportAll(load(from: arguments.configurationDirectory).1)
+      case .checkConfiguration: return Diagnostic.printAll(load(from: arguments.configurationDirectory).1)
       case .serve: return serve(arguments)
       }
     } catch {
@@ -57,7 +57,7 @@ extension ServiceProgram {
 
   private static func serve(_ arguments: ServiceArguments) -> Int32 {
     let (settings, diagnostics) = load(from: arguments.configurationDirectory)
-    let isFaulty = report(diagnostics)
+    let isFaulty = log(diagnostics)
     if isFaulty, needsFaultlessSettings {
       ServiceLog.error("not starting with a configuration that has errors")
       return 1
@@ -98,7 +98,7 @@ extension ServiceProgram {
         "SIGHUP has no effect: \"systemctl restart \(Self.name)\" reads the configuration again")
     }
     let (settings, diagnostics) = ConfigurationFiles.reload(directory) { Self.load(from: directory) }
-    if Self.report(diagnostics) {
+    if Self.log(diagnostics) {
       ServiceLog.error("the configuration has errors; the old one stays in force")
     } else {
       reconfigure(settings)
@@ -106,7 +106,7 @@ extension ServiceProgram {
     }
   }
 
-  private static func report(_ diagnostics: [Diagnostic]) -> Bool {
+  private static func log(_ diagnostics: [Diagnostic]) -> Bool {
     for diagnostic in diagnostics {
       if diagnostic.severity == .warning {
         ServiceLog.warning("\(diagnostic)")

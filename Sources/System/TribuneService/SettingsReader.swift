@@ -78,11 +78,11 @@ package struct SettingsReader<Settings: Sendable> {
     }
   }
 
-  package mutating func report(_ severity: Diagnostic.Severity, _ place: SettingPlace, _ message: String) {
+  package mutating func diagnose(_ severity: Diagnostic.Severity, _ place: SettingPlace, _ message: String) {
     diagnostics.append(Diagnostic(severity, place.file, place.line, message))
   }
 
-  package mutating func report(_ found: Diagnostic...) { diagnostics += found }
+  package mutating func add(_ found: Diagnostic...) { diagnostics += found }
 
   private static func text(_ name: String, _ subject: String?) -> String {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
@@ -90,7 +90,7 @@ package struct SettingsReader<Settings: Sendable> {
 
   /// The unreadable part may belong to any section.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
-    report(.error, place, message)
+    diagnose(.error, place, message)
     for section in sections { doubt(section, place) }
   }
 
@@ -114,7 +114,7 @@ package struct SettingsReader<Settings: Sendable> {
       try section.begin(&stated, place)
       return section
     } catch {
-      report(error.severity, place, "[\(name)]: \(error.message)")
+      diagnose(error.severity, place, "[\(name)]: \(error.message)")
       if error.severity == .warning { return section }
       doubt(section, place)
       return nil
@@ -130,7 +130,7 @@ package struct SettingsReader<Settings: Sendable> {
       name != meant, subject == nil || words.count == 1
     else { return (name, subject) }
     let subject = subject ?? (words.count > 1 ? words[1] : nil)
-    report(
+    diagnose(
       .warning, place, "[\(name.escaped)] is read as \(Self.text(meant, subject)): write it like that")
     return (meant, subject)
   }
@@ -141,7 +141,7 @@ package struct SettingsReader<Settings: Sendable> {
     guard let known = section.settings.first(where: { $0.name == key }) else {
       let hint = Spelling.hint(for: key, among: section.settings.map(\.name)) { "\($0)=" }
       let header = Self.text(section.name, section.hasSubject ? place.subject : nil)
-      report(
+      diagnose(
         section.consequence == nil ? .mistake : .error, place,
         "there is no \(key.escaped)= in \(header); \(section.consequence ?? "it is ignored")\(hint)")
       return doubt(section, place)
@@ -155,7 +155,7 @@ package struct SettingsReader<Settings: Sendable> {
       }
     } catch {
       isValid = false
-      report(.error, place, "\(key)=: \(error.message)")
+      diagnose(.error, place, "\(key)=: \(error.message)")
     }
     lines.append(Line(key: key, place: place, isValid: isValid))
   }

@@ -38,11 +38,11 @@ nonisolated package struct ConfigurationReader {
           }
           take(&self, contents, path)
         } catch {
-          report(severity, path, nil, error.message)
+          diagnose(severity, path, nil, error.message)
         }
       }
     } catch {
-      report(severity, directory, nil, error.message)
+      diagnose(severity, directory, nil, error.message)
     }
   }
 
@@ -65,7 +65,7 @@ nonisolated package struct ConfigurationReader {
       let lines = rule.keys.compactMap { key in reader.lines.lastIndex { $0.key == key } }
       // An invalid setting was already reported.
       guard lines.allSatisfy({ reader.lines[$0].isValid }), let last = lines.max() else { continue }
-      reader.report(rule.severity, reader.lines[last].place, violation)
+      reader.diagnose(rule.severity, reader.lines[last].place, violation)
     }
     checkProtocols()
     checkLength()
@@ -75,25 +75,25 @@ nonisolated package struct ConfigurationReader {
 
   private mutating func finishPolicy() {
     for diagnostic in policy.diagnostics {
-      reader.report(
+      reader.add(
         Diagnostic(
           diagnostic.isWarning ? .warning : .error, diagnostic.file, diagnostic.line,
           column: diagnostic.column, diagnostic.message))
     }
     guard hasPolicy else {
       for test in policy.tests.prefix(1) {
-        report(.warning, test.origin.file, nil, "is about a policy, but there is no .policy file")
+        diagnose(.warning, test.origin.file, nil, "is about a policy, but there is no .policy file")
       }
       return
     }
     let policy = Policy(self.policy.lines)
     reader.stated.access = policy
     if let line = policy.opensAll {
-      report(.warning, line.origin.file, line.origin.number, "every user may do everything on this bus")
+      diagnose(.warning, line.origin.file, line.origin.number, "every user may do everything on this bus")
     }
     for test in self.policy.tests {
       guard let failure = test.failure(of: policy) else { continue }
-      report(.mistake, test.origin.file, test.origin.number, failure)
+      diagnose(.mistake, test.origin.file, test.origin.number, failure)
     }
   }
 
@@ -102,7 +102,7 @@ nonisolated package struct ConfigurationReader {
     if configuration.protocolSources.isEmpty, configuration.objects.isEmpty { return }
     var library = ProtocolLibrary<Never>()
     for mistake in library.load(configuration.protocolSources) {
-      reader.report(
+      reader.add(
         Diagnostic(
           .mistake, mistake.location.file, mistake.location.line, column: mistake.location.column,
           mistake.message.escaped))
@@ -111,7 +111,7 @@ nonisolated package struct ConfigurationReader {
     let places = Dictionary(lines) { $1 }
     for rule in configuration.objects where library[rule.protocolName] == nil {
       let origin = places[rule.pattern.text]
-      report(
+      diagnose(
         .mistake, origin?.file ?? "", origin?.line,
         "Protocol=: there is no protocol \"\(rule.protocolName.escaped)\" in protocols.d")
     }
@@ -125,7 +125,7 @@ nonisolated package struct ConfigurationReader {
     let lengthMax = configuration.logMaxBytes / 16
     guard length > lengthMax else { return }
     let origin = reader.lines.last { $0.key == "LogMax" }?.place
-    report(
+    diagnose(
       .error, origin?.file ?? "tribuned.conf", origin?.line,
       """
       LogMax= is too small: the [Query] and [Object] sections with their protocols take \(length) bytes in the log, \
@@ -133,10 +133,10 @@ nonisolated package struct ConfigurationReader {
       """)
   }
 
-  private mutating func report(
+  private mutating func diagnose(
     _ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String
   ) {
-    reader.report(Diagnostic(severity, file, line, message))
+    reader.add(Diagnostic(severity, file, line, message))
   }
 }
 
