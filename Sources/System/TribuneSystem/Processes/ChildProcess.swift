@@ -51,7 +51,7 @@ package final class ChildProcess: Sendable {
   }
 
   package let pid: Int32
-  private let signals: SignalRelay
+  private let signals: ChildSignalPipe
   private let ending: Task<Ending, Never>
 
   /// - Parameters:
@@ -66,7 +66,7 @@ package final class ChildProcess: Sendable {
     leadsGroup: Bool = false, signalMask: SignalMask
   ) throws(Errno) {
     precondition(!arguments.isEmpty)
-    let signals = try SignalRelay()
+    let signals = try ChildSignalPipe()
     self.signals = signals
     var request = try SpawnRequest()
     try request.setSignalMask(signalMask)

@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 
 /// Signals for the waiting thread, one byte each. Both ends stay open, so a late signal does no harm.
-final class SignalRelay: Sendable {
+final class ChildSignalPipe: Sendable {
   private let pipe: Pipe
 
   init() throws(Errno) {
@@ -49,7 +49,7 @@ struct ChildWait: ~Copyable {
     self.errors = errors
   }
 
-  mutating func run(_ signals: SignalRelay) -> ChildProcess.Ending {
+  mutating func run(_ signals: ChildSignalPipe) -> ChildProcess.Ending {
     while true {
       var watched = [
         pollfd(fd: ended.rawValue, events: Int16(POLLIN), revents: 0),
@@ -81,7 +81,7 @@ struct ChildWait: ~Copyable {
   /// signals while it starts a command, so one at that moment ends only the shell. Survivors are killed once
   /// the output pipe is closed or SIGKILL is sent, after a second at most. Until the leader is reaped, its id
   /// is not reused.
-  private mutating func endGroup(_ signals: SignalRelay) {
+  private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
     let end = SystemClock.monotonicNanoseconds + 1_000_000_000
