@@ -29,11 +29,11 @@ import TribuneWire
   package init(warn: @escaping (String) -> Void) { self.warn = warn }
 
   /// Also ends a reload.
-  package func ready(status: String? = nil) { send(.ready, "READY=1", status) }
+  package func ready(status: String? = nil) { enqueue(.ready, "READY=1", status) }
 
-  package func status(_ status: String) { send(.status, nil, status) }
+  package func status(_ status: String) { enqueue(.status, nil, status) }
 
-  package func watchdog() { send(.watchdog, "WATCHDOG=1") }
+  package func watchdog() { enqueue(.watchdog, "WATCHDOG=1") }
 
   /// The timer fires only in a running loop.
   package func startWatchdog() {
@@ -48,10 +48,10 @@ import TribuneWire
 
   /// `ready(status:)` must follow.
   package func reloading() {
-    send(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
+    enqueue(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }
 
-  package func stopping(status: String? = nil) { send(.stopping, "STOPPING=1", status) }
+  package func stopping(status: String? = nil) { enqueue(.stopping, "STOPPING=1", status) }
 
   /// Nil if the manager expects no `watchdog()`.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
@@ -63,7 +63,7 @@ import TribuneWire
 
   // MARK: Sending
 
-  private func send(_ kind: Kind, _ text: String?, _ status: String? = nil) {
+  private func enqueue(_ kind: Kind, _ text: String?, _ status: String? = nil) {
     guard ServiceSocket.isNamed else { return }
     waiting.removeAll { $0.kind == .status ? status != nil : Self.overtakes(kind, $0.kind) }
     let lines = [text, status.map { "STATUS=\($0.escaped)" }].compactMap(\.self)
