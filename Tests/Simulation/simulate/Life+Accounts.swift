@@ -56,7 +56,7 @@ extension Life {
       else { continue }
       for (question, answer, operation) in query.answers
       where answer == .veto && operation.certainty == .certain && !operation.isRefused
-        && !question.registration.link.hasEnded && !question.registration.link.isClosed
+        && !question.registration.link.hasEnded && !question.registration.link.hasLeft
       {
         throw fail("the veto of r\(question.registration.number) on query \(query.number) did nothing")
       }

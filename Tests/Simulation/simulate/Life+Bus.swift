@@ -68,7 +68,7 @@ extension Life {
   /// Any daemon must dismiss a client that has not said hello in time.
   private func requireHellos() throws(Violation) {
     for link in known
-    where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.fate == .survives
+    where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.hasLeft && link.fate == .survives
       && max(link.acceptedTime, tookOverTime) + 11_000_000_000 <= iterationBegan
     {
       try require(
@@ -96,7 +96,7 @@ extension Life {
       !isSlow
     else { return }
     for link in known
-    where link.isOnBus && !link.isForgotten && !link.isClosed && !link.isShut && link.detachedUntil == nil
+    where link.isOnBus && !link.isForgotten && !link.hasLeft && !link.isShutDown && link.detachedUntil == nil
       && link.registrations.contains(where: { $0.isKnown && $0.certainty == .certain })
     {
       try require(

@@ -10,7 +10,7 @@ extension Life {
       if random.oneIn(2) { connect(seat) }
       return
     }
-    if link.hasEnded || link.isClosed {
+    if link.hasEnded || link.hasLeft {
       comeBack(seat)
       return
     }
@@ -41,7 +41,7 @@ extension Life {
   func leave(_ seat: Int) {
     guard let link = links[seat] else { return }
     if random.oneIn(2) { link.send() }
-    link.isClosed = true
+    link.hasLeft = true
     link.close()
     for registration in link.registrations where registration.certainty == .certain {
       registration.certainty = .possible

@@ -70,7 +70,7 @@ extension Life {
   func noteHandOver(isWhole: Bool) throws(Violation) {
     guard isWhole else { return noteDeath(mayHaveHandedOver: true) }
     for link in known
-    where setting.keepsAll && link.cookie != 0 && !link.isForgotten && !link.isClosed
+    where setting.keepsAll && link.cookie != 0 && !link.isForgotten && !link.hasLeft
       && link.detachedUntil == nil && !link.isLate(at: Kernel.now)
       && !link.isBeginningGarbage
     {
@@ -145,7 +145,7 @@ extension Life {
     }
     keepUnlogged { given.contains($0) }
     tell(
-      "a daemon has taken over: \(known.filter { !$0.isForgotten }.map { "\($0.number) \($0.fate)\($0.isShut ? " shut" : "")" })"
+      "a daemon has taken over: \(known.filter { !$0.isForgotten }.map { "\($0.number) \($0.fate)\($0.isShutDown ? " shut" : "")" })"
     )
     for link in known where !link.isForgotten {
       switch link.fate {
@@ -163,22 +163,22 @@ extension Life {
         }
         detach(link)
       case .mayEnd:
-        guard !link.isShut else { continue }
+        guard !link.isShutDown else { continue }
         link.fate = .survives
         link.detachesBy = nil
       }
     }
-    for (link, operations) in doubtful where link.isShut || link.isForgotten || link.fate == .ends {
+    for (link, operations) in doubtful where link.isShutDown || link.isForgotten || link.fate == .ends {
       for operation in operations { doubt(operation) }
     }
     doubtful = []
-    for post in undelivered where post.link.isShut || post.link.isForgotten || post.link.fate == .ends {
+    for post in undelivered where post.link.isShutDown || post.link.isForgotten || post.link.fate == .ends {
       doubt(post)
     }
     undelivered = []
     endingsExplained = 0
     isHandedOver = false
-    for link in known where link.isShut {
+    for link in known where link.isShutDown {
       // The log may have had no room for its observations.
       if setting.isTight { doubtObservations(of: link) }
       for query in queries where query.link === link { query.isCancelled = true }

@@ -42,7 +42,7 @@ extension Life {
   private func link(id: ConnectionID) -> Link? { known.last { $0.id == id.rawValue && $0.epoch == epoch } }
 
   private func isThere(_ link: Link) -> Bool {
-    !link.isForgotten && !link.isClosed && !link.hasEnded && link.detachedUntil == nil && link.id != 0
+    !link.isForgotten && !link.hasLeft && !link.hasEnded && link.detachedUntil == nil && link.id != 0
       && link.epoch == epoch
   }
 

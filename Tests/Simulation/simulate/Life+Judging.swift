@@ -88,15 +88,15 @@ extension Life {
   }
 
   func shutDown(_ cookie: UInt64) throws(Violation) {
-    guard let link = link(cookie), isTakingOver, !link.isShut else { return }
-    if link.fate == .survives, !link.isForgotten, !link.isClosed {
+    guard let link = link(cookie), isTakingOver, !link.isShutDown else { return }
+    if link.fate == .survives, !link.isForgotten, !link.hasLeft {
       // Each daemon that died may have been about to write to one connection.
       try require(endingsExplained > 0, "link \(link.number) was not under way, and is ended by a restart")
       endingsExplained -= 1
       link.fate = .mayEnd
     }
     detach(link)
-    link.isShut = true
+    link.isShutDown = true
   }
 
   /// A daemon that takes over has logged how long a connection's registrations stay.

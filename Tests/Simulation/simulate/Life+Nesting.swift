@@ -58,7 +58,7 @@ extension Life {
 
   private func isSteady(_ link: Link) -> Bool {
     link.fate == .survives && link.detachedUntil == nil && link.detachesBy == nil && !link.isForgotten
-      && !link.isClosed && !link.hasEnded && !link.isDismissed && !link.isBeginningGarbage
+      && !link.hasLeft && !link.hasEnded && !link.isDismissed && !link.isBeginningGarbage
       && !link.isLate(at: Kernel.now)
   }
 

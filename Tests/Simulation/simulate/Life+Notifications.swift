@@ -40,7 +40,7 @@ extension Life {
 
   func deliver(_ post: Posting, as certainty: Certainty? = nil) {
     if post.options.contains(.retain) { retain(post, certainty ?? post.certainty) }
-    for link in known where !link.isForgotten && !link.isClosed {
+    for link in known where !link.isForgotten && !link.hasLeft {
       deliver(post, to: link, certainty ?? post.certainty)
     }
   }

@@ -72,7 +72,7 @@ extension Life {
 
   func end() throws(Violation) {
     try clearRetained()
-    for link in known { link.isClosed = true }
+    for link in known { link.hasLeft = true }
     for seat in links.indices {
       links[seat]?.close()
       links[seat] = nil

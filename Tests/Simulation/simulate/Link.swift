@@ -68,7 +68,7 @@ final class Link {
 
   var fate = Fate.survives
   var isForgotten = false
-  var isClosed = false
+  var hasLeft = false
   var hasEnded = false
   /// A new daemon has shut it. Its registrations stay until then at least, and until `detachedAtMost` at most: a
   /// daemon that died during its take-over may not have logged the time.
@@ -78,7 +78,7 @@ final class Link {
   var isDismissed = false
   /// The same lower bound before a take-over is complete: a daemon that died may have logged it.
   var detachesBy: UInt64?
-  var isShut = false
+  var isShutDown = false
   var isOnBus = false
   /// A death, a blocked socket, a full queue or a full buffer since the last rest allows lost notifications.
   var mayLose = false
@@ -120,7 +120,7 @@ final class Link {
 
   func close() { socket = nil }
 
-  var isOpen: Bool { socket != nil && !hasEnded && !isClosed }
+  var isOpen: Bool { socket != nil && !hasEnded && !hasLeft }
 
   func serial() -> Serial {
     lastSerial += 1
