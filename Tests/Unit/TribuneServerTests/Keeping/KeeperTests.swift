@@ -10,7 +10,7 @@ import TribuneTestSupport
 @Suite("A keeper", .timeLimit(.minutes(15)))
 struct KeeperTests {
   private let keeper: SteppedKeeper
-  private let bus: ScriptedBus
+  private let bus: KeptBus
 
   init() throws {
     keeper = try SteppedKeeper()
@@ -120,7 +120,7 @@ struct KeeperTests {
   @Test("serves a bus that comes before the keeper notices that the last one died")
   func diesJustBefore() throws {
     let keeper = try SteppedKeeper()
-    var bus: ScriptedBus? = try keeper.servedBus()
+    var bus: KeptBus? = try keeper.servedBus()
     let next = try keeper.bus()
     try keeper.turn()
     let connection = try WatchedConnection()

@@ -59,13 +59,13 @@ final class SteppedKeeper {
     }
   }
 
-  func bus(saying message: KeeperMessage? = nil) throws -> ScriptedBus {
-    let bus = try ScriptedBus(of: self)
+  func bus(saying message: KeeperMessage? = nil) throws -> KeptBus {
+    let bus = try KeptBus(of: self)
     if let message { try bus.say(message) }
     return bus
   }
 
-  func servedBus() throws -> ScriptedBus {
+  func servedBus() throws -> KeptBus {
     let bus = try bus()
     #expect(try bus.ask(.attach(.begin)) == .acknowledged(count: 0))
     return bus
@@ -73,7 +73,7 @@ final class SteppedKeeper {
 }
 
 @MainActor
-final class ScriptedBus {
+final class KeptBus {
   private let keeper: SteppedKeeper
   private let channel: KeeperChannel
   private(set) var passed: [CInt] = []
