@@ -129,7 +129,7 @@ package struct Bus: ~Copyable {
     for declaration in connection.declarations.values { forget(declaration) }
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
-    settleUnacknowledged(by: slot, at: now)
+    failUnacknowledged(by: slot, at: now)
     forgetBuffered(for: slot)
     closeAccount(of: slot)
     connections.remove(at: slot)
@@ -208,7 +208,7 @@ package struct Bus: ~Copyable {
     center.add(observation, slot: slot)
     connections[slot].observations[serial] = observation
     connections[slot].tokenCount += tokenCount
-    if fields.options.contains(.retained) { sendSnapshot(of: observation, to: slot, serial, at: now) }
+    if fields.options.contains(.retained) { emitSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 

@@ -150,7 +150,7 @@ package final class BusInstance {
   package func checkDeadlines() { server.handleDue() }
 
   package var hasKeeper: Bool { keeper.isUp }
-  package var isAllKept: Bool { keeper.isSettled && keeper.keepsAll }
+  package var isAllKept: Bool { keeper.isUpToDate && keeper.keepsAll }
 
   /// All counts are 0 when all clients have left.
   package var holdings: [(name: String, count: Int)] {

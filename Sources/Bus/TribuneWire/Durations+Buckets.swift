@@ -25,9 +25,11 @@ extension Durations {
     return UInt64(1 << partBits + part) << (power + 1)
   }
 
-  @inline(__always) package mutating func note(nanoseconds: UInt64) { note(microseconds: nanoseconds / 1000) }
+  @inline(__always) package mutating func record(nanoseconds: UInt64) {
+    record(microseconds: nanoseconds / 1000)
+  }
 
-  @inline(__always) package mutating func note(microseconds: UInt64) {
+  @inline(__always) package mutating func record(microseconds: UInt64) {
     sum &+= microseconds
     if microseconds > longest { longest = microseconds }
     let bucket = Self.bucket(of: microseconds)

@@ -307,7 +307,7 @@ struct AccessTests {
     func listed(_ lines: [String]) -> [Bool] {
       apply(lines)
       let slot = bus.connect(uid: Self.ann)
-      let code = refusal { () throws(WireError) in try bus.bus.requireListing(from: slot) }
+      let code = refusal { () throws(WireError) in try bus.bus.requirePermissionToListAll(from: slot) }
       return [
         bus.bus.visibleUsers(for: slot).contains(1002), code == nil,
         bus.bus.visibleUsers(for: slot).contains(Self.ann),

@@ -40,9 +40,9 @@ struct QuestionTurnsTests {
     for query in queries { bus.answer(.approve, query: query, delegate: 1, from: delegate) }
   }
 
-  private func noteRead() {
+  private func markRead() {
     let (delegate, now) = (delegate, bus.now)
-    bus.happen { $0.noteRead(by: delegate, at: now) }
+    bus.happen { $0.markRead(by: delegate, at: now) }
   }
 
   @Test("Another user's question does not wait behind all that one user has asked")
@@ -163,7 +163,7 @@ struct QuestionTurnsTests {
     #expect(bus.isWaitingToBeRead(delegate))
     try ask(1...1, by: Self.root)
     #expect(asked() == [6])
-    noteRead()
+    markRead()
     #expect(!bus.isWaitingToBeRead(delegate))
     #expect(asked() == [4, 5])
   }
@@ -175,7 +175,7 @@ struct QuestionTurnsTests {
     #expect(bus.popUnreadInbox() == delegate)
     approve(2)
     #expect(asked() == [1, 2, 3, 4])
-    noteRead()
+    markRead()
     #expect(asked() == [5])
   }
 
@@ -193,10 +193,10 @@ struct QuestionTurnsTests {
       bus.restart(restart)
       #expect(bus.popUnreadInbox() == delegate)
     }
-    noteRead()
+    markRead()
     #expect(asked() == [4])
     #expect(bus.popUnreadInbox() == delegate)
-    noteRead()
+    markRead()
     #expect(asked() == [5])
     #expect(bus.popUnreadInbox() == nil)
   }
@@ -212,7 +212,7 @@ struct QuestionTurnsTests {
     try ask(5...5, by: Self.bob)
     #expect(bus.popUnreadInbox() == delegate)
     #expect(asked() == [1, 2, 3])
-    noteRead()
+    markRead()
     #expect(asked() == [5])
   }
 
@@ -271,7 +271,7 @@ struct QuestionTurnsTests {
     _ = bus.take()
     bus.restart(restart)
     #expect(bus.popUnreadInbox() == delegate)
-    noteRead()
+    markRead()
     #expect(asked() == [14])
     approve(1, 3)
     #expect(asked() == [4])
@@ -328,7 +328,7 @@ struct QuestionTurnsTests {
         }
         other.bus.finishRestoring(at: now)
         other.note()
-        other.bus.noteRead(by: delegate, at: now)
+        other.bus.markRead(by: delegate, at: now)
         other.note()
         for query: UInt64 in [1, 3, 7, 4, 5, 6, 8, 5, 6, 8] {
           other.answer(.approve, query: query, delegate: 1, from: delegate)

@@ -103,7 +103,7 @@ struct RandomTurnsTests {
       case 36...37:
         while bus.popUnreadInbox() != nil {}
         let (s, now) = try (pick(), bus.now)
-        if bus.isWaitingToBeRead(s) { bus.happen { $0.noteRead(by: s, at: now) } }
+        if bus.isWaitingToBeRead(s) { bus.happen { $0.markRead(by: s, at: now) } }
       case 38 where seed % 3 != 0:
         _ = bus.take()
         open += bus.takeQuestions()
@@ -128,7 +128,7 @@ struct RandomTurnsTests {
       }
       open = bus.takeQuestions()
       let now = bus.now
-      for s in slots.keys where bus.isWaitingToBeRead(s) { bus.happen { $0.noteRead(by: s, at: now) } }
+      for s in slots.keys where bus.isWaitingToBeRead(s) { bus.happen { $0.markRead(by: s, at: now) } }
       open += bus.takeQuestions()
       if open.isEmpty { _ = bus.advanceToNextDeadline() }
     }

@@ -141,7 +141,7 @@ struct UserAccountTests {
       bus.hold("x", for: 1000, by: one, serial: serial)
       register(.observation, by: one, serial: 3 + serial)
     }
-    bus.bus.noteDetached(one)
+    bus.bus.markDetached(one)
     #expect(countFilled() == count)
     bus.advance(milliseconds: 1000)
     #expect(countFilled() == count)

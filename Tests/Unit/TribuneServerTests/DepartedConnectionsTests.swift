@@ -18,7 +18,7 @@ struct DepartedConnectionsTests {
   @Test("are known for 60 s", arguments: [(0, true), (60_000_000_000, true), (60_000_000_001, false)])
   func time(after nanoseconds: UInt64, isKnown: Bool) {
     var departed = DepartedConnections()
-    departed.note(Self.connection(7, left: 5))
+    departed.remember(Self.connection(7, left: 5))
     let now = Instant(nanoseconds: 5 + nanoseconds)
     #expect((departed.connection(ConnectionID(rawValue: 7), at: now) != nil) == isKnown)
     #expect(departed.all(at: now).map(\.id.rawValue) == (isKnown ? [7] : []))
@@ -33,7 +33,7 @@ struct DepartedConnectionsTests {
     var now: UInt64 = 0
     for id in 1...5000 as ClosedRange<UInt64> {
       now += random.oneIn(100) ? 20_000_000_000 : UInt64.random(in: 0..<50_000_000, using: &random)
-      departed.note(Self.connection(id, left: now))
+      departed.remember(Self.connection(id, left: now))
       model.append((id, now))
       #expect(departed.storedCount < 2 * DepartedConnections.countMax + 1)
       guard random.oneIn(50) else { continue }

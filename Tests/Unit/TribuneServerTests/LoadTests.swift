@@ -14,19 +14,19 @@ struct LoadTests {
   @Test("has the longest iteration of the last minute, or of up to a minute more")
   func longest() {
     var times = LongestIteration()
-    func note(_ milliseconds: UInt64, at second: UInt64) {
+    func iterate(_ milliseconds: UInt64, at second: UInt64) {
       let began = Self.seconds(second)
-      times.note(from: began, to: began.advanced(byNanoseconds: milliseconds * 1_000_000))
+      times.record(from: began, to: began.advanced(byNanoseconds: milliseconds * 1_000_000))
     }
     func longest(at second: UInt64) -> UInt64 {
       times.nanoseconds(at: Self.seconds(second)) / 1_000_000
     }
-    note(5, at: 1000)
-    note(900, at: 1001)
-    note(7, at: 1002)
+    iterate(5, at: 1000)
+    iterate(900, at: 1001)
+    iterate(7, at: 1002)
     #expect(longest(at: 1003) == 900)
     #expect(longest(at: 1059) == 900)
-    note(3, at: 1070)
+    iterate(3, at: 1070)
     #expect(longest(at: 1071) == 900)
     #expect(longest(at: 1140) == 3)
     #expect(longest(at: 1400) == 0)
@@ -47,11 +47,11 @@ struct LoadTests {
   @Test("counts deliveries beyond what a counter of 32 bits can")
   func deliveries() {
     var traffic = TrafficCounts()
-    traffic.noteDelivered(upTo: 5)
-    traffic.noteDelivered(upTo: .max)
-    traffic.noteDelivered(upTo: 4)
+    traffic.countDelivered(upTo: 5)
+    traffic.countDelivered(upTo: .max)
+    traffic.countDelivered(upTo: 4)
     #expect(traffic.delivered == 1 << 32 + 4)
-    traffic.noteDelivered(upTo: 4)
+    traffic.countDelivered(upTo: 4)
     #expect(traffic.delivered == 1 << 32 + 4)
   }
 

@@ -17,7 +17,7 @@ struct LogTurnoverTests {
   private func fill(_ uid: UInt32) -> Int {
     for count in 0..<1_000_000 {
       if user(uid).waitsForCompaction.value { return count }
-      turnover.note(744, of: user(uid))
+      turnover.charge(744, to: user(uid))
     }
     return 1_000_000
   }

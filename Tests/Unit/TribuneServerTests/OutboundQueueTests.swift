@@ -84,10 +84,10 @@ struct OutboundQueueTests {
     for number in 0..<300 {
       traffic.queue(.verdict, number)
       traffic.queue(.post, number, payloadLength: 5000)
-      traffic.queue.settle(with: pool)
+      traffic.queue.consolidate(with: pool)
       traffic.queue.dropOldest(downTo: 0)
     }
-    traffic.queue.settle(with: pool)
+    traffic.queue.consolidate(with: pool)
     #expect(traffic.pieceCount < 10)
     #expect(traffic.received.count == 301)
   }
@@ -189,13 +189,13 @@ struct OutboundQueueTests {
       }
       traffic.send(count)
       let waiting = traffic.unsent
-      traffic.queue.settle(with: pool)
+      traffic.queue.consolidate(with: pool)
       #expect(traffic.unsent == waiting)
-      traffic.queue.settle(with: pool)
+      traffic.queue.consolidate(with: pool)
       #expect(traffic.unsent == waiting)
       traffic.queue(.post, 60)
       traffic.queue(.verdict, 61)
-      traffic.queue.settle(with: pool)
+      traffic.queue.consolidate(with: pool)
       #expect(Array(traffic.unsent.prefix(waiting.count)) == waiting)
       #expect(traffic.queue.byteCount == traffic.unsent.count)
     }
@@ -213,7 +213,7 @@ struct OutboundQueueTests {
       received = buffer
     }
     #expect(received != nil)
-    queue.settle(with: pool)
+    queue.consolidate(with: pool)
     #expect(received == nil)
     #expect(queue.byteCount == 33)
   }
@@ -264,7 +264,7 @@ struct OutboundQueueTests {
       case 7:
         traffic.startNewBuffer()
         traffic.pool = Bool.random(using: &random) ? pool : nil
-      case 8: traffic.queue.settle(with: pool)
+      case 8: traffic.queue.consolidate(with: pool)
       case 9:
         let before = traffic.queue.byteCount
         let target = Int.random(in: 0...max(1, before), using: &random)

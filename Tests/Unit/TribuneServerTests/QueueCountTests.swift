@@ -25,7 +25,7 @@ struct QueueCountTests {
       case 7:
         traffic.startNewBuffer()
         traffic.pool = Bool.random(using: &random) ? pool : nil
-      case 8: traffic.queue.settle(with: pool)
+      case 8: traffic.queue.consolidate(with: pool)
       case 9: traffic.queue.dropOldest(downTo: Int.random(in: 0...traffic.queue.byteCount, using: &random))
       case 10: if random.oneIn(3) { traffic.queue.appendLost(UInt64(number)) }
       case 11:

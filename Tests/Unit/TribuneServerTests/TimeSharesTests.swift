@@ -52,7 +52,7 @@ struct TimeSharesTests {
     timeShares.end()
     #expect(longest() == 0)
     let works: [() -> Void] = [
-      { timeShares.noteMuchWork() }, { timeShares.count(for: greedy) },
+      { timeShares.markMuchWork() }, { timeShares.beginCharging(greedy) },
       {
         _ =
           timeShares.hasTime(for: greedy, isMuchWork: false)
@@ -98,7 +98,7 @@ struct TimeSharesTests {
     for _ in 0..<2 {
       #expect(timeShares.hasTime(for: greedy, isMuchWork: false))
       clock.now += TimeShares.iterationNanosecondsMax / 4
-      timeShares.noteMuchWork()
+      timeShares.markMuchWork()
       #expect(timeShares.isTight)
     }
     #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
@@ -106,7 +106,7 @@ struct TimeSharesTests {
 
   @Test("Time can be counted for a user without a frame")
   func counted() {
-    timeShares.count(for: greedy)
+    timeShares.beginCharging(greedy)
     clock.now += TimeShares.iterationNanosecondsMax
     #expect(timeShares.hasTime(for: other, isMuchWork: false))
     #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
@@ -147,7 +147,7 @@ struct TimeSharesTests {
         clock.now += TimeShares.iterationNanosecondsMax / 100
         count += 1
       }
-      timeShares.noteListing(since: began)
+      timeShares.chargeListing(since: began)
     }
     #expect(count == 10)
     begin()

@@ -17,7 +17,7 @@ struct DurationHistogramTests {
     for _ in 0..<20_000 {
       let time = UInt64.random(in: 0..<1 << UInt64.random(in: 1..<31, using: &generator), using: &generator)
       times.append(time)
-      durations.note(microseconds: time)
+      durations.record(microseconds: time)
     }
     times.sort()
     let truth = Double(times[max(1, Int((Double(times.count) * part).rounded(.up))) - 1])
@@ -37,12 +37,12 @@ struct DurationHistogramTests {
   @Test("are added bucket by bucket") func sum() {
     var (one, two, both) = (Durations(), Durations(), Durations())
     for time in [1, 5, 5, 900, 70_000] as [UInt64] {
-      one.note(microseconds: time)
-      both.note(microseconds: time)
+      one.record(microseconds: time)
+      both.record(microseconds: time)
     }
     for time in [5, 6, 800_000] as [UInt64] {
-      two.note(microseconds: time)
-      both.note(microseconds: time)
+      two.record(microseconds: time)
+      both.record(microseconds: time)
     }
     var sum = DurationHistogram(one)
     sum.add(DurationHistogram(two))

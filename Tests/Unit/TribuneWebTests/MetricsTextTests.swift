@@ -36,7 +36,7 @@ struct MetricsTextTests {
   func histogram() {
     var durations = Durations()
     for microseconds in [200, 3_000, 3_000, 100_000_000] as [UInt64] {
-      durations.note(microseconds: microseconds)
+      durations.record(microseconds: microseconds)
     }
     let text = text(.openMetrics) {
       $0.histogram(

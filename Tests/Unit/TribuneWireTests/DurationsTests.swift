@@ -40,8 +40,12 @@ struct DurationsTests {
     for number in 0..<10_000 {
       let nanoseconds = UInt64.random(
         in: 0..<1 << UInt64.random(in: 1..<44, using: &generator), using: &generator)
-      all.note(nanoseconds: nanoseconds)
-      if number % 2 == 0 { one.note(nanoseconds: nanoseconds) } else { two.note(nanoseconds: nanoseconds) }
+      all.record(nanoseconds: nanoseconds)
+      if number % 2 == 0 {
+        one.record(nanoseconds: nanoseconds)
+      } else {
+        two.record(nanoseconds: nanoseconds)
+      }
       expected[Durations.bucket(of: nanoseconds / 1000)] += 1
       longest = max(longest, nanoseconds / 1000)
     }
@@ -58,7 +62,7 @@ struct DurationsTests {
     let hostile = Durations(
       sum: .max, longest: .max, first: first, counts: Array(repeating: .max, count: count))
     var durations = Durations()
-    durations.note(nanoseconds: 5000)
+    durations.record(nanoseconds: 5000)
     durations.add(hostile)
     durations.add(hostile)
     #expect(durations.counts.count <= Durations.bucketCount)

@@ -30,7 +30,7 @@ nonisolated package struct History: Sendable {
   }
 
   package mutating func note(latency: Duration, at seconds: Int) {
-    current(at: seconds) { $0.latencies.note(microseconds: UInt64(max(0, latency.wholeMicroseconds))) }
+    current(at: seconds) { $0.latencies.record(microseconds: UInt64(max(0, latency.wholeMicroseconds))) }
   }
 
   private mutating func current(at seconds: Int, _ change: (inout Interval) -> Void) {

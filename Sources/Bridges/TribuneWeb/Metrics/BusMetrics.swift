@@ -15,7 +15,7 @@ nonisolated package enum BusMetrics {
     package init() {}
 
     mutating func note(latency: Duration) {
-      latencies.note(microseconds: UInt64(max(0, latency.wholeMicroseconds)))
+      latencies.record(microseconds: UInt64(max(0, latency.wholeMicroseconds)))
     }
   }
 

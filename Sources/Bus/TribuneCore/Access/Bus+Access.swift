@@ -117,7 +117,7 @@ extension Bus {
   }
 
   /// Objects and protocols have no names, so they require permission to list everything.
-  package func requireListing(from slot: ConnectionSlot) throws(WireError) {
+  package func requirePermissionToListAll(from slot: ConnectionSlot) throws(WireError) {
     guard let permissions = deciding(at: slot) else { return }
     let decision = permissions.decision(on: .listAll)
     if !decision.isAllowed { throw refusal(of: Request.listAll.description, permissions, decision) }

@@ -23,7 +23,7 @@ extension Bus {
   }
 
   /// Its client may register the same again, on top of these charges.
-  package mutating func noteDetached(_ slot: ConnectionSlot) {
+  package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
   }

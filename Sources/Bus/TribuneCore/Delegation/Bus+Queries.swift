@@ -81,7 +81,7 @@ extension Bus {
       slice: ByteSlice(slice.buffer, start + header.nameStart..<start + header.frameLength),
       nameLength: header.nameLength, objectLength: header.objectLength)
     proceed(place, tail: tail, at: now)
-    for inbox in freed { sendWaiting(of: inbox, at: now) }
+    for inbox in freed { emitWaitingQuestions(of: inbox, at: now) }
   }
 
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
@@ -177,13 +177,13 @@ extension Bus {
         settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
         emit(.refusal(slot, frame.header.serial, error))
-        sendWaiting(of: inbox, at: now)
+        emitWaitingQuestions(of: inbox, at: now)
         return
       }
     }
     applyAnswer(place, index, fields.answer, frame.payload, truncatedBecause: knownReason, at: now)
     proceed(place, tail: nil, at: now)
-    sendWaiting(of: inbox, at: now)
+    emitWaitingQuestions(of: inbox, at: now)
   }
 
   private mutating func applyAnswer(
@@ -240,7 +240,7 @@ extension Bus {
     let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extension))
     emitProgress(place, index, .deferred, timeout: until.milliseconds(since: now), status: frame.text())
     queries[place].endTurn(index)
-    sendWaiting(of: queries[place].participants[index].delegate.inbox, at: now)
+    emitWaitingQuestions(of: queries[place].participants[index].delegate.inbox, at: now)
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
@@ -256,7 +256,7 @@ extension Bus {
     else {
       throw WireError(.notAsked, "query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
     }
-    if !queries[place].participants[index].wasAsked { queries[place].noteSentBefore(index) }
+    if !queries[place].participants[index].wasAsked { queries[place].markAskedBefore(index) }
     return (place, index)
   }
 
@@ -300,7 +300,7 @@ extension Bus {
     let inbox = queries[place].participants[index].delegate.inbox
     queries[place].settleUnreached(index, reason: reason, at: now)
     proceed(place, tail: nil, at: now)
-    sendWaiting(of: inbox, at: now)
+    emitWaitingQuestions(of: inbox, at: now)
   }
 
   // MARK: Time
@@ -328,7 +328,7 @@ extension Bus {
       case .awaitedPost(let number): expire(awaitedPost: number, at: now)
       case .query(let place):
         let unread = queries[place].expire(at: now)
-        for inbox in unread { report(inbox) }
+        for inbox in unread { reportUnread(inbox) }
         proceed(place, tail: nil, at: now)
       }
     }
@@ -357,12 +357,12 @@ extension Bus {
       asked = true
       let isPrivileged = connections[queries[place].asker.slot].account.isPrivileged
       if queries[place].takeTurn(index, isPrivileged: isPrivileged, of: limits.questionsAtATime) {
-        send(place, index, tail ?? queries.tail(at: place), at: now)
+        emitQuestion(place, index, tail ?? queries.tail(at: place), at: now)
       } else {
         precondition(
           tail == nil || tail?.payloadLength == queries.tail(at: place).payloadLength,
           "a question waits for its turn, and its userInfo is not kept")
-        report(queries[place].participants[index].delegate.inbox)
+        reportUnread(queries[place].participants[index].delegate.inbox)
       }
     }
     for index in queries[place].takeSettled() {
@@ -378,12 +378,12 @@ extension Bus {
     }
   }
 
-  mutating func send(_ place: Int, _ index: Int, _ tail: QueryTail, at now: Instant) {
+  mutating func emitQuestion(_ place: Int, _ index: Int, _ tail: QueryTail, at now: Instant) {
     let delegate = queries[place].participants[index].delegate
     guard case .waiting(let until) = queries[place].participants[index].state else {
       preconditionFailure("participant \(index) was asked, but is not waiting")
     }
-    queries[place].noteSent(index)
+    queries[place].markAsked(index)
     let timeout = until.milliseconds(since: now)
     emit(
       .question(
@@ -423,7 +423,7 @@ extension Bus {
       totals.asked += 1
       if case .vetoed = conclusion { totals.vetoed += 1 }
     }
-    note(verdict, ofQueryAt: place, at: now)
+    count(verdict, ofQueryAt: place, at: now)
     emit(
       .verdict(
         queries[place].asker.slot, queries[place].asker.serial,
@@ -460,7 +460,7 @@ extension Bus {
     if queries[place].waitingCount > 0 {
       queries[place].stopWaiting()
       for index in queries[place].participants.indices {
-        report(queries[place].participants[index].delegate.inbox)
+        reportUnread(queries[place].participants[index].delegate.inbox)
       }
     }
     let asker = queries[place].asker.slot
@@ -495,7 +495,7 @@ extension Bus {
           preconditionFailure("query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
         }
         queries[place].settle(index, .gone, reason: "", at: now)
-        report(queries[place].participants[index].delegate.inbox)
+        reportUnread(queries[place].participants[index].delegate.inbox)
       }
       proceed(place, tail: nil, at: now)
     }

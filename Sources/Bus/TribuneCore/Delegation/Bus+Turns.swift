@@ -18,16 +18,16 @@ extension Bus {
     return !haveTurns { counts[$0.slot] ?? 0 }
   }
 
-  @inline(__always) mutating func sendWaiting(of inbox: QuestionInbox, at now: Instant) {
-    if inbox.turns.value.isAnyWaiting { sendNext(of: inbox, at: now) }
+  @inline(__always) mutating func emitWaitingQuestions(of inbox: QuestionInbox, at now: Instant) {
+    if inbox.turns.value.isAnyWaiting { emitNextQuestions(of: inbox, at: now) }
   }
 
-  private mutating func sendNext(of inbox: QuestionInbox, at now: Instant) {
+  private mutating func emitNextQuestions(of inbox: QuestionInbox, at now: Instant) {
     while let next = inbox.turns.value.startNext(of: limits.questionsAtATime) {
       guard let place = queries.place(of: next.query),
         let index = queries[place].waitingIndex(of: next.delegate)
       else { preconditionFailure("query \(next.query.rawValue) waits for its turn, and has ended") }
-      send(place, index, queries.tail(at: place), at: now)
+      emitQuestion(place, index, queries.tail(at: place), at: now)
     }
   }
 
@@ -52,11 +52,11 @@ extension Bus {
   }
 
   /// The server checks whether the client has read its frames, if questions wait for that.
-  mutating func report(_ inbox: QuestionInbox) {
+  mutating func reportUnread(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// `noteRead` must follow once the client has read all frames queued by now, if `isWaitingToBeRead` until
+  /// `markRead` must follow once the client has read all frames queued by now, if `isWaitingToBeRead` until
   /// then.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
@@ -74,10 +74,10 @@ extension Bus {
   }
 
   /// The client has read the frames queued at `popUnreadInbox`.
-  package mutating func noteRead(by slot: ConnectionSlot, at now: Instant) {
+  package mutating func markRead(by slot: ConnectionSlot, at now: Instant) {
     guard let inbox = connections[slot].inbox else { return }
-    inbox.turns.value.noteRead()
-    sendWaiting(of: inbox, at: now)
-    report(inbox)
+    inbox.turns.value.markRead()
+    emitWaitingQuestions(of: inbox, at: now)
+    reportUnread(inbox)
   }
 }

@@ -121,7 +121,7 @@ struct Query {
       case .waiting(let until):
         waitingCount += 1
         self.nextExpiry = min(self.nextExpiry, until)
-      case .settled(let outcome, _): note(outcome, of: participant.delegate)
+      case .settled(let outcome, _): weigh(outcome, of: participant.delegate)
       }
       next += 1
     }
@@ -212,7 +212,7 @@ struct Query {
       .wait(id, delegate.identity.id, for: asker.peer.uid, isPrivileged: isPrivileged)
   }
 
-  mutating func noteSent(_ index: Int) {
+  mutating func markAsked(_ index: Int) {
     participants[index].wasAsked = true
     participants[index].hasTurn = true
   }
@@ -236,7 +236,7 @@ struct Query {
   }
 
   /// An earlier bus sent the question, which would wait for its turn here.
-  mutating func noteSentBefore(_ index: Int) {
+  mutating func markAskedBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true
   }
@@ -255,19 +255,19 @@ struct Query {
       delegate.endWaiting(id)
       if outcome.isAnswer { endTurn(index) } else { abandonTurn(index) }
       if !ask.flags.contains(.isDryRun) {
-        delegate.tally.update { $0.note(outcome, afterNanoseconds: elapsed) }
+        delegate.tally.update { $0.count(outcome, afterNanoseconds: elapsed) }
       }
     case .settled: preconditionFailure("the outcome of a participant is final")
     }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = elapsed
-    note(outcome, of: delegate)
+    weigh(outcome, of: delegate)
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
     if ask.flags.contains(.wantsProgress) { newlySettled.append(index) }
   }
 
-  private mutating func note(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {
+  private mutating func weigh(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {
     if delegate.isVeto(outcome) { hasVeto = true }
     if outcome == (isForValues ? .answered : .approved) { hasConsent = true }
   }
@@ -414,10 +414,10 @@ struct Query {
 
   /// Includes outcomes that the verdict does not list.
   mutating func count(in counts: inout OutcomeCounts) {
-    for outcome in standing { counts.note(outcome.outcome) }
+    for outcome in standing { counts.count(outcome.outcome) }
     counts.held &+= UInt64(omittedHolds)
     for index in participants.indices {
-      if case .settled(let outcome, _) = participants[index].state { counts.note(outcome) }
+      if case .settled(let outcome, _) = participants[index].state { counts.count(outcome) }
     }
   }
 

@@ -130,7 +130,7 @@ struct QuestionTurns {
   }
 
   /// The client has read the frames sent before `takeReport` returned true.
-  mutating func noteRead() {
+  mutating func markRead() {
     isReported = false
     for user in users.indices.reversed() where users[user].reported > 0 {
       let count = users[user].reported
@@ -141,7 +141,7 @@ struct QuestionTurns {
     }
   }
 
-  /// Returns true if the server must start to check for unread frames. `noteRead` must follow once the client
+  /// Returns true if the server must start to check for unread frames. `markRead` must follow once the client
   /// has read them, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
@@ -252,7 +252,7 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// Per user, and how many of them `noteRead` releases.
+  /// Per user, and how many of them `markRead` releases.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
@@ -263,7 +263,7 @@ extension QuestionTurns {
 
   mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
 
-  /// - Parameter reported: the number that `noteRead` releases.
+  /// - Parameter reported: the number that `markRead` releases.
   mutating func restoreUnread(_ count: Int, reported: Int, of uid: UInt32, isPrivileged: Bool) {
     guard count > 0 else { return }
     let user = place(of: uid, isPrivileged)

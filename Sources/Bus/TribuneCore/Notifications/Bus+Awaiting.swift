@@ -59,7 +59,7 @@ extension Bus {
       throw WireError(.notAsked, "post \(done.post) of \(done.poster) does not wait for this connection")
     }
     let reason = done.hasFailed ? keptReason(frame.text(), of: awaitedPosts[number]) : ""
-    settle(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
+    endWaiting(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
   /// Does not truncate the reason.
@@ -70,17 +70,17 @@ extension Bus {
     return reason
   }
 
-  mutating func settleUnacknowledged(by slot: ConnectionSlot, at now: Instant) {
+  mutating func failUnacknowledged(by slot: ConnectionSlot, at now: Instant) {
     let oldestFirst = connections[slot].unacknowledgedPosts.sorted {
       awaitedPosts[$0].age < awaitedPosts[$1].age
     }
-    for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
+    for number in oldestFirst { endWaiting(number, slot, .gone, reason: "", at: now) }
   }
 
   mutating func expire(awaitedPost number: Int, at now: Instant) {
     for slot in awaitedPosts[number].waiting {
-      note(.timedOut, of: slot, since: awaitedPosts[number].posted, at: now)
-      note(number, slot, .timedOut, reason: "", at: now)
+      countOutcome(.timedOut, of: slot, since: awaitedPosts[number].posted, at: now)
+      addMissing(number, slot, .timedOut, reason: "", at: now)
     }
     conclude(number)
   }
@@ -96,18 +96,22 @@ extension Bus {
   }
 
   /// - Parameter failure: nil if the observer has handled the post.
-  private mutating func settle(
+  private mutating func endWaiting(
     _ number: Int, _ slot: ConnectionSlot, _ failure: ObserverFailure?, reason: String, at now: Instant
   ) {
     let post = awaitedPosts[number]
-    note(failure, of: slot, since: post.posted, at: now)
-    if let failure { note(number, slot, failure, reason: reason, at: now) } else { post.acknowledged += 1 }
+    countOutcome(failure, of: slot, since: post.posted, at: now)
+    if let failure {
+      addMissing(number, slot, failure, reason: reason, at: now)
+    } else {
+      post.acknowledged += 1
+    }
     post.waiting.remove(slot)
     connections[slot].unacknowledgedPosts.remove(number)
     if post.waiting.isEmpty { conclude(number) }
   }
 
-  private func note(
+  private func addMissing(
     _ number: Int, _ slot: ConnectionSlot, _ failure: ObserverFailure, reason: String, at now: Instant
   ) {
     let (post, observer) = (awaitedPosts[number], connections[slot])

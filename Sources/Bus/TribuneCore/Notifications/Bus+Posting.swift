@@ -39,7 +39,7 @@ extension Bus {
     totals.acceptedPosts += 1
     for replaced in postings.coalesce(with: posted) {
       release(replaced)
-      noteDelivery(of: replaced)
+      emitNoLongerWaiting(for: replaced)
     }
     if fields.style == .now {
       deliver(posted)
@@ -75,12 +75,12 @@ extension Bus {
     return true
   }
 
-  private mutating func noteDelivery(of posted: PostedNotification) {
+  private mutating func emitNoLongerWaiting(for posted: PostedNotification) {
     if posted.number > 0 { emit(.noLongerWaiting(posted.number)) }
   }
 
   private mutating func deliver(_ posted: PostedNotification) {
-    noteDelivery(of: posted)
+    emitNoLongerWaiting(for: posted)
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
@@ -215,7 +215,7 @@ extension Bus {
     emit(.kept(kept))
   }
 
-  mutating func sendSnapshot(
+  mutating func emitSnapshot(
     of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
   ) {
     // Buffered notifications are older than retained ones.

@@ -218,10 +218,10 @@ package final class PatternTree<Key: Hashable> {
     _ node: Node, _ name: [TextNumber], at position: Int, object: Filter, _ found: (Key) -> Void
   ) -> Int {
     guard position < name.count else {
-      node.content.value.here.report(object, found)
+      node.content.value.here.visit(object, found)
       return 1
     }
-    node.content.value.below.report(object, found)
+    node.content.value.below.visit(object, found)
     return 1 + follow(name[position], from: node, name, at: position, object: object, found)
       + follow(.star, from: node, name, at: position, object: object, found)
   }
@@ -259,7 +259,7 @@ private struct Leaf<Key: Hashable> {
     }
   }
 
-  func report(_ object: Filter, _ found: (Key) -> Void) {
+  func visit(_ object: Filter, _ found: (Key) -> Void) {
     anyObject.visit { key, _ in found(key) }
     switch object {
     case .none: break

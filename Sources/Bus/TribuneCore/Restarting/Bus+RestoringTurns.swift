@@ -86,7 +86,7 @@ extension Bus {
     }
     for slot in connections.takenSlots {
       guard let inbox = connections[slot].inbox else { continue }
-      sendWaiting(of: inbox, at: now)
+      emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
     // The replay reported some connections repeatedly, and others whose clients have read since.

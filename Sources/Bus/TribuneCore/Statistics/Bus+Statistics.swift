@@ -24,7 +24,7 @@ extension Bus {
     return tally
   }
 
-  mutating func note(_ verdict: Verdict, ofQueryAt place: Int, at now: Instant) {
+  mutating func count(_ verdict: Verdict, ofQueryAt place: Int, at now: Instant) {
     guard let tally = queries[place].tally else { return }
     tally.update { counts in
       counts.asked &+= 1
@@ -33,12 +33,12 @@ extension Bus {
       queries[place].count(in: &counts.outcomes)
       // Queries without questions have no waiting time.
       if queries[place].hasAskedAnybody {
-        counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
+        counts.durations.record(nanoseconds: now.nanoseconds(since: queries[place].started))
       }
     }
   }
 
-  mutating func note(
+  mutating func countOutcome(
     _ failure: ObserverFailure?, of slot: ConnectionSlot, since posted: Instant, at now: Instant
   ) {
     let tally: Tally<ParticipantCounts>
@@ -49,7 +49,7 @@ extension Bus {
       tally = tallies.participants.tally(of: ParticipantKey(.observer, peer), for: peer.uid)
       connections[slot].observerTally = tally
     }
-    tally.update { $0.note(OutcomeKind(failure), afterNanoseconds: now.nanoseconds(since: posted)) }
+    tally.update { $0.count(OutcomeKind(failure), afterNanoseconds: now.nanoseconds(since: posted)) }
   }
 
   // MARK: Lists

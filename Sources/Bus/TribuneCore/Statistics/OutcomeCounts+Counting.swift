@@ -5,7 +5,7 @@ import TribuneWire
 extension OutcomeCounts {
   var total: UInt64 { approved &+ vetoed &+ abstained &+ timedOut &+ gone &+ failed &+ held &+ answered }
 
-  @inline(__always) mutating func note(_ outcome: OutcomeKind) {
+  @inline(__always) mutating func count(_ outcome: OutcomeKind) {
     switch outcome {
     case .approved: approved &+= 1
     case .vetoed: vetoed &+= 1

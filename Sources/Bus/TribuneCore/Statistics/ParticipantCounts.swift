@@ -19,9 +19,9 @@ struct ParticipantCounts: Counts {
 
   var activity: UInt64 { outcomes.total }
 
-  @inline(__always) mutating func note(_ outcome: OutcomeKind, afterNanoseconds elapsed: UInt64) {
-    outcomes.note(outcome)
-    durations.note(nanoseconds: elapsed)
+  @inline(__always) mutating func count(_ outcome: OutcomeKind, afterNanoseconds elapsed: UInt64) {
+    outcomes.count(outcome)
+    durations.record(nanoseconds: elapsed)
   }
 
   mutating func add(_ other: ParticipantCounts) {

@@ -117,7 +117,7 @@ final class BusServer: EventLoopTarget {
     interpreter.perform { bus.value.apply(configuration, at: context.now, log: context.log) }
     recorder.recordConfiguration()
     if modeHasChanged { acceptor.setMode(configuration.socketMode) }
-    timeShares.noteMuchWork()
+    timeShares.markMuchWork()
   }
 
   /// Ends the event loop when all clients have read their queues, or after `graceNanoseconds`.
@@ -135,7 +135,7 @@ final class BusServer: EventLoopTarget {
     // a delegate.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
-    context.reportOmitted()
+    context.logOmitted()
     for session in sessions.allDetached { gatekeeper.close(session) }
     for session in sessions.all {
       gatekeeper.dismiss(session, WireError(.shuttingDown, "the bus is stopping"))
@@ -190,7 +190,7 @@ final class BusServer: EventLoopTarget {
     timeShares.begin(at: context.now)
     guard let due = timer.due, due <= context.now else { return }
     timer.clear()
-    timeShares.noteMuchWork()
+    timeShares.markMuchWork()
     keeper.tick(at: context.now)
     dueTimeouts.check()
   }
@@ -243,7 +243,7 @@ final class BusServer: EventLoopTarget {
       recorder.commit()
       flushScheduled()
       interpreter.checkUnread()
-      interpreter.settle()
+      interpreter.relieveAndAnnounceIfNeeded()
       gatekeeper.endIteration()
     } while !sender.scheduled.value.isEmpty
     files.endIteration()
@@ -254,7 +254,7 @@ final class BusServer: EventLoopTarget {
       if sessions.count == 0 || limit <= context.now { return false }
       timer.schedule(limit)
     }
-    heapUse.value.note(
+    heapUse.value.record(
       sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
         + sessions.count * PartialFrames.shortLength)
     timer.schedule(bus.value.nextDeadline)

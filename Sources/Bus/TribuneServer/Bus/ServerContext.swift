@@ -15,7 +15,7 @@ final class ServerContext {
     .denials: UserLineBudgets(linesPerSecond: 5), .verdicts: UserLineBudgets(linesPerSecond: 200),
     .losses: UserLineBudgets(linesPerSecond: 5),
   ]
-  private var willReportOmitted = false
+  private var willLogOmitted = false
 
   enum UserLines: String, CaseIterable {
     case denials = "refusals"
@@ -34,15 +34,15 @@ final class ServerContext {
   /// Returns false if the user's budget is spent. `weight` is in lines.
   func mayLog(_ lines: UserLines, about user: UInt32, weight: @autoclosure () -> Int = 1) -> Bool {
     guard budgets[lines]?.take(weight: weight(), for: user, at: now) == false else { return true }
-    if !willReportOmitted {
-      willReportOmitted = true
+    if !willLogOmitted {
+      willLogOmitted = true
       schedule(.log, .mainQueue, afterNanoseconds: LineBudget.periodNanoseconds)
     }
     return false
   }
 
-  func reportOmitted() {
-    willReportOmitted = false
+  func logOmitted() {
+    willLogOmitted = false
     for lines in UserLines.allCases {
       for (user, count) in budgets[lines]?.takeOmitted() ?? [] {
         let message = "user \(user): \(count.counted("more line")) about \(lines.rawValue) omitted"

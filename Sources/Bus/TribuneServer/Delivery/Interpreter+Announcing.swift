@@ -120,7 +120,7 @@ extension Interpreter {
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let receivesNow = bus.value.admit(receiver, &run)
     applyEffects()
-    recorder.noteBufferedOfAll()
+    recorder.storeAllBufferedCounts()
     return receivesNow
   }
 

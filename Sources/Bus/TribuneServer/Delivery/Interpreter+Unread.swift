@@ -32,7 +32,7 @@ extension Interpreter {
       return context.schedule(.unread, session.token, afterNanoseconds: period)
     }
     recorder.recordRead(by: session.id)
-    perform { bus.value.noteRead(by: session.slot, at: context.now) }
+    perform { bus.value.markRead(by: session.slot, at: context.now) }
   }
 
   /// Ignores frames that were queued after questions began to wait: notifications could be endless.

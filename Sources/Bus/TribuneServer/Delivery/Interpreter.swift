@@ -18,8 +18,8 @@ final class Interpreter {
   private let introducer: Introducer
   private let effects = Cell(Batch<Effect>())
   private let unsentQuestions = Cell<[Question]>([])
-  /// Guards against recursion: `settleQueues` delivers notifications, and each delivery may settle again.
-  private var isSettling = false
+  /// Guards against recursion: `relieveAndAnnounce` delivers notifications, and each delivery may call it again.
+  private var isRelieving = false
   private let verdicts = Cell<[VerdictEntry]>([])
 
   /// `bus` must outlive the interpreter, because a `Reference` does not retain it.
@@ -39,7 +39,7 @@ final class Interpreter {
     event()
     applyEffects()
     recorder.endTransaction()
-    settle()
+    relieveAndAnnounceIfNeeded()
   }
 
   @inline(__always) var isAnythingDue: Bool {
@@ -83,14 +83,14 @@ final class Interpreter {
   }
 
   /// Required after each transaction, and after plain posts, which are not transactions.
-  @inline(__always) func settle() {
-    if sender.isOverLimits || !sender.events.value.isEmpty { settleQueues() }
+  @inline(__always) func relieveAndAnnounceIfNeeded() {
+    if sender.isOverLimits || !sender.events.value.isEmpty { relieveAndAnnounce() }
   }
 
-  private func settleQueues() {
-    guard !recorder.isInTransaction, !isSettling else { return }
-    isSettling = true
-    defer { isSettling = false }
+  private func relieveAndAnnounce() {
+    guard !recorder.isInTransaction, !isRelieving else { return }
+    isRelieving = true
+    defer { isRelieving = false }
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
         // Posts that wait for the end of the iteration are queued before `relieve` writes anything.
@@ -129,11 +129,13 @@ final class Interpreter {
   private func apply(_ effect: consuming Effect) {
     switch consume effect {
     case .okay(let slot, let serial, let okay):
-      if let session = session(at: slot) { replier.send(okay, to: session, serial: serial) }
+      if let session = session(at: slot) { replier.enqueue(okay, for: session, serial: serial) }
     case .refusal(let slot, let serial, let error):
       if let session = session(at: slot) { replier.refuse(session, serial: serial, error) }
     case .question(let slot, let serial, let asker, let question, let tail):
-      if let delegate = session(at: slot) { send(question, serial, tail, from: asker, to: delegate) }
+      if let delegate = session(at: slot) {
+        enqueueQuestion(question, serial, tail, from: asker, for: delegate)
+      }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
       // Each progress supersedes the last, so dropping one is safe. A delegate that defers endlessly must not
@@ -141,40 +143,40 @@ final class Interpreter {
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }
-      replier.send(progress, to: asker, serial: serial, text: status, about: tail)
+      replier.enqueue(progress, for: asker, serial: serial, text: status, about: tail)
     case .verdict(let slot, let serial, let decision, let tail):
-      send(decision, serial, tail, to: session(at: slot))
+      applyVerdict(decision, serial, tail, to: session(at: slot))
     case .concluded(let slot, let serial, let concluded, let tail):
       if let delegate = session(at: slot) {
-        replier.send(concluded, to: delegate, serial: serial, about: tail, defersFlush: true)
+        replier.enqueue(concluded, for: delegate, serial: serial, about: tail, defersFlush: true)
       }
     case .ended(let slot, let serial, let ended):
       if case .notPermitted = ended, let id = session(at: slot)?.id ?? sessions.detached(at: slot)?.id {
         recorder.recordEnd(of: serial, by: id)
       }
-      if let session = session(at: slot) { replier.send(ended, to: session, serial: serial) }
+      if let session = session(at: slot) { replier.enqueue(ended, for: session, serial: serial) }
     case .announcement(let announcement):
       announce(announcement)
     case .notification(let slice, let receivers, let poster):
-      send(notification: slice, to: receivers, from: poster)
+      enqueueNotification(slice, for: receivers, from: poster)
     case .kept(let notification): recorder.recordRetained(notification)
     case .forgotten(let name, let object): recorder.recordForgotten(name, object)
     case .waiting(let slice, let number, let poster, let uid):
       recorder.recordPostponed(slice, number: number, from: poster, uid: uid)
     case .noLongerWaiting(let number): recorder.recordDelivered(postponed: number)
     case .buffered(let slot, let slices, let count, let lost):
-      send(buffered: slices, lost: lost, to: slot)
+      enqueueBuffered(slices, lost: lost, for: slot)
       context.statistics.value.delivered += count
     case .retained(let slot, let serial, let poster, let peer, let retained, let tail):
-      send(retained, serial, tail, from: poster, peer, to: slot)
+      enqueueRetained(retained, serial, tail, from: poster, peer, for: slot)
     case .awaited(let slot, let serial, let awaited, let tail):
-      if let poster = session(at: slot) { replier.send(awaited, to: poster, serial: serial, about: tail) }
+      if let poster = session(at: slot) { replier.enqueue(awaited, for: poster, serial: serial, about: tail) }
     }
   }
 
-  private func send(
+  private func enqueueQuestion(
     _ question: Question, _ serial: Serial, _ tail: QueryTail, from asker: ConnectionID,
-    to delegate: Session
+    for delegate: Session
   ) {
     guard sender.hasSpace(forQuestionOf: tail.slice.count, from: asker, to: delegate) else {
       return unsentQuestions.value.append(question)
@@ -192,7 +194,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
   }
 
-  private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
+  private func applyVerdict(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
     if let asker {
       let buffer = sender.bufferToEncode()
       let start = buffer.count
@@ -201,11 +203,11 @@ final class Interpreter {
       sender.enqueue(slice, for: asker, isNotification: false)
       if monitor.isWatched { monitor.showVerdict(slice, tail, to: asker.id) }
     }
-    note(decision, of: tail)
+    log(decision, of: tail)
     if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
   }
 
-  private func send(notification slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
+  private func enqueueNotification(_ slice: ByteSlice, for receivers: [Receiver], from poster: Poster) {
     let source = sessions[poster.id]
     for receiver in receivers {
       guard introducer.introduce(poster.id, poster.peer, toObserverAt: receiver.slot, before: 1) else {
@@ -222,13 +224,13 @@ final class Interpreter {
   }
 
   /// Their size is bounded, and they are unsent, so the next notification checks the connection's flow.
-  private func send(buffered slices: [ByteSlice], lost: UInt64, to slot: ConnectionSlot) {
-    defer { recorder.noteBuffered(for: slot) }
+  private func enqueueBuffered(_ slices: [ByteSlice], lost: UInt64, for slot: ConnectionSlot) {
+    defer { recorder.storeBufferedCount(for: slot) }
     guard let session = session(at: slot) else {
       let count = slices.reduce(Int(clamping: lost)) { $0 + $1.frameCount }
-      return recorder.noteMissed(count, at: slot, wereBuffered: true)
+      return recorder.countMissed(count, at: slot, wereBuffered: true)
     }
-    sender.reportLost(lost, to: session, wereBuffered: true)
+    sender.enqueueLost(lost, for: session, wereBuffered: true)
     for slice in slices {
       let (poster, count) = (slice.bytes.frameSender(at: 0), slice.frameCount)
       guard
@@ -244,11 +246,11 @@ final class Interpreter {
     sessions.peer(of: id, at: context.now) ?? .gone()
   }
 
-  private func send(
+  private func enqueueRetained(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
-    _ peer: PeerIdentity, to slot: ConnectionSlot
+    _ peer: PeerIdentity, for slot: ConnectionSlot
   ) {
-    guard let session = session(at: slot) else { return recorder.noteMissed(1, at: slot) }
+    guard let session = session(at: slot) else { return recorder.countMissed(1, at: slot) }
     guard introducer.introduce(poster, peer, toObserverAt: slot, before: 1) else { return }
     var retained = retained
     let file = tail.slice.buffer.attachment
@@ -275,7 +277,7 @@ final class Interpreter {
 
   // MARK: Journal
 
-  private func note(_ decision: Decision, of tail: QueryTail) {
+  private func log(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict
     guard !decision.mode.isForValues else { return }
     guard !verdict.isDryRun else {

@@ -45,7 +45,7 @@ final class Introducer {
     guard observer.value.lastGonePoster != id else { return true }
     guard hasSpace(at: slot, before: count, wereBuffered) else { return false }
     observer.value.lastGonePoster = id
-    send(PosterFacts(connection: id, slot: PosterFacts.departedSlot, peer: peer()), to: slot)
+    enqueue(PosterFacts(connection: id, slot: PosterFacts.departedSlot, peer: peer()), for: slot)
     return true
   }
 
@@ -53,15 +53,15 @@ final class Introducer {
     _ slot: ConnectionSlot, of poster: Session, before count: Int, _ wereBuffered: Bool
   ) -> Bool {
     guard hasSpace(at: slot, before: count, wereBuffered) else { return false }
-    sessions.noteKnown(poster, at: slot)
-    send(
-      PosterFacts(connection: poster.id, slot: UInt32(poster.slot.index) + 1, peer: poster.peer), to: slot)
+    sessions.markKnown(poster, at: slot)
+    enqueue(
+      PosterFacts(connection: poster.id, slot: UInt32(poster.slot.index) + 1, peer: poster.peer), for: slot)
     return true
   }
 
-  private func send(_ facts: PosterFacts, to slot: ConnectionSlot) {
+  private func enqueue(_ facts: PosterFacts, for slot: ConnectionSlot) {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
-    replier.send(facts, to: session, serial: 0)
+    replier.enqueue(facts, for: session, serial: 0)
   }
 
   /// A client that posts from one connection after another must not get an observer closed (`tooSlow`). If
@@ -74,7 +74,7 @@ final class Introducer {
       && session.output.queue.byteCount > context.configuration.queue.hardLimitBytes / 4
     guard session.output.isBlocked, hasMuch || sender.accounts.isOverShare(of: .queues, session.account)
     else { return true }
-    sender.reportLost(UInt64(count), to: session, wereBuffered: wereBuffered)
+    sender.enqueueLost(UInt64(count), for: session, wereBuffered: wereBuffered)
     return false
   }
 }

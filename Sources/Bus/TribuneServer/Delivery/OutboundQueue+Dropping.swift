@@ -36,7 +36,7 @@ nonisolated extension OutboundQueue {
     lostCount += dropped
     let place = replace(start..<index, with: kept)
     firstDroppable = place + kept.count - (kept.last?.isNotification == true ? 1 : 0)
-    report(dropped, at: lostPlace(before: place + kept.count, in: place) ?? place + firstDropped)
+    insertLost(dropped, at: lostPlace(before: place + kept.count, in: place) ?? place + firstDropped)
     forgetFront()
     return dropped
   }
@@ -102,10 +102,10 @@ nonisolated extension OutboundQueue {
     } else {
       entries.replaceSubrange(range, with: kept)
     }
-    if firstUnsettled >= range.upperBound {
-      firstUnsettled += behind
-    } else if firstUnsettled > head - before {
-      firstUnsettled = min(firstUnsettled, range.lowerBound) + before
+    if firstUnconsolidated >= range.upperBound {
+      firstUnconsolidated += behind
+    } else if firstUnconsolidated > head - before {
+      firstUnconsolidated = min(firstUnconsolidated, range.lowerBound) + before
     }
     if let lost = lastLost {
       if lost < range.lowerBound {
@@ -126,11 +126,11 @@ nonisolated extension OutboundQueue {
     // Consecutive losses share one `lost` frame.
     let last = entries.count - 1
     let hasUnsentLost = last >= head && entries[last].isLost && (last > head || headSent == 0)
-    report(count, at: hasUnsentLost ? last : entries.count)
+    insertLost(count, at: hasUnsentLost ? last : entries.count)
   }
 
   /// Inserts or increases the `lost` frame. Its notifications are already counted as unsent.
-  private mutating func report(_ dropped: UInt64, at place: Int) {
+  private mutating func insertLost(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {
       let slice = entries[place].slice
@@ -143,6 +143,6 @@ nonisolated extension OutboundQueue {
     unsentCount += buffer.count
     lastLost = lastLost.map { max($0 + ($0 >= place ? 1 : 0), place) } ?? place
     if firstDroppable > place { firstDroppable += 1 }
-    if firstUnsettled > place { firstUnsettled = place }
+    if firstUnconsolidated > place { firstUnconsolidated = place }
   }
 }

@@ -19,15 +19,15 @@ nonisolated struct OutboundQueue: ~Copyable {
     /// Its count can change until its first byte is sent.
     var isLost = false
     /// The entry is in `ownBuffer`, or is long enough to keep its buffer.
-    var isSettled = false
+    var isConsolidated = false
     var isCut = false
     /// Includes the partly sent frame, but no `lost` frame.
     var frameCount: UInt32 = 0
 
-    init(_ slice: ByteSlice, isNotification: Bool, count: Int, isSettled: Bool = false) {
+    init(_ slice: ByteSlice, isNotification: Bool, count: Int, isConsolidated: Bool = false) {
       self.slice = slice
       self.isNotification = isNotification
-      self.isSettled = isSettled
+      self.isConsolidated = isConsolidated
       isCut = count == 0
       frameCount = UInt32(count)
     }
@@ -58,7 +58,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   private static let copiedLength = 1024
 
   /// Slices of at least this many bytes keep their buffer.
-  private static let settledLength = 8192
+  private static let consolidatedLength = 8192
 
   // The fields for copying a short frame come first and are contiguous: if one frame goes to many queues,
   // fetching each queue's memory dominates the cost.
@@ -80,7 +80,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var headSent = 0
   /// Can extend into the second entry.
   var partialLeft = 0
-  var firstUnsettled = 0
+  var firstUnconsolidated = 0
   /// A lower bound.
   var firstDroppable = 0
   var lastLost: Int?
@@ -108,7 +108,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     let last = entries.count - 1
     guard last >= head, entries[last].slice.buffer === slice.buffer,
       entries[last].slice.range.upperBound == slice.range.lowerBound,
-      entries[last].isNotification == isNotification, !entries[last].isLost, !entries[last].isSettled
+      entries[last].isNotification == isNotification, !entries[last].isLost, !entries[last].isConsolidated
     else { return false }
     unsentCount += slice.count
     add(count, isNotification: isNotification)
@@ -189,9 +189,9 @@ nonisolated struct OutboundQueue: ~Copyable {
     guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
     unsentCount += length
     add(count, isNotification: isNotification)
-    if firstUnsettled == entries.count { firstUnsettled += 1 }
+    if firstUnconsolidated == entries.count { firstUnconsolidated += 1 }
     let copy = ByteSlice(own, own.count - length..<own.count)
-    entries.append(Entry(copy, isNotification: isNotification, count: count, isSettled: true))
+    entries.append(Entry(copy, isNotification: isNotification, count: count, isConsolidated: true))
   }
 
   /// Required before reading the length or the frame count of the last entry.
@@ -258,7 +258,7 @@ nonisolated struct OutboundQueue: ~Copyable {
       let rest = entries[head].slice.count - headSent
       if partialLeft == 0 {
         if left >= rest, !entries[head].isCut {
-          noteSent(UInt64(entries[head].frameCount))
+          countSent(UInt64(entries[head].frameCount))
           left -= rest
           head += 1
           headSent = 0
@@ -272,7 +272,7 @@ nonisolated struct OutboundQueue: ~Copyable {
       partialLeft -= step
       headSent += step
       if partialLeft == 0 {
-        noteSent(1)
+        countSent(1)
         if !entries[head].isLost { entries[head].frameCount -= 1 }
       }
       if step == rest {
@@ -283,7 +283,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   }
 
   /// Must be called before `head` moves past the sent frames.
-  private mutating func noteSent(_ count: UInt64) {
+  private mutating func countSent(_ count: UInt64) {
     if entries[head].isLost {
       unsentNotificationCount -= entries[head].reportedCount
       unreportedLostCount -= entries[head].reportedCount
@@ -297,7 +297,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   mutating func forgetFront() {
     guard head >= 64, head * 2 >= entries.count else { return }
     entries.removeFirst(head)
-    firstUnsettled = max(0, firstUnsettled - head)
+    firstUnconsolidated = max(0, firstUnconsolidated - head)
     firstDroppable = max(0, firstDroppable - head)
     lastLost = lastLost.flatMap { $0 < head ? nil : $0 - head }
     head = 0
@@ -312,7 +312,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     head = 0
     headSent = 0
     partialLeft = 0
-    firstUnsettled = 0
+    firstUnconsolidated = 0
     firstDroppable = 0
     lastLost = nil
     droppedCount = 0
@@ -325,43 +325,43 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   /// A few waiting bytes must not keep a whole receive buffer. The queue's memory stays within a small factor
   /// of `byteCount`.
-  mutating func settle(with pool: BufferPool) {
+  mutating func consolidate(with pool: BufferPool) {
     closeEntry()
     // Dropped frames leave gaps in the buffers of the others.
     let isSpread = droppedCount > unsentCount
     if isSpread {
       droppedCount = 0
-      firstUnsettled = 0
+      firstUnconsolidated = 0
       ownBuffer = nil
     }
-    var settled = Array(entries[head..<max(head, firstUnsettled)])
-    for entry in entries[max(head, firstUnsettled)...] {
-      guard entry.slice.count < Self.settledLength, entry.slice.buffer.attachment == nil,
-        isSpread || !entry.isSettled
+    var consolidated = Array(entries[head..<max(head, firstUnconsolidated)])
+    for entry in entries[max(head, firstUnconsolidated)...] {
+      guard entry.slice.count < Self.consolidatedLength, entry.slice.buffer.attachment == nil,
+        isSpread || !entry.isConsolidated
       else {
         var entry = entry
-        entry.isSettled = true
-        settled.append(entry)
+        entry.isConsolidated = true
+        consolidated.append(entry)
         continue
       }
       let own = capacity(for: entry.slice.count, from: pool)
       let start = own.count
       own.append(entry.slice.bytes)
-      if !entry.isLost, let last = settled.last, last.slice.buffer === own, !last.isLost,
+      if !entry.isLost, let last = consolidated.last, last.slice.buffer === own, !last.isLost,
         last.isNotification == entry.isNotification, last.slice.range.upperBound == start
       {
-        settled[settled.count - 1].extend(by: entry.slice.count, frames: Int(entry.frameCount))
-        settled[settled.count - 1].isCut = entry.isCut
+        consolidated[consolidated.count - 1].extend(by: entry.slice.count, frames: Int(entry.frameCount))
+        consolidated[consolidated.count - 1].isCut = entry.isCut
       } else {
         var moved = entry
         moved.slice = ByteSlice(own, start..<own.count)
-        moved.isSettled = true
-        settled.append(moved)
+        moved.isConsolidated = true
+        consolidated.append(moved)
       }
     }
-    entries = settled
+    entries = consolidated
     head = 0
-    firstUnsettled = entries.count
+    firstUnconsolidated = entries.count
     firstDroppable = 0
     lastLost = entries.lastIndex { $0.isLost }
   }

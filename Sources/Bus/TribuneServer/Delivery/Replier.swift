@@ -14,8 +14,8 @@ final class Replier {
     (self.sender, self.monitor, self.refusals) = (sender, monitor, refusals)
   }
 
-  func send<F: FrameFields>(
-    _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
+  func enqueue<F: FrameFields>(
+    _ fields: F, for session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
     defersFlush: Bool = false, isRecorded: Bool = true
   ) {
     let buffer = sender.bufferToEncode()
@@ -28,16 +28,16 @@ final class Replier {
   }
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
-    refusals.note(error, of: session)
+    refusals.countAndLog(error, of: session)
     // `VarlinkCalls.answer` returns this refusal.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error
       return
     }
-    send(Refusal(error.code), to: session, serial: serial, text: error.message)
+    enqueue(Refusal(error.code), for: session, serial: serial, text: error.message)
   }
 
-  func sendHello(to session: Session) {
+  func enqueueHello(for session: Session) {
     let buffer = sender.bufferToEncode()
     let start = buffer.count
     Hello(capabilities: .descriptors).append(to: buffer)

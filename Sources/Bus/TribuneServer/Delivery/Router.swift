@@ -40,7 +40,7 @@ final class Router {
         of: key, nameLength: first.nameLength, from: poster.slot)
       if receivers.count > Self.manyReceivers || bus.value.madeRouteCount != madeRouteCount {
         madeRouteCount = bus.value.madeRouteCount
-        timeShares.noteMuchWork()
+        timeShares.markMuchWork()
       }
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
@@ -57,7 +57,7 @@ final class Router {
             observer.value.queue.append(
               slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
           }
-          recorder.noteQueued(run.count, at: receiver.slot, &observer.value)
+          recorder.countQueued(run.count, at: receiver.slot, &observer.value)
           if observer.value.flush != .scheduled, let session = sessions[receiver.slot] {
             sender.scheduleFlush(session)
           }
@@ -78,7 +78,7 @@ final class Router {
       if monitor.isWatched { monitor.showPosts(slice, receivers: 0, from: poster) }
       answer(slice, to: poster, refusal: error)
     }
-    interpreter.settle()
+    interpreter.relieveAndAnnounceIfNeeded()
     return run.range.upperBound
   }
 
@@ -125,7 +125,7 @@ final class Router {
       if let refusal {
         replier.refuse(poster, serial: serial, refusal)
       } else {
-        replier.send(Okay(), to: poster, serial: serial)
+        replier.enqueue(Okay(), for: poster, serial: serial)
       }
     }
   }

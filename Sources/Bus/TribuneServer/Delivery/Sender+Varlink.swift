@@ -30,7 +30,7 @@ extension Sender {
       guard let reply = varlink.reply else { preconditionFailure("a reply is under way") }
       do throws(Errno) {
         gather.append(varlink.sentCount..<reply.count, of: reply)
-        recorder.noteSending(to: session)
+        recorder.markSending(to: session)
         let sent = try gather.send(to: session.descriptor)
         isRead = isRead || sent > 0
         varlink.sentCount += sent
@@ -41,7 +41,7 @@ extension Sender {
           return .full
         }
         endReply(of: session, varlink, frameLength)
-        recorder.noteSent(to: session)
+        recorder.storeSent(to: session)
       } catch {
         if !session.output.queue.isMidFrame { varlink.reply = nil }
         return writing(after: error, to: session)

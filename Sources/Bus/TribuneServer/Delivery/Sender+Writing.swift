@@ -43,10 +43,10 @@ extension Sender {
     if session.speaksVarlink, let varlink = session.varlink {
       if writing == .open { writing = sendReplies(of: session, varlink, &isRead) }
     } else {
-      if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
+      if !session.output.queue.isEmpty { recorder.markSending(to: session) }
       while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
     }
-    recorder.noteSent(to: session)
+    recorder.storeSent(to: session)
     chargeQueue(of: session)
     if writing == .stalled { scheduleRetry(of: session) }
     if session.output.writing != writing {
@@ -56,7 +56,7 @@ extension Sender {
     if session.output.queue.isEmpty, !session.output.questionSpace.isEmpty {
       session.output.questionSpace = QuestionSpace()
     }
-    if session.output.isBlocked { session.output.queue.settle(with: queuePool) }
+    if session.output.isBlocked { session.output.queue.consolidate(with: queuePool) }
     if writing == .closed { endPacing(of: session) }
     // Drops alone are not a recovery: the client must have read something.
     if !session.pacing.isFlowing, isRead,
@@ -85,7 +85,7 @@ extension Sender {
       isRead = isRead || sent > 0
       queuedByteCount -= sent
       if let file, sent > 0 {
-        unreadFiles.noteSent(file, to: session)
+        unreadFiles.chargeSent(file, to: session)
         queuedByteCount -= file.length
       }
       return sent < offered ? .full : .open

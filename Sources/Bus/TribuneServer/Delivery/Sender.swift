@@ -7,7 +7,7 @@ import TribuneWire
 /// Queues frames for connections, and writes the queues when the iteration ends.
 ///
 /// Control frames are never dropped: past the hard limit, the connection is closed. The sender never calls
-/// the core: an `Event` reports a change, and `Interpreter.settle` handles it.
+/// the core: an `Event` reports a change, and `Interpreter.relieveAndAnnounceIfNeeded` handles it.
 final class Sender {
   enum Event {
     case lost(UInt64, Session)
@@ -71,7 +71,7 @@ final class Sender {
 
   /// Pauses the poster if the observer is slow.
   func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
-    guard let observer = sessions[slot] else { return recorder.noteMissed(count, at: slot) }
+    guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
     enqueue(run, for: observer, isNotification: true, count: count)
     guard observer.output.isBlocked,
       observer.output.queue.byteCount > context.configuration.queue.highMarkBytes
@@ -84,7 +84,7 @@ final class Sender {
 
   /// A slow observer loses notifications at once, unless it is already paced.
   func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true) {
-    guard let observer = sessions[slot] else { return recorder.noteMissed(1, at: slot) }
+    guard let observer = sessions[slot] else { return recorder.countMissed(1, at: slot) }
     enqueue(slice, for: observer, isNotification: true)
     guard observer.output.isBlocked,
       observer.output.queue.byteCount > context.configuration.queue.highMarkBytes,
@@ -93,11 +93,11 @@ final class Sender {
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
   }
 
-  func reportLost(_ count: UInt64, to session: Session, wereBuffered: Bool = false) {
+  func enqueueLost(_ count: UInt64, for session: Session, wereBuffered: Bool = false) {
     guard count > 0 else { return }
     guard session.output.accepts else { return }
     changeQueue(of: session) { queue in queue.appendLost(count) }
-    recorder.noteQueued(Int(clamping: count), for: session, wereBuffered: wereBuffered)
+    recorder.countQueued(Int(clamping: count), for: session, wereBuffered: wereBuffered)
     context.statistics.value.lost += count
     scheduleFlush(session)
   }
@@ -121,11 +121,11 @@ final class Sender {
     guard session.output.accepts else { return }
     let isLong = slice.count + (rest?.count ?? 0) > Self.shortLength
     if isLong, isNotification, accounts.isOverShare(of: .queues, session.account) {
-      return reportLost(UInt64(count), to: session, wereBuffered: wereBuffered)
+      return enqueueLost(UInt64(count), for: session, wereBuffered: wereBuffered)
     }
     if slice.buffer.attachment != nil, !session.output.acceptsFiles {
       guard let inlined = files.inlined(slice) else {
-        reportLost(1, to: session, wereBuffered: wereBuffered)
+        enqueueLost(1, for: session, wereBuffered: wereBuffered)
         return
       }
       return enqueue(inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered)
@@ -138,7 +138,7 @@ final class Sender {
       queuedByteCount += rest.count
     }
     if isNotification {
-      recorder.noteQueued(count, for: session, wereBuffered: wereBuffered)
+      recorder.countQueued(count, for: session, wereBuffered: wereBuffered)
     } else {
       recorder.recordControlFrame(slice, rest, to: session, isRecorded: isRecorded)
     }

@@ -78,8 +78,8 @@ final class Compactor {
     wal.beginCompaction(committing: commits)
   }
 
-  func noteEnd(of id: ConnectionID) {
-    if wal.isCompacting { live.noteEnd(of: id) }
+  func markEnded(_ id: ConnectionID) {
+    if wal.isCompacting { live.markEnded(id) }
   }
 
   private func finish(at now: Instant) {
@@ -91,19 +91,19 @@ final class Compactor {
     wal.compact(
       lengthMax: lengthMax,
       isLive: { entry, isTail in live.isLive(entry, isTail: isTail) },
-      relocated: { entry, position in note(entry, at: position) })
+      relocated: { entry, position in addRelocation(of: entry, to: position) })
   }
 
   private func end(at now: Instant) {
     let isWhole = appendSnapshot(at: now)
     if !isWhole { wal.abandonCompaction() }
     let hasEnded = isWhole && wal.endCompaction()
-    if hasEnded { for relocation in relocations { live.note(relocation) } }
+    if hasEnded { for relocation in relocations { live.apply(relocation) } }
     relocations.removeAll()
     retryFrom = now.advanced(byNanoseconds: Self.retryNanoseconds)
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
-    noteSpace()
+    clearFullIfPossible()
     // If live entries fill the log, it refuses frames instead of delaying them.
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
@@ -129,7 +129,7 @@ final class Compactor {
     return hasSpace
   }
 
-  private func note(_ entry: LogEntry, at position: EntryPosition) {
+  private func addRelocation(of entry: LogEntry, to position: EntryPosition) {
     let what: Relocation.What
     switch entry.kind {
     case .connect:
@@ -164,7 +164,7 @@ final class Compactor {
       if wal.admits(bodyLength: length) { return nil }
     }
     isWanted = true
-    noteFull(for: length)
+    markFull(for: length)
     return Self.noSpace
   }
 
@@ -179,7 +179,7 @@ final class Compactor {
       """)
   }
 
-  private func noteFull(for length: Int) {
+  private func markFull(for length: Int) {
     refusedLength = max(refusedLength, min(length, wal.admissionLimit / 2))
     guard !isFull else { return }
     isFull = true
@@ -197,7 +197,7 @@ final class Compactor {
     return true
   }
 
-  func noteSpace() {
+  func clearFullIfPossible() {
     // Otherwise, the two messages would alternate in the journal.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }

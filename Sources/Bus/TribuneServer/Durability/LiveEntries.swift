@@ -29,7 +29,7 @@ final class LiveEntries {
 
   func compactionBegins() { ended.removeAll() }
 
-  func noteEnd(of id: ConnectionID) { ended.insert(id) }
+  func markEnded(_ id: ConnectionID) { ended.insert(id) }
 
   /// Forgets a registration that another connection has ended.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
@@ -90,7 +90,7 @@ final class LiveEntries {
     }
   }
 
-  func note(_ relocation: Relocation) {
+  func apply(_ relocation: Relocation) {
     let (from, to) = (relocation.from, relocation.to)
     _ = sessions.withPositions(of: relocation.connection) { positions, _ in
       switch relocation.what {

@@ -29,7 +29,7 @@ final class LogTurnover {
     isAwaited = false
   }
 
-  func note(_ length: Int, of account: UserAccount) {
+  func charge(_ length: Int, to account: UserAccount) {
     guard !account.isPrivileged else { return }
     if account.logged.value.compaction != compaction {
       account.logged.value = (compaction, 0)

@@ -70,7 +70,7 @@ final class Recorder {
   func endTransaction() {
     transactionDepth -= 1
     guard !isInTransaction else { return }
-    noteBufferedOfAll()
+    storeAllBufferedCounts()
     commit()
   }
 
@@ -100,7 +100,7 @@ final class Recorder {
     } catch {
       return error
     }
-    if position != nil { compactor.turnover.note(frame.bytes.byteCount, of: session.account) }
+    if position != nil { compactor.turnover.charge(frame.bytes.byteCount, to: session.account) }
     beginTransaction()
     defer { endTransaction() }
     defer { if let position { wal.discard(from: position) } }
@@ -111,11 +111,11 @@ final class Recorder {
       if bus.value.totals.refused != refusedBefore {
         wal.discard(from: recorded)
       } else {
-        noteTaken(frame, kind, at: recorded, of: session)
+        finishEntry(of: frame, kind, at: recorded, of: session)
         keepOpen(session)
       }
     }
-    noteGivenIDs()
+    storeGivenIDs()
     apply()
     if case .post = kind, bus.value.totals.refused == refusedBefore {
       recordAwaitedPost(frame.header.serial, of: session)
@@ -156,8 +156,8 @@ final class Recorder {
   }
 
   /// The kind matters: another frame may have a registration's serial.
-  private func noteTaken(
-    _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
+  private func finishEntry(
+    of frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
   ) {
     let serial = frame.header.serial
     switch kind?.effect {
@@ -207,7 +207,7 @@ final class Recorder {
   }
 
   /// Call before a client learns of the ids.
-  func noteGivenIDs() {
+  func storeGivenIDs() {
     guard survivesDeath else { return }
     let counters = bus.value.counters
     wal.setLast(.query, counters.lastQuery)
@@ -237,7 +237,7 @@ final class Recorder {
       return positions.connect
     }
     guard position != nil else { return }
-    compactor.noteEnd(of: id)
+    compactor.markEnded(id)
     record(.disconnect, of: id)
   }
 
@@ -245,7 +245,7 @@ final class Recorder {
 
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
-  func noteSuccession(of predecessors: [ConnectionID], by session: Session) {
+  func recordSuccession(of predecessors: [ConnectionID], by session: Session) {
     session.predecessors += predecessors
     guard survivesDeath else { return }
     for id in predecessors {
@@ -303,7 +303,7 @@ final class Recorder {
   /// Logs the current configuration, before any event that it decides.
   func recordConfiguration() {
     wal.admissionLimit = context.configuration.logMaxBytes
-    compactor.noteSpace()
+    compactor.clearFullIfPossible()
     let buffer = emptyBuffer()
     bus.value.appendConfiguration(to: buffer)
     record(.configuration, buffer.bytes)
@@ -368,11 +368,11 @@ final class Recorder {
 
   // MARK: Reads under way
 
-  @inline(__always) func noteReceiving(from session: Session) {
+  @inline(__always) func markReceiving(from session: Session) {
     if survivesDeath { setFlag(.receiving, of: session) }
   }
 
-  @inline(__always) func noteReceived(from session: Session) {
+  @inline(__always) func markReceived(from session: Session) {
     if survivesDeath { endReceiving(from: session) }
   }
 
@@ -387,7 +387,7 @@ final class Recorder {
 
   func endIteration() {
     while let session = receiving.value.popLast() {
-      if !session.isClosed { noteReceived(from: session) }
+      if !session.isClosed { markReceived(from: session) }
     }
   }
 }

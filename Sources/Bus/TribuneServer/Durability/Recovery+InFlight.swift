@@ -78,7 +78,7 @@ extension Recovery {
         if let varlink = session.varlink { try restoreReply(from: &fields, of: varlink) }
         // Output comes first: an error in the rest is then reported behind it, and not in mid-frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
-        recorder.noteRestoredFrames(of: session)
+        recorder.countRestoredFrames(of: session)
         try reader.restore(input, of: session)
         for inode in waiting { try restorePassedDescriptor(inode, of: session) }
       }

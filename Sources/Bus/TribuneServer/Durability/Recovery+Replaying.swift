@@ -37,7 +37,7 @@ extension Recovery {
     // The last connection in a slot has its highest id.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
-      if id <= BusCounters.most { sessions.noteGiven(counters.connection) }
+      if id <= BusCounters.most { sessions.raiseLastID(to: counters.connection) }
     }
     return (replayed, damage)
   }
@@ -48,7 +48,7 @@ extension Recovery {
     let id = entry.connection.rawValue
     // A higher id is damaged.
     guard id <= BusCounters.most else { return false }
-    sessions.noteGiven(entry.connection)
+    sessions.raiseLastID(to: entry.connection)
     var reader = FieldReader(entry.body)
     switch kind {
     case .counters: restore(try LoggedCounters(from: &reader))
@@ -86,7 +86,7 @@ extension Recovery {
     case .questionTurns: try bus.value.restoreTurns(entry.body, of: entry.connection)
     case .questionsRead:
       guard let found = replayed.found[id], found.facts.isOpen else { return true }
-      bus.value.noteRead(by: ConnectionSlot(index: found.facts.slot), at: entry.moment)
+      bus.value.markRead(by: ConnectionSlot(index: found.facts.slot), at: entry.moment)
     case .awaitedPost: try bus.value.restoreAwaitedPost(entry.body, at: entry.moment)
     case .questionFailure:
       let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
@@ -161,7 +161,7 @@ extension Recovery {
 
   private func restore(_ counters: LoggedCounters) {
     bus.value.setLast(query: counters.bus.lastQuery, delegate: counters.bus.lastDelegate)
-    sessions.noteGiven(counters.lastConnection)
+    sessions.raiseLastID(to: counters.lastConnection)
   }
 
   private func replayRetained(_ body: RawSpan) throws(WireError) {

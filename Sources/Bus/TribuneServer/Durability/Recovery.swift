@@ -76,7 +76,7 @@ final class Recovery {
     // Not in the log, so their in-flight I/O and registrations are unknown.
     unknownCount = passed.shutConnections()
     recorder.beginTransaction()
-    logDetached()
+    commitDetachedTimeouts()
     for id in ids {
       guard let found = replayed.found[id] else { continue }
       resume(ConnectionID(rawValue: id), found, inFlight?[id])
@@ -85,13 +85,13 @@ final class Recovery {
     bus.value.finishRestoring(at: context.now)
     applyEffectsToPresent()
     wal.setLast(.connection, sessions.lastID.rawValue)
-    recorder.noteGivenIDs()
+    recorder.storeGivenIDs()
     // One store commits all effects before any is sent. Only this compaction's queries and posts record their
     // causes.
     recorder.compactAll()
     recorder.endTransaction()
-    interpreter.settle()
-    for session in sessions.all { recorder.noteRecovered(session) }
+    interpreter.relieveAndAnnounceIfNeeded()
+    for session in sessions.all { recorder.storeCounters(ofRecovered: session) }
     keepInheritedFiles()
   }
 
@@ -110,7 +110,7 @@ final class Recovery {
     let known = bus.value.highest
     bus.value.raiseHighest(
       query: last(.query, known: known.query), delegate: last(.delegate, known: known.delegate))
-    sessions.noteGiven(ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
+    sessions.raiseLastID(to: ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
     guard isDamaged else { return }
     context.log.warning("the log is damaged in its last ids: new ids are much higher")
   }
@@ -145,18 +145,18 @@ final class Recovery {
       return false
     }
     sessions.insert(session)
-    if found.facts.wantsPosters { sessions.noteWantsPosters(session) }
+    if found.facts.wantsPosters { sessions.enablePosters(for: session) }
     recorder.keepOpen(session)
     return true
   }
 
   /// Once for each, even over several restarts. Their resources do not keep their clients from reconnecting.
-  private func logDetached() {
+  private func commitDetachedTimeouts() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
       let known = replayed.found[session.id.rawValue]?.detachedUntil
       if known == nil { recorder.recordDetached(session.id, until: due) }
-      bus.value.noteDetached(session.slot)
+      bus.value.markDetached(session.slot)
       context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
     // Must precede the changes to the counter slots, which end reads and writes in progress.
@@ -184,7 +184,7 @@ final class Recovery {
       restore(found, having: count, of: session)
     case .restarts: break
     }
-    recorder.noteBuffered(for: session.slot)
+    recorder.storeBufferedCount(for: session.slot)
     if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
   }
 
@@ -194,10 +194,10 @@ final class Recovery {
       session.bufferedBefore = found.bufferedCount
       session.flags.formUnion(found.flags)
       if found.isIncomplete { session.flags.insert(.incomplete) }
-      recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
+      recorder.storeDetached(session, isSlotKnown: found.isSlotKnown)
     } else if isNotified {
       // If this daemon dies after the refusal, the next one must not send another hello.
-      recorder.noteSendingLast(to: found)
+      recorder.markSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
     if isNotified {

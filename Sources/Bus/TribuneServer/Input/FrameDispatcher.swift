@@ -71,15 +71,15 @@ final class FrameDispatcher {
           }
           switch kind {
           case .ask where bus.value.totals.refused == refusedBefore: session.traffic.asked += 1
-          case .post: notePost(frame, slice, of: session, before: postsBefore, isShown: isShown)
+          case .post: finishPost(frame, slice, of: session, before: postsBefore, isShown: isShown)
           case .hold where bus.value.totals.refused == refusedBefore:
-            if try frame.decode(Hold.self).isLast { recorder.noteLast(of: session) }
+            if try frame.decode(Hold.self).isLast { recorder.markLast(of: session) }
           default: break
           }
         }
       }, apply: { interpreter.applyEffects() })
     if let refusal { replier.refuse(session, serial: header.serial, refusal) }
-    interpreter.settle()
+    interpreter.relieveAndAnnounceIfNeeded()
   }
 
   /// Refuses long replies to users whose unread bytes exceed their share.
@@ -99,7 +99,7 @@ final class FrameDispatcher {
     }
   }
 
-  private func notePost(
+  private func finishPost(
     _ post: FrameView, _ slice: ByteSlice, of session: Session, before: UInt64, isShown: Bool
   ) {
     let count = bus.value.totals.acceptedPosts - before
@@ -164,7 +164,7 @@ final class FrameDispatcher {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial
     if session.predecessors.contains(fields.predecessor) {
-      return replier.send(Okay(), to: session, serial: serial)
+      return replier.enqueue(Okay(), for: session, serial: serial)
     }
     // The successor may have died before its client heard of the losses or of that connection. Processes
     // outside the bus's pid namespace all have pid 0, so pid 0 identifies none.
@@ -190,9 +190,9 @@ final class FrameDispatcher {
       &+ recorder.bufferedCount(of: detached.slot, before: detached.bufferedBefore)
     let received = detached.id == fields.predecessor ? UInt32(truncatingIfNeeded: fields.received) : 0
     let missed = Int32(bitPattern: counted &- received)
-    if missed > 0 { sender.reportLost(UInt64(missed), to: session) }
-    recorder.noteSuccession(of: detached.predecessors + [detached.id], by: session)
+    if missed > 0 { sender.enqueueLost(UInt64(missed), for: session) }
+    recorder.recordSuccession(of: detached.predecessors + [detached.id], by: session)
     gatekeeper.close(detached)
-    replier.send(Okay(), to: session, serial: serial)
+    replier.enqueue(Okay(), for: session, serial: serial)
   }
 }

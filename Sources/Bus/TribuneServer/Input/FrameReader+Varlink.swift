@@ -58,13 +58,13 @@ extension FrameReader {
     let buffer = ByteBuffer(holding: kept.bytes)
     partials.release(session)
     handleCalls(of: session, varlink, in: buffer, from: 0)
-    recorder.noteReceived(from: session)
+    recorder.markReceived(from: session)
   }
 
   /// The client may still wait for replies. A full close causes another event.
   ///
   /// - Returns: false if the connection must be closed.
-  func noteEnd(of session: Session) -> Bool {
+  func halfClose(_ session: Session) -> Bool {
     guard session.isInCall else { return false }
     session.varlink?.isHalfClosed = true
     sender.loop.updateInterest(of: session)

@@ -94,7 +94,7 @@ final class FrameReader {
     let partialCount = long == nil ? partial?.count ?? 0 : 0
 
     let received: Received
-    recorder.noteReceiving(from: session)
+    recorder.markReceiving(from: session)
     do throws(Errno) {
       received = try UnixSocket.receive(from: session.descriptor, into: buffer, &session.input.descriptors)
     } catch {
@@ -104,7 +104,7 @@ final class FrameReader {
     }
     switch received {
     case .nothing: buffer.truncate(to: buffer.count - partialCount)
-    case .end where session.speaksVarlink && noteEnd(of: session):
+    case .end where session.speaksVarlink && halfClose(session):
       buffer.truncate(to: buffer.count - partialCount)
     case .end:
       // The client may have closed only its sending side, and may still read.
@@ -127,14 +127,14 @@ final class FrameReader {
         handleFrames(of: session, in: buffer, from: start)
       }
     }
-    recorder.noteReceived(from: session)
+    recorder.markReceived(from: session)
     if case .nothing = received { return false }
     return true
   }
 
   /// Closing a connection with many registrations takes long.
   private func close(_ session: Session) {
-    timeShares.count(for: session.account)
+    timeShares.beginCharging(session.account)
     gatekeeper.close(session)
   }
 
@@ -160,7 +160,7 @@ final class FrameReader {
       {
         _ = try hello.negotiated()
         session.output.acceptsFiles = hello.capabilities.contains(.descriptors)
-        if hello.capabilities.contains(.posters) { sessions.noteWantsPosters(session) }
+        if hello.capabilities.contains(.posters) { sessions.enablePosters(for: session) }
         gatekeeper.welcome(session)
         position += Hello.length
       }
@@ -251,7 +251,7 @@ final class FrameReader {
     guard session.isServed, let rest = session.input.deferred else { return }
     session.input.deferred = nil
     handleFrames(of: session, in: rest, from: session.input.deferredStart)
-    recorder.noteReceived(from: session)
+    recorder.markReceived(from: session)
   }
 
   // MARK: Lists
@@ -275,9 +275,9 @@ final class FrameReader {
 
   private func goOnListing(for session: Session) throws(WireError) -> Bool {
     guard let list = session.listing else { return true }
-    timeShares.count(for: session.account)
+    timeShares.beginCharging(session.account)
     let began = timeShares.nanoseconds
-    defer { timeShares.noteListing(since: began) }
+    defer { timeShares.chargeListing(since: began) }
     let hasEnded = try lister.goOn(list, for: session) { [timeShares] in
       timeShares.hasTimeToList(since: began)
     }
@@ -313,7 +313,7 @@ final class FrameReader {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(holding: bytes.rawBytes)
     session.input.partialSince = context.now
-    recorder.noteReceiving(from: session)
+    recorder.markReceiving(from: session)
     if session.isOpen, !session.speaksVarlink,
       let header = try FrameHeader(buffer.bytes, at: 0, limits: session.limits),
       header.frameLength <= buffer.count

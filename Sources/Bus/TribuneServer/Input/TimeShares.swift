@@ -50,12 +50,12 @@ final class TimeShares {
   }
 
   @inline(__always) func end() {
-    if mayBeLong { noteDuration() }
+    if mayBeLong { recordDuration() }
   }
 
-  @inline(never) private func noteDuration() {
+  @inline(never) private func recordDuration() {
     let now = Instant(nanoseconds: nanoseconds)
-    longest.note(from: Instant(nanoseconds: began), to: now)
+    longest.record(from: Instant(nanoseconds: began), to: now)
   }
 
   func longestIterationNanoseconds(at now: Instant) -> UInt64 { longest.nanoseconds(at: now) }
@@ -81,16 +81,16 @@ final class TimeShares {
     listNanoseconds + (began.map { nanoseconds - $0 } ?? 0) < Self.listNanosecondsMax
   }
 
-  func noteListing(since began: UInt64) { listNanoseconds += nanoseconds - began }
+  func chargeListing(since began: UInt64) { listNanoseconds += nanoseconds - began }
 
   /// Charges the time from now on to a user.
-  func count(for account: UserAccount) {
+  func beginCharging(_ account: UserAccount) {
     _ = look(account, true)
     isTight = true
     mayBeLong = true
   }
 
-  func noteMuchWork() {
+  func markMuchWork() {
     framesSinceLook = Self.framesPerLook
     isTight = true
     mayBeLong = true

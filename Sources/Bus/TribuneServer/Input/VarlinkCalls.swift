@@ -32,20 +32,20 @@ final class VarlinkCalls {
     }
     switch call.translated(at: context.now.nanoseconds) {
     case .reply(nil): break
-    case .reply(let reply?): send(reply, to: session)
+    case .reply(let reply?): enqueue(reply, for: session)
     case .frames(let frames):
       if !call.isOneway { recorder.setFlag(.inCall, of: session) }
       try take(frames, of: session)
     case .answer(let ticket, let frame, let isOneway):
       let refusal = try answer(ticket, frame, of: session)
       guard !isOneway else { break }
-      send(refusal.map { VarlinkError.refused($0).reply } ?? VarlinkCall.emptyReply, to: session)
+      enqueue(refusal.map { VarlinkError.refused($0).reply } ?? VarlinkCall.emptyReply, for: session)
     }
   }
 
-  private func send(_ reply: String, to session: Session) {
+  private func enqueue(_ reply: String, for session: Session) {
     recorder.setFlag(.inCall, of: session)
-    replier.send(Okay(), to: session, serial: CallID(.madeReply).serial, text: reply)
+    replier.enqueue(Okay(), for: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
   /// If the bus refuses a frame, cancels the earlier ones.
@@ -106,9 +106,9 @@ final class VarlinkCalls {
       return error
     }
     guard let header else { preconditionFailure("an answer has become half a frame") }
-    recorder.noteReceiving(from: asked)
+    recorder.markReceiving(from: asked)
     try take(header, in: frame, at: 0, of: asked)
-    recorder.noteReceived(from: asked)
+    recorder.markReceived(from: asked)
     return varlink.refusal
   }
 }

@@ -178,11 +178,11 @@ nonisolated private final class JournalQueue: Sendable {
         defer { state.waiting = [] }
         return state.waiting
       }
-      reportDropped(send)
+      writeDroppedCount(send)
       for entry in waiting {
         send(entry.item.entry)
         state.withLock { $0.remove(entry) }
-        reportDropped(send)
+        writeDroppedCount(send)
       }
       let (isIdle, isDraining, isEnded) = state.withLock { state in
         state.threadIsIdle = state.isEmpty
@@ -195,7 +195,7 @@ nonisolated private final class JournalQueue: Sendable {
     }
   }
 
-  private func reportDropped(_ send: (JournalEntry) -> Void) {
+  private func writeDroppedCount(_ send: (JournalEntry) -> Void) {
     let count = state.withLock { $0.takeDropped() }
     guard count > 0 else { return }
     let dropped = count.counted("entry was", "entries were")

@@ -28,7 +28,7 @@ final class Handover {
   /// Unread input stays in the sockets. Afterwards, the bus must not change.
   func write() throws(Errno) {
     for session in sessions.all {
-      recorder.noteHandedOver(session)
+      recorder.storeCounters(ofHandedOver: session)
       switch session.state {
       case .awaitingHello:
         if session.positions.connect == nil { recorder.recordConnection(session) }
@@ -38,7 +38,7 @@ final class Handover {
       case .closed: break
       }
     }
-    for session in sessions.allDetached { recorder.noteHandedOver(session) }
+    for session in sessions.allDetached { recorder.storeCounters(ofHandedOver: session) }
     recorder.compactNow()
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)

@@ -175,7 +175,9 @@ final class KeeperLink {
   }
   var hasEnded: Bool { if case .ended = state { true } else { false } }
   var isUp: Bool { if case .up = state { true } else { false } }
-  var isSettled: Bool { isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count }
+  var isUpToDate: Bool {
+    isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count
+  }
 
   var hasWork: Bool {
     (!forgetting.isEmpty || waitingHead < waiting.count) && unacknowledged.count < KeeperMessage.windowMax
@@ -281,7 +283,7 @@ final class KeeperLink {
       case .forget: break
       case .batch(let items): try acknowledge(items, count)
       }
-      noteRefilled()
+      logRefillIfComplete()
     case .leaving:
       // The keeper is needed until the next daemon has everything.
       guard !isHandingOver else { return }
@@ -309,7 +311,7 @@ final class KeeperLink {
     log.warning("the keeper has no space for \((items.count - count).counted("descriptor"))")
   }
 
-  private func noteRefilled() {
+  private func logRefillIfComplete() {
     guard let began = refillBegan, unacknowledged.isEmpty, waitingHead == waiting.count else { return }
     refillBegan = nil
     let microseconds = now.nanoseconds(since: began) / 1000

@@ -31,7 +31,7 @@ final class ManagerStore {
 
   func store(log: CInt) {
     remove(StoredName.log.rawValue)
-    send("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
+    enqueue("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
   }
 
   /// The manager drops it when the keeper's end is closed.
@@ -39,12 +39,12 @@ final class ManagerStore {
   /// - Parameter then: called with true when the notification is sent, and therefore outlasts this process;
   ///   with false if sending failed permanently.
   func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
-    send("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
+    enqueue("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
   }
 
-  func remove(_ name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
+  func remove(_ name: String) { enqueue("FDSTOREREMOVE=1\nFDNAME=\(name)") }
 
-  private func send(
+  private func enqueue(
     _ text: String, passing descriptor: CInt? = nil, then: @escaping (Bool) -> Void = { _ in }
   ) {
     do throws(Errno) {

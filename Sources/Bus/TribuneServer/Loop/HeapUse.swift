@@ -9,7 +9,7 @@ nonisolated struct HeapUse {
   private var peak = 0
   private(set) var hasFallen = false
 
-  mutating func note(_ byteCount: Int) {
+  mutating func record(_ byteCount: Int) {
     if byteCount > peak {
       peak = byteCount
     } else if byteCount < peak / 2, peak - byteCount >= Self.leastFall {

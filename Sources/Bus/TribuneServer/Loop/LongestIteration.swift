@@ -10,7 +10,7 @@ nonisolated struct LongestIteration {
   private var longestBefore: UInt64 = 0
   private var periodBegan = Instant(nanoseconds: 0)
 
-  mutating func note(from began: Instant, to ended: Instant) {
+  mutating func record(from began: Instant, to ended: Instant) {
     advance(to: began)
     longest = max(longest, ended.nanoseconds(since: began))
   }

@@ -40,8 +40,8 @@ nonisolated struct Timeouts {
   }
 
   /// Obsolete timeouts must not wake the bus.
-  mutating func drop(while isSettled: (Timeout) -> Bool) {
-    while let first = deadlines.first, isSettled(first.item) { remove(first.handle) }
+  mutating func drop(while isObsolete: (Timeout) -> Bool) {
+    while let first = deadlines.first, isObsolete(first.item) { remove(first.handle) }
   }
 
   private mutating func remove(_ handle: Deadlines<Timeout>.Handle) {

@@ -121,13 +121,13 @@ final class Lister {
         of: try bus.value.explainAccess(frame, question, of: list.connection, for: slot)
       ) { $0 }
     case .objects:
-      try bus.value.requireListing(from: slot)
+      try bus.value.requirePermissionToListAll(from: slot)
       listing.parts = parts(of: bus.value.objectEntries(of: list.connection)) { .object($0) }
     case .protocols:
-      try bus.value.requireListing(from: slot)
+      try bus.value.requirePermissionToListAll(from: slot)
       listing.parts = parts(of: bus.value.protocolEntries(of: list.connection)) { .protocol($0) }
     case .members:
-      try bus.value.requireListing(from: slot)
+      try bus.value.requirePermissionToListAll(from: slot)
       listing.parts = parts(of: try bus.value.memberEntries(of: frame.object)) { .member($0) }
     case .accounts:
       interpreter.sender.unreadFiles.examineIfDue()
@@ -152,11 +152,11 @@ final class Lister {
     AnyIterator(items.lazy.map { entry($0).map { [$0] } ?? [] }.makeIterator())
   }
 
-  private func send(_ entries: some Sequence<Entry>, _ serial: Serial, to session: Session) {
+  private func enqueue(_ entries: some Sequence<Entry>, _ serial: Serial, for session: Session) {
     for entry in entries {
       guard session.isServed else { return }
-      replier.send(entry, to: session, serial: serial, isRecorded: false)
-      interpreter.settle()
+      replier.enqueue(entry, for: session, serial: serial, isRecorded: false)
+      interpreter.relieveAndAnnounceIfNeeded()
     }
   }
 
@@ -185,11 +185,11 @@ final class Lister {
       if !hasTime() { return false }
     }
     while let part = listing.next() {
-      send(part, listing.header.serial, to: session)
+      enqueue(part, listing.header.serial, for: session)
       guard session.isServed else { return true }
       if !hasTime() { return false }
     }
-    replier.send(Okay(), to: session, serial: listing.header.serial)
+    replier.enqueue(Okay(), for: session, serial: listing.header.serial)
     return true
   }
 
@@ -253,7 +253,7 @@ final class Lister {
     if let session = sessions[id] {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
       entry.queued = UInt64(session.output.queue.byteCount)
-      entry.note(session.countedTraffic(), session.inherited)
+      entry.setTraffic(session.countedTraffic(), session.inherited)
       entry.pauses = session.pacing.pauses.count
       entry.pausedTime = session.pacing.pauses.nanoseconds(at: context.now) / 1000
       entry.lossyTime = session.pacing.lossyTimes.nanoseconds(at: context.now) / 1000
@@ -264,7 +264,7 @@ final class Lister {
     }
     return sessions.detached(id).map { session in
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
-      entry.note(session.countedTraffic(), session.inherited)
+      entry.setTraffic(session.countedTraffic(), session.inherited)
       return .connection(entry)
     }
   }
@@ -292,7 +292,7 @@ final class Lister {
 }
 
 extension ConnectionEntry {
-  fileprivate nonisolated mutating func note(_ traffic: TrafficCounts, _ inherited: TrafficCounts) {
+  fileprivate nonisolated mutating func setTraffic(_ traffic: TrafficCounts, _ inherited: TrafficCounts) {
     posted = traffic.posted
     postedBytes = traffic.postedBytes
     delivered = inherited.delivered + traffic.delivered

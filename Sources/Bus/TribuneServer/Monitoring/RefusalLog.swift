@@ -9,7 +9,7 @@ final class RefusalLog {
 
   init(_ context: ServerContext) { self.context = context }
 
-  func note(_ error: WireError, of session: Session) {
+  func countAndLog(_ error: WireError, of session: Session) {
     guard error.code == .notPermitted else {
       context.statistics.value.refused += 1
       session.traffic.refused += 1

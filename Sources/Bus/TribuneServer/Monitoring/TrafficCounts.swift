@@ -28,7 +28,7 @@ nonisolated struct TrafficCounts: Counts, Equatable {
 
   /// Takes over a 32-bit counter that starts with the connection. Misses 2³² if that many were counted since
   /// the last call, without a list or a compaction.
-  mutating func noteDelivered(upTo count: UInt32) {
+  mutating func countDelivered(upTo count: UInt32) {
     delivered &+= UInt64(count &- UInt32(truncatingIfNeeded: delivered))
   }
 }

@@ -59,7 +59,7 @@ final class UnreadFiles {
       examineIfDue()
       guard hasShare(session) else { return false }
     }
-    recorder.noteSendingFile(to: session)
+    recorder.markUnreadFiles(of: session)
     return true
   }
 
@@ -68,7 +68,7 @@ final class UnreadFiles {
     return session.account.use(of: .unreadFiles) < (session.output.unreadFiles.count == 0 ? share : share / 2)
   }
 
-  func noteSent(_ file: any AttachedFile, to session: Session) {
+  func chargeSent(_ file: any AttachedFile, to session: Session) {
     session.output.unreadFiles.byteCount += file.length
     charge(1, to: session)
   }
@@ -90,7 +90,7 @@ final class UnreadFiles {
     session.output.unreadFiles.count = 0
     session.output.unreadFiles.byteCount = 0
     accounts.charge(-count, of: .unreadFiles, to: session.account)
-    recorder.noteFilesReceived(by: session)
+    recorder.clearUnreadFiles(of: session)
   }
 
   // MARK: Ending
@@ -119,7 +119,7 @@ final class UnreadFiles {
   /// The length of an earlier daemon's files is unknown.
   func restore(for session: Session) {
     let length = UnixSocket.unreadMemory(of: session.descriptor)
-    guard length > 0 else { return recorder.noteFilesReceived(by: session) }
+    guard length > 0 else { return recorder.clearUnreadFiles(of: session) }
     charge(restoredCount(length, of: session.account), to: session)
   }
 

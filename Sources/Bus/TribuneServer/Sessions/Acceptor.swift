@@ -70,11 +70,11 @@ final class Acceptor {
         try receive(descriptor, listeners[index])
       }
     } catch {
-      noteFailure(error)
+      handleFailure(error)
     }
   }
 
-  func noteFailure(_ error: Errno) {
+  func handleFailure(_ error: Errno) {
     if error.isOutOfResources {
       pause(because: error)
     } else {

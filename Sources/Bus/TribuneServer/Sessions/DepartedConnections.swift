@@ -27,7 +27,7 @@ nonisolated struct DepartedConnections {
   /// Includes forgotten entries.
   var storedCount: Int { connections.count }
 
-  mutating func note(_ connection: DepartedConnection) {
+  mutating func remember(_ connection: DepartedConnection) {
     connections.append(connection)
     while connections.count - first > Self.countMax || !isKept(connections[first], at: connection.left) {
       first += 1

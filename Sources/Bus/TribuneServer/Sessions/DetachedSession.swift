@@ -32,7 +32,7 @@ final class DetachedSession {
   }
 
   func countedTraffic() -> TrafficCounts {
-    traffic.noteDelivered(upTo: queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
+    traffic.countDelivered(upTo: queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     return traffic
   }
 

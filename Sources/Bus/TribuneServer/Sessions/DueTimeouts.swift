@@ -62,7 +62,7 @@ final class DueTimeouts {
     case (.accept, _): acceptor.resume()
     case (.log, _):
       gatekeeper.writeOmittedClosings()
-      context.reportOmitted()
+      context.logOmitted()
     case (.files, _): sender.unreadFiles.examineEnded()
     case (.hello, let session?):
       guard session.isAwaitingHello else { return }
@@ -70,7 +70,7 @@ final class DueTimeouts {
     case (.frame, let session?): reader.checkProgress(of: session)
     case (.pace, let session?):
       sender.checkPacing(of: session)
-      interpreter.settle()
+      interpreter.relieveAndAnnounceIfNeeded()
     case (.retry, let session?): sender.retry(session)
     case (.unread, let session?): interpreter.checkUnreadAgain(of: session)
     case (.close, let session?): if session.isClosing { gatekeeper.close(session) }

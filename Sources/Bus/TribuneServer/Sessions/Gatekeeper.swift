@@ -51,13 +51,13 @@ final class Gatekeeper {
   var hasArrivals: Bool { !arrivals.isEmpty && !acceptor.isPaused }
 
   func admitArrivals() {
-    do throws(Errno) { try arrivals.admit(admit) } catch { acceptor.noteFailure(error) }
+    do throws(Errno) { try arrivals.admit(admit) } catch { acceptor.handleFailure(error) }
   }
 
   private func receive(_ socket: consuming FileDescriptor, _ listener: Listener) throws(Errno) {
     let credentials = try UnixSocket.peer(of: socket)
     let account = sessions.accounts.account(of: credentials.uid)
-    timeShares.count(for: account)
+    timeShares.beginCharging(account)
     sessions.accounts.countConnections()
     do throws(WireError) {
       try sessions.accounts.require(1, of: .connections, for: account)
@@ -125,14 +125,14 @@ final class Gatekeeper {
     recorder.recordConnection(session)
     interpreter.perform {
       bus.value.connect(session.slot, id: session.id, peer: session.peer, subject: session.subject)
-      replier.sendHello(to: session)
+      replier.enqueueHello(for: session)
       let limits = bus.value.limits
       let welcome = Welcome(
         connection: session.id, payloadMax: UInt32(session.limits.payload),
         observationsMax: UInt32(limits.observationsMax), delegatesMax: UInt32(limits.delegatesMax),
         queriesMax: UInt32(limits.queriesMax), deadlineMax: limits.deadlineMax,
         deadlineDefault: limits.deadline, busPID: ThisProcess.id, software: Version.current)
-      replier.send(welcome, to: session, serial: 0)
+      replier.enqueue(welcome, for: session, serial: 0)
     }
   }
 
@@ -155,7 +155,7 @@ final class Gatekeeper {
     } else {
       // If the connection was handed over before its hello, the log has it.
       recorder.recordDisconnection(of: session.id)
-      replier.sendHello(to: session)
+      replier.enqueueHello(for: session)
     }
     replier.refuse(session, serial: 0, error)
     session.state = .closing
@@ -211,7 +211,7 @@ final class Gatekeeper {
 
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     recorder.recordDisconnection(of: session.id)
-    sessions.noteDeparture(of: session, because: reason, at: context.now)
+    sessions.rememberDeparture(of: session, because: reason, at: context.now)
     interpreter.perform {
       bus.value.disconnect(session.slot, because: reason, at: context.now)
       sender.endPacing(of: session)
@@ -234,7 +234,7 @@ final class Gatekeeper {
 
   func close(_ session: DetachedSession) {
     recorder.recordDisconnection(of: session.id)
-    sessions.noteDeparture(of: session, at: context.now)
+    sessions.rememberDeparture(of: session, at: context.now)
     interpreter.perform { bus.value.disconnect(session.slot, at: context.now) }
     sessions.remove(session)
     acceptor.resume()

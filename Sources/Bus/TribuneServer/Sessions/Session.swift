@@ -102,7 +102,7 @@ final class Session {
   func takeDescriptor() -> FileDescriptor? { socket.value.take() }
 
   func countedTraffic() -> TrafficCounts {
-    traffic.noteDelivered(upTo: output.queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
+    traffic.countDelivered(upTo: output.queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     traffic.lost = output.queue.lostCount - inherited.lost
     return traffic
   }

@@ -76,12 +76,12 @@ final class SessionTable {
 
   // MARK: Posters
 
-  func noteWantsPosters(_ session: Session) {
+  func enablePosters(for session: Session) {
     session.output.wantPosters()
     wantingPosters.insert(session.slot)
   }
 
-  func noteKnown(_ poster: Session, at slot: ConnectionSlot) {
+  func markKnown(_ poster: Session, at slot: ConnectionSlot) {
     outputs.value[slot.index]?.value.knownPosters.insert(poster.slot)
     poster.isKnownPoster = true
   }
@@ -95,24 +95,24 @@ final class SessionTable {
 
   // MARK: Connections that have gone
 
-  func noteDeparture(of session: Session, because reason: ErrorCode?, at now: Instant) {
-    note(
+  func rememberDeparture(of session: Session, because reason: ErrorCode?, at now: Instant) {
+    remember(
       DepartedConnection(
         id: session.id, peer: session.peer, connected: session.connected, left: now, reason: reason,
         traffic: session.countedTraffic(), inherited: session.inherited))
   }
 
-  func noteDeparture(of session: DetachedSession, at now: Instant) {
-    note(
+  func rememberDeparture(of session: DetachedSession, at now: Instant) {
+    remember(
       DepartedConnection(
         id: session.id, peer: session.peer, connected: session.connected, left: now, reason: nil,
         traffic: session.countedTraffic(), inherited: session.inherited))
   }
 
-  private func note(_ connection: DepartedConnection) {
+  private func remember(_ connection: DepartedConnection) {
     goneTraffic.value.tally(of: TrafficKey(connection.peer), for: connection.peer.uid)
       .update { $0.add(connection.traffic) }
-    departed.value.note(connection)
+    departed.value.remember(connection)
   }
 
   // MARK: The log
@@ -130,7 +130,7 @@ final class SessionTable {
   var nextSlot: ConnectionSlot { ConnectionSlot(index: freeSlots.last ?? bySlot.value.count) }
   var nextID: ConnectionID { ConnectionID(rawValue: lastID.rawValue + 1) }
 
-  func noteGiven(_ id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
+  func raiseLastID(to id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
 
   /// The session's slot must be free.
   func insert(_ session: Session) {
@@ -156,7 +156,7 @@ final class SessionTable {
     }
     precondition(bySlot.value[index] == nil && detachedBySlot[index] == nil, "slot \(index) is in use")
     slots[id] = index
-    noteGiven(id)
+    raiseLastID(to: id)
     count += 1
   }
 

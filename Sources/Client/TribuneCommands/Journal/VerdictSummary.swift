@@ -101,7 +101,7 @@ struct VerdictCounts {
     if verdict.isAllowed { allowed += 1 }
     if verdict.isVetoed { vetoed += 1 }
     if verdict.isOverridden { overridden += 1 }
-    if let elapsed = verdict.elapsed { waits.note(microseconds: elapsed) }
+    if let elapsed = verdict.elapsed { waits.record(microseconds: elapsed) }
     for vetoer in Set(verdict.vetoers) {
       if vetoers[vetoer] == nil, vetoers.count >= Self.vetoersMax {
         otherVetoes = otherVetoes.saturatingAdding(1)

@@ -202,7 +202,7 @@ struct RefusedDescriptorTests {
     ])
     bus.link.keep(item, owning: try UnixSocket.make(nonblocking: true))
     bus.link.tick(at: bus.link.now)
-    try bus.wait { bus.link.isSettled }
+    try bus.wait { bus.link.isUpToDate }
     #expect(!bus.link.isKept(item))
     bus.link.tick(at: bus.link.now.advanced(byNanoseconds: 1_000_000_000))
     try bus.wait { bus.link.isKept(item) }

@@ -14,7 +14,7 @@ struct HandingOverTests {
   @Test("takes a connection along that was accepted while descriptors had run out")
   func arrivals() throws {
     let bus = try SteppedBus()
-    bus.server.acceptor.noteFailure(.tooManyDescriptors)
+    bus.server.acceptor.handleFailure(.tooManyDescriptors)
     _ = try bus.stranger()
     try bus.server.handOver()
     #expect(bus.server.sessions.count == 1)

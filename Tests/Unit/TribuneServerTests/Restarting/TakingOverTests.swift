@@ -89,7 +89,7 @@ struct TakingOverTests {
     bus.server.recorder.recordConnection(session)
     bus.server.recorder.keepOpen(session)
     bus.server.recorder.commit()
-    bus.server.recorder.noteReceiving(from: session)
+    bus.server.recorder.markReceiving(from: session)
     let next = try bus.successor()
     let frames = try stranger.frames(isGreeting: true).map(\.kind)
     #expect(frames == [.error])
