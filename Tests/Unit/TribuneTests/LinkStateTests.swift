@@ -29,9 +29,9 @@ import TribuneWire
   ])
   func eachEventLeadsToAPhaseThatMayFollow(_ phase: String, _ next: [String]) {
     let events: [(inout LinkState) -> Void] = [
-      { _ = $0.receive(welcome(8), acceptsFiles: true) }, { $0.noteFailedWrite(broken) },
+      { _ = $0.receive(welcome(8), acceptsFiles: true) }, { $0.handleFailedWrite(broken) },
       { _ = $0.endOfStream(received: 0) },
-      { if $0.settleInterruption(at: now) != nil { _ = $0.reopen(at: now) } },
+      { if $0.finishOldConnection(at: now) != nil { _ = $0.reopen(at: now) } },
       { _ = $0.close(by: now) }, { _ = $0.stopConnecting() }, { _ = $0.end(nil) },
     ]
     for (event, next) in zip(events, next) where !next.isEmpty {
@@ -93,7 +93,7 @@ import TribuneWire
   @Test func aConnectionThatHasEndedIsNotReopened() throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
-    #expect(state.settleInterruption(at: now) != nil)
+    #expect(state.finishOldConnection(at: now) != nil)
     _ = state.end(nil)
     #expect(state.reopen(at: now) == nil)
     #expect(state.word == "ended")
@@ -101,20 +101,20 @@ import TribuneWire
 
   @Test func aFailedWriteEndsItsOwnConnectionOnly() {
     var state = openState()
-    state.noteFailedWrite(broken)
-    #expect(state.noteClosingError(.closed, .restarted) == false)
+    state.handleFailedWrite(broken)
+    #expect(state.handleClosingError(.closed, .restarted) == false)
     #expect(state.endOfStream(received: 0).word == "end connectionLost: writing failed")
 
     var survivor = openState()
     _ = survivor.endOfStream(received: 0)
-    survivor.noteFailedWrite(broken)
-    #expect(survivor.settleInterruption(at: now) != nil)
+    survivor.handleFailedWrite(broken)
+    #expect(survivor.finishOldConnection(at: now) != nil)
     #expect(survivor.reopen(at: now) != nil)
     #expect(survivor.word == "open")
     #expect(survivor.endOfStream(received: 0).word == "reconnect")
 
     var closing = openState()
-    closing.noteFailedWrite(broken)
+    closing.handleFailedWrite(broken)
     #expect(closing.close(by: now) == true)
     #expect(closing.endOfStream(received: 0).word == "end connectionLost: writing failed")
   }
@@ -127,13 +127,13 @@ import TribuneWire
     _ code: ErrorCode, isFinalWhenOpen: Bool, isFinalWhenInterrupted: Bool
   ) {
     var state = openState()
-    #expect(state.noteClosingError(.closed, code) == isFinalWhenOpen)
+    #expect(state.handleClosingError(.closed, code) == isFinalWhenOpen)
     var impatient = openState(reconnectTimeout: .zero)
-    #expect(impatient.noteClosingError(.closed, code) == true)
+    #expect(impatient.handleClosingError(.closed, code) == true)
     var endless = openState(reconnectTimeout: nil)
-    #expect(endless.noteClosingError(.closed, code) == (isFinalWhenOpen && code != .shuttingDown))
+    #expect(endless.handleClosingError(.closed, code) == (isFinalWhenOpen && code != .shuttingDown))
     _ = state.endOfStream(received: 0)
-    #expect(state.noteClosingError(broken, code) == isFinalWhenInterrupted)
+    #expect(state.handleClosingError(broken, code) == isFinalWhenInterrupted)
     #expect((state.interruption?.failure == nil) == isFinalWhenInterrupted)
     #expect(state.close(by: now) == true)
     #expect(state.word == "interrupted, closing")
@@ -156,7 +156,7 @@ import TribuneWire
   func closingBetweenTwoConnectionsWaitsForPostsUntilTheDeadline(hasPosts: Bool) throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
-    #expect(state.settleInterruption(at: now) != nil)
+    #expect(state.finishOldConnection(at: now) != nil)
     if hasPosts { _ = try post(&state) }
     #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
     #expect(!state.isAsking && state.isServing)
@@ -230,11 +230,11 @@ import TribuneWire
     let result = await Reply<Okay>.wait { reply -> Okay? in
       let batch = ask(&state, .okay(reply), serial: 1, deadline: 1000, at: now).batch
       _ = state.endOfStream(received: 0)
-      #expect(state.settleInterruption(at: now) == nil)
+      #expect(state.finishOldConnection(at: now) == nil)
       if let batch { #expect(state.wrote(batch, bytes: 0, .stuck).wake == true) }
       for milliseconds in [400, 800] {
         let later = now.advanced(by: .milliseconds(milliseconds))
-        #expect(state.settleInterruption(at: later)?.isEmpty == true)
+        #expect(state.finishOldConnection(at: later)?.isEmpty == true)
         let due = state.takeDue(at: later)
         #expect(due.actions.isEmpty && due.next == deadline)
         guard milliseconds == 400 else { break }
@@ -256,7 +256,7 @@ import TribuneWire
       _ = state.endOfStream(received: 0)
       let actions = state.takeBack(declaration, reply)
       #expect(actions?.count == 1)
-      apply(state.settleInterruption(at: now) ?? [])
+      apply(state.finishOldConnection(at: now) ?? [])
       #expect(state.reopen(at: now) != nil)
       #expect(state.outbox.hasUnsent, "the next bus is not asked")
       confirmAll(&state)
@@ -311,7 +311,7 @@ import TribuneWire
     if isInterrupted {
       _ = state.endOfStream(received: 0)
       _ = state.wrote(batch, bytes: 0, .stuck)
-      #expect(state.settleInterruption(at: now) != nil)
+      #expect(state.finishOldConnection(at: now) != nil)
     }
     let deadline = now.advanced(by: .seconds(1))
     let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
@@ -342,7 +342,7 @@ import TribuneWire
     _ = state.endOfStream(received: 0)
     _ = state.wrote(batch, bytes: 0, .stuck)
     if event != "settling" {
-      #expect(state.settleInterruption(at: now)?.isEmpty == true)
+      #expect(state.finishOldConnection(at: now)?.isEmpty == true)
       _ = state.acknowledge(done, reason: long, in: 1)
     }
     let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
@@ -350,7 +350,7 @@ import TribuneWire
       let ready: Void? = try state.awaitCapacity(id, until: nil, reply)
       #expect(ready == nil)
       switch event {
-      case "settling": apply(state.settleInterruption(at: now) ?? [])
+      case "settling": apply(state.finishOldConnection(at: now) ?? [])
       case "abandoning": apply(state.abandonRenewal(isWelcomed: false, because: broken))
       default:
         #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
@@ -374,7 +374,7 @@ import TribuneWire
       return nil
     }
     _ = state.endOfStream(received: 0)
-    #expect(state.settleInterruption(at: now) != nil)
+    #expect(state.finishOldConnection(at: now) != nil)
     if event == "lost twice" {
       _ = state.beginRenewal()
       confirmAll(&state)
@@ -398,7 +398,7 @@ import TribuneWire
   func whatTheNextBusDoesNotAcceptIsNotSentToIt(_ length: Int, isFile: Bool) async throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
-    #expect(state.settleInterruption(at: now) != nil)
+    #expect(state.finishOldConnection(at: now) != nil)
     let payload = [UInt8](repeating: 0, count: length)
     let file = isFile ? try MemoryFile(holding: payload.rawBytes) : nil
     let message = Link.Message(name: "a.b", payload: isFile ? [] : payload, file: file)
@@ -406,7 +406,7 @@ import TribuneWire
     let result = await Reply<Okay>.wait { reply throws(TribuneError) -> Okay? in
       _ = try state.post(fields, message, at: nil)
       let serial = state.nextSerial()
-      _ = try state.send(.okay(reply), fields, message, flags: .acknowledge, serial: serial, at: now)
+      _ = try state.enqueue(.okay(reply), fields, message, flags: .acknowledge, serial: serial, at: now)
       _ = state.beginRenewal()
       _ = state.receive(welcome(8, payloadMax: 1000), acceptsFiles: false)
       apply(state.reopen(at: now)?.actions ?? [])
@@ -420,11 +420,11 @@ import TribuneWire
   @Test func eachLostConnectionIsAskedWhatWasMissed() throws {
     var state = openState()
     _ = state.endOfStream(received: 3)
-    #expect(state.settleInterruption(at: now) != nil)
+    #expect(state.finishOldConnection(at: now) != nil)
     for id in 8...12 as ClosedRange<UInt64> {
       _ = state.beginRenewal()
       _ = state.receive(welcome(id), acceptsFiles: true)
-      #expect(state.noteLost(5) == true)
+      #expect(state.deferLoss(of: 5) == true)
       apply(state.abandonRenewal(isWelcomed: true, because: broken))
     }
     let interruption = try #require(state.interruption)
@@ -435,10 +435,10 @@ import TribuneWire
     #expect(!state.nextRenewals().isEmpty)
     confirmAll(&state)
     #expect(state.interruption?.renewal?.isComplete == true)
-    #expect(state.noteLost(2) == true)
+    #expect(state.deferLoss(of: 2) == true)
     let reopening = state.reopen(at: now)
     #expect(reopening?.missed == 2 && reopening?.isLossKnown == false)
-    #expect(state.noteLost(1) == false)
+    #expect(state.deferLoss(of: 1) == false)
   }
 
   @Test(arguments: [true, false])
@@ -447,7 +447,7 @@ import TribuneWire
     let declaration = try await declare(&state)
     _ = await Reply<Okay>.wait { reply -> Okay? in
       _ = state.endOfStream(received: 0)
-      #expect(state.settleInterruption(at: now) != nil)
+      #expect(state.finishOldConnection(at: now) != nil)
       _ = state.beginRenewal()
       if isTakenBack { #expect(state.takeBack(declaration, reply) != nil) }
       let actions = state.receiveRefusal(of: declaration, TribuneError(.refused, "no"), now: 0)
@@ -493,7 +493,7 @@ private func register<Value: Sendable>(
 ) async throws(TribuneError) -> Value {
   let serial = state.nextSerial()
   return try await Reply<Value>.wait { reply throws(TribuneError) -> Value? in
-    let duty = try state.send(request(reply), fields, Link.Message(object: "a"), serial: serial, at: .now)
+    let duty = try state.enqueue(request(reply), fields, Link.Message(object: "a"), serial: serial, at: .now)
     if let batch = duty.batch { _ = state.wrote(batch, bytes: 0, .whole) }
     apply([state.okay(serial, Okay())])
     return nil
@@ -511,7 +511,7 @@ private func ask(
   at now: ContinuousClock.Instant
 ) -> Outbox.Duty {
   do throws(TribuneError) {
-    return try state.send(
+    return try state.enqueue(
       request, Ask(deadline: deadline), Link.Message(name: "a.should"), serial: serial, at: now)
   } catch {
     Issue.record("not sent: \(error)")

@@ -27,7 +27,7 @@ struct PosterTests {
   func slots(told: [(UInt64, UInt32)], expected: [UInt64: Int32?]) {
     var posters = KnownPosters()
     for (index, (id, slot)) in told.enumerated() {
-      posters.note(Self.facts(id, in: slot, UInt32(index) + 1))
+      posters.learn(Self.facts(id, in: slot, UInt32(index) + 1))
     }
     for (id, pid) in expected { #expect(posters[ConnectionID(rawValue: id)]?.pid == pid, ":\(id)") }
   }
@@ -35,9 +35,9 @@ struct PosterTests {
   @Test("The memory has a bound, whatever the bus sends")
   func bound() {
     var posters = KnownPosters()
-    for id in 1...10_000 as ClosedRange<UInt64> { posters.note(Self.facts(id, in: UInt32(id % 16), 1)) }
+    for id in 1...10_000 as ClosedRange<UInt64> { posters.learn(Self.facts(id, in: UInt32(id % 16), 1)) }
     #expect(posters.count == 16)
-    posters.note(Self.facts(20_000, in: KnownPosters.slotsMax, 1))
+    posters.learn(Self.facts(20_000, in: KnownPosters.slotsMax, 1))
     #expect(posters[ConnectionID(rawValue: 20_000)] == nil && posters.count == 16)
   }
 

@@ -171,7 +171,7 @@ final class AttachedDelegate: Sendable {
   // MARK: Questions
 
   /// Later notifications must not overtake the question. Nil if the delegate receives none.
-  func noteQuestion() -> UInt64? {
+  func numberQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in
       state.lastQuestion += 1
@@ -180,7 +180,7 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  func noteStart(of number: UInt64) {
+  func markStarted(_ number: UInt64) {
     let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.unstarted.remove(number)
       guard let waiting = state.waiting, state.hasStarted(upTo: waiting.number) else { return nil }

@@ -26,7 +26,7 @@ final class AwaitedNotification: Sendable {
   }
 
   /// Each stream reports once; nil is success.
-  func settle(_ failure: String?) {
+  func finish(_ failure: String?) {
     let (isOver, failure) = state.withLock { state in
       state.open -= 1
       state.failure = state.failure ?? failure

@@ -9,12 +9,12 @@ protocol LossReporting: Sendable {
   var isInterrupted: Bool { get }
   var byteCount: Int { get }
   var isAwaited: Bool { get }
-  func noteUnread()
+  func failUnread()
 }
 
 extension LossReporting {
   var isAwaited: Bool { false }
-  func noteUnread() {}
+  func failUnread() {}
 }
 
 /// Elements for a reader that may be slow, bounded in elements and in bytes of payload.

@@ -43,7 +43,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       return state.add(element)
     }
     reader?.resume(returning: .success(element))
-    for element in unread { element.noteUnread() }
+    for element in unread { element.failUnread() }
   }
 
   /// Elements of the first snapshot precede all changes; later ones are like any others.
@@ -54,7 +54,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       return state.ending == nil ? state.queue.append(element) : []
     }
     guard let unread else { return deliver(element) }
-    for element in unread { element.noteUnread() }
+    for element in unread { element.failUnread() }
   }
 
   /// An incomplete snapshot comes again.
@@ -81,7 +81,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       state.changes = nil
       return unread
     }
-    for element in unread { element.noteUnread() }
+    for element in unread { element.failUnread() }
   }
 
   /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Those behind an
@@ -110,7 +110,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       return true
     }
     for (reader, element) in read { reader.resume(returning: .success(element)) }
-    for element in unread { element.noteUnread() }
+    for element in unread { element.failUnread() }
     return wasReserved
   }
 

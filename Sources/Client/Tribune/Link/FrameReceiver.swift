@@ -49,10 +49,10 @@ struct FrameReceiver {
       received &+= 1
       try route.deliver(frame, file, posters)
     case .poster:
-      posters.note(try frame.decode(PosterFacts.self))
+      posters.learn(try frame.decode(PosterFacts.self))
       route.forgetSender()
     case .lost:
-      reportLost(try frame.decode(Lost.self).count)
+      receiveLost(try frame.decode(Lost.self).count)
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.okay(serial, okay) }
@@ -111,7 +111,7 @@ struct FrameReceiver {
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
     let serial = frame.header.serial
     if serial == 0 {
-      let isFinal = link.state.withLock { $0.noteClosingError(error, ErrorCode(rawValue: code)) }
+      let isFinal = link.state.withLock { $0.handleClosingError(error, ErrorCode(rawValue: code)) }
       return isFinal ? link.end(error) : UnixSocket.shutdown(link.socket)
     }
     let now = SystemClock.monotonicNanoseconds
@@ -121,13 +121,12 @@ struct FrameReceiver {
   }
 
   /// The bus counts drops per connection: any receiver can have missed them.
-  private mutating func reportLost(_ count: UInt64) {
+  private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
     // Between two connections, the report goes to the reserved positions.
-    if link.state.withLock({ $0.noteLost(count) }) { return }
-    let loss = Int(clamping: count)
-    link.report(.lost(loss), .lost(loss))
+    if link.state.withLock({ $0.deferLoss(of: count) }) { return }
+    link.deliverLost(Int(clamping: count))
   }
 
   private func receiveRetained(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
@@ -296,7 +295,7 @@ struct KnownPosters {
 
   subscript(id: ConnectionID) -> Poster? { byID[id]?.poster }
 
-  mutating func note(_ facts: PosterFacts) {
+  mutating func learn(_ facts: PosterFacts) {
     guard facts.slot < Self.slotsMax else { return }
     if let before = idBySlot.updateValue(facts.connection, forKey: facts.slot),
       byID[before]?.slot == facts.slot

@@ -63,7 +63,7 @@ extension LinkState {
       return (.send(duty), nil)
     }
     let open = OpenQuestion(
-      question, to: delegate, through: attached, serial: serial, number: attached.noteQuestion())
+      question, to: delegate, through: attached, serial: serial, number: attached.numberQuestion())
     questions[key] = open
     return (.work(.question(open)), delegate)
   }
@@ -71,7 +71,7 @@ extension LinkState {
   mutating func answer(_ open: OpenQuestion, _ answer: Tribune.Answer) -> Outbox.Duty {
     let key = QuestionKey(open.question)
     guard questions[key] === open else { return .none }
-    open.noteAnswer()
+    open.markAnswered()
     return appendAnswer(answer, to: key)
   }
 

@@ -7,8 +7,8 @@ import TribuneWire
 /// The loss of a connection, and the start of the next one, on the link's thread.
 extension Link {
   /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
-  func settleInterruption() -> Bool {
-    let (actions, cause) = state.withLock { ($0.settleInterruption(at: .now), $0.interruption?.cause) }
+  func finishOldConnection() -> Bool {
+    let (actions, cause) = state.withLock { ($0.finishOldConnection(at: .now), $0.interruption?.cause) }
     guard let actions, let cause else { return false }
     perform(actions)
     events?(.disconnected(cause))
@@ -34,30 +34,30 @@ extension Link {
   }
 
   private func fillPositions(lost: UInt64, isLossKnown: Bool) {
-    func reports<Element: LossReporting>() -> [Element] {
+    func gaps<Element: LossReporting>() -> [Element] {
       (lost > 0 ? [.lost(Int(clamping: lost))] : []) + (isLossKnown ? [] : [.interrupted])
     }
-    let (deliveries, trafficDeliveries): ([Delivery], [TrafficDelivery]) = (reports(), reports())
+    let (deliveries, trafficDeliveries): ([Delivery], [TrafficDelivery]) = (gaps(), gaps())
     let (streams, liveStreams, trafficStreams, delegates) = state.withLock { state in
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPosition(with: deliveries) {
       // The stream was added later, without a reserved position.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
-      for report in deliveries { stream.deliver(report) }
+      for gap in deliveries { stream.deliver(gap) }
     }
     for stream in trafficStreams where !stream.fillPosition(with: trafficDeliveries) {
-      for report in trafficDeliveries { stream.deliver(report) }
+      for gap in trafficDeliveries { stream.deliver(gap) }
     }
     scheduleDeliveries(to: delegates) { $0.fillPosition(with: deliveries) }
   }
 
-  func report(_ delivery: Delivery, _ traffic: TrafficDelivery) {
+  func deliverLost(_ count: Int) {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.liveStreams, state.trafficStreams, state.allReceivers)
     }
-    for stream in streams { stream.deliver(delivery) }
-    for stream in trafficStreams { stream.deliver(traffic) }
-    deliver(delivery, to: delegates)
+    for stream in streams { stream.deliver(.lost(count)) }
+    for stream in trafficStreams { stream.deliver(.lost(count)) }
+    deliver(.lost(count), to: delegates)
   }
 }

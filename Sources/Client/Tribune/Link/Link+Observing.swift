@@ -35,7 +35,7 @@ extension Link {
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
-        try state.send(
+        try state.enqueue(
           .suspension(reply, isSuspended), Suspend(isSuspended: isSuspended), Message(),
           serial: state.nextSerial(), at: .now)
       }

@@ -66,7 +66,7 @@ extension Link {
       let request = request(reply, serial)
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
         if Task.isCancelled { throw .taskCancelled }
-        return try state.send(request, fields, message, flags: flags, serial: serial, at: .now)
+        return try state.enqueue(request, fields, message, flags: flags, serial: serial, at: .now)
       }
       perform(duty)
       return nil

@@ -118,7 +118,7 @@ final class Link: Sendable {
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
-      state.withLock { $0.noteFailedWrite(failure) }
+      state.withLock { $0.handleFailedWrite(failure) }
     }
     UnixSocket.shutdown(socket)
   }

@@ -45,12 +45,12 @@ extension LinkState {
   private static let predecessorsMax = 4
 
   /// The observations are unknown to every bus from now on.
-  mutating func noteLostConnection() {
+  mutating func invalidateObservations() {
     epoch += 1
     for key in observations.keys { observations[key]?.isLive = false }
   }
 
-  mutating func notePredecessor(received: UInt64) {
+  mutating func addPredecessor(received: UInt64) {
     guard let connection = session?.connection else { return }
     changeInterruption {
       $0.predecessors.append(Succeed(predecessor: connection, received: received))
@@ -62,7 +62,7 @@ extension LinkState {
 
   /// Fails requests that the bus may have received; the others wait for the next connection. Nil while a caller is
   /// still writing to the old one.
-  mutating func settleInterruption(at now: Instant) -> [Action]? {
+  mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
     var deadlines: [(Serial, UInt32)] = []
@@ -82,7 +82,7 @@ extension LinkState {
       case .answer, .deferral, .other: return .dropped
       }
     }
-    for (serial, deadline) in deadlines { noteWaiting(serial, deadline, at: deadlineStarts[serial] ?? now) }
+    for (serial, deadline) in deadlines { addWaiting(serial, deadline, at: deadlineStarts[serial] ?? now) }
     retirements = [:]
     for (serial, request) in requests where !unsent.contains(serial) {
       switch request {
@@ -107,7 +107,7 @@ extension LinkState {
   // MARK: Waiting requests
 
   /// - Parameter deadline: milliseconds from now.
-  mutating func noteWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
+  mutating func addWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 

@@ -48,9 +48,9 @@ extension LinkState {
   /// - Parameter isWelcomed: true if the bus knows the connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
-    noteLostConnection()
+    invalidateObservations()
     // Deliveries behind the reserved positions are dropped, so it has missed everything.
-    if isWelcomed { notePredecessor(received: 0) }
+    if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {
       case .answer: .dropped
@@ -85,11 +85,11 @@ extension LinkState {
     return bytes
   }
 
-  mutating func noteRenewed(_ serial: Serial) {
+  mutating func markRenewed(_ serial: Serial) {
     changeInterruption { if $0.renewal?.awaited == serial { $0.renewal?.awaited = nil } }
   }
 
-  mutating func noteSuccession(isLossKnown: Bool) {
+  mutating func countSuccession(isLossKnown: Bool) {
     changeInterruption {
       $0.renewal?.successions -= 1
       if !isLossKnown { $0.isLossKnown = false }
@@ -97,7 +97,7 @@ extension LinkState {
   }
 
   /// True if the loss is reported later, at the reserved positions.
-  mutating func noteLost(_ count: UInt64) -> Bool {
+  mutating func deferLoss(of count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
   }

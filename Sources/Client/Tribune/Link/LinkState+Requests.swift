@@ -37,7 +37,7 @@ extension LinkState {
 
     var attached: AttachedDelegate? { if case .attachment(let attached) = self { attached } else { nil } }
 
-    func note(_ id: UInt64) {
+    func storeID(_ id: UInt64) {
       switch self {
       case .attachment(let attached): attached.id.store(id, ordering: .relaxed)
       case .hold(let term): term.id.store(id, ordering: .relaxed)
@@ -78,7 +78,7 @@ extension LinkState {
 
   // MARK: Sending
 
-  mutating func send(
+  mutating func enqueue(
     _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
     serial: Serial, at now: @autoclosure () -> Instant
   ) throws(TribuneError) -> Outbox.Duty {
@@ -91,7 +91,7 @@ extension LinkState {
     let now = now()
     deadlineStarts[serial] = now
     guard isInterrupted else { return duty }
-    noteWaiting(serial, fields.deadline, at: now)
+    addWaiting(serial, fields.deadline, at: now)
     return .wake
   }
 
@@ -162,7 +162,7 @@ extension LinkState {
   // MARK: Replies
 
   mutating func okay(_ serial: Serial, _ okay: Okay) -> Action {
-    noteRenewed(serial)
+    markRenewed(serial)
     switch requests.removeValue(forKey: serial) {
     case nil: return .none
     case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
@@ -170,7 +170,7 @@ extension LinkState {
       let (result, delegate) = attach(attached, serial: serial, okay)
       return .attachment(reply, result, keeping: delegate)
     case .registration(let reply, let registration)?:
-      registration.note(okay.delegate)
+      registration.storeID(okay.delegate)
       registrations[serial] = registration
       return .registration(reply, .success(serial))
     case .amendment(let reply, let hold, let why)?:
@@ -178,10 +178,10 @@ extension LinkState {
       return .okay(reply, .success(okay))
     case .observation(let key)?: return confirm(key, serial)
     case .renewal(let key)?:
-      registrations[serial]?.note(okay.delegate)
+      registrations[serial]?.storeID(okay.delegate)
       return key.map { confirm($0, serial) } ?? .none
     case .succession?:
-      noteSuccession(isLossKnown: true)
+      countSuccession(isLossKnown: true)
       return .none
     case .retirement?:
       retirements[serial] = nil
@@ -199,7 +199,7 @@ extension LinkState {
   }
 
   mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Action {
-    noteRenewed(serial)
+    markRenewed(serial)
     guard let request = requests.removeValue(forKey: serial) else { return .none }
     registered[serial] = nil
     deadlineStarts[serial] = nil
@@ -208,7 +208,7 @@ extension LinkState {
       return .okay(reply, .failure(error))
     case .renewal(let key): return key.map { .plain(takeWaiting($0), .failure(error)) } ?? .none
     case .succession:
-      noteSuccession(isLossKnown: false)
+      countSuccession(isLossKnown: false)
       return .none
     case .attachment(let reply, _): return .attachment(reply, .failure(error))
     case .registration(let reply, _): return .registration(reply, .failure(error))

@@ -174,7 +174,7 @@ struct LinkState {
   }
 
   /// A caller's failed write to a lost connection is irrelevant.
-  mutating func noteFailedWrite(_ error: TribuneError) {
+  mutating func handleFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
     case .open: phase = .open(.failedWrite(error))
@@ -186,7 +186,7 @@ struct LinkState {
   }
 
   /// Returns false if reading ends now, and the thread looks for the bus.
-  mutating func noteClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
+  mutating func handleClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)
     where code == .restarted && reconnects || code == .shuttingDown && reconnectTimeout == nil:
@@ -223,9 +223,9 @@ struct LinkState {
     case .ended(let error): return .end(error)
     }
     phase = .interrupted(Interruption(lastSerial: lastSerial, cause: cause))
-    noteLostConnection()
+    invalidateObservations()
     outbox.interrupt()
-    notePredecessor(received: received)
+    addPredecessor(received: received)
     return .reconnect
   }
 

@@ -67,7 +67,7 @@ extension LinkThread {
     _ reconnection: inout Reconnection, isWaiting: Bool
   ) throws(TribuneError) -> Step {
     if case .settling(let nextAttempt) = reconnection.stage {
-      guard link.settleInterruption() else {
+      guard link.finishOldConnection() else {
         try pause()
         return .goesOn
       }

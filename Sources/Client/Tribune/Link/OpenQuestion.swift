@@ -46,13 +46,13 @@ final class OpenQuestion: Sendable {
 
   var isAnswered: Bool { state.withLock { $0.stage == .answered } }
 
-  func noteAnswer() { state.withLock { $0.stage = .answered } }
+  func markAnswered() { state.withLock { $0.stage = .answered } }
 
   /// Runs on the calling thread up to the first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
     // The question has now reached the delegate, or its actor's queue.
-    if let number { attached.noteStart(of: number) }
+    if let number { attached.markStarted(number) }
     let isWithdrawn = state.withLock { state -> Bool in
       if !state.hasReturned { state.task = task }
       return state.stage == .withdrawn
@@ -75,7 +75,7 @@ final class OpenQuestion: Sendable {
       state.task = nil
       return state.ending
     }
-    if let ending { report(ending, here: true) }
+    if let ending { tellDelegate(ending, here: true) }
   }
 
   func withdraw() {
@@ -96,10 +96,10 @@ final class OpenQuestion: Sendable {
       if !state.hasReturned { state.ending = ending }
       return state.hasReturned
     }
-    if hasReturned { report(ending, here: here) }
+    if hasReturned { tellDelegate(ending, here: here) }
   }
 
-  private func report(_ ending: Conclusion.Ending, here: Bool) {
+  private func tellDelegate(_ ending: Conclusion.Ending, here: Bool) {
     let conclusion = Conclusion(query: question.query, ending: ending)
     if here {
       Task.immediate { [delegate] in await delegate?.concluded(conclusion) }

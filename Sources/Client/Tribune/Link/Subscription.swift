@@ -43,7 +43,7 @@ extension Delivery: LossReporting {
     if case .notification(let notification) = self { notification.acknowledgement != nil } else { false }
   }
 
-  func noteUnread() {
+  func failUnread() {
     guard case .notification(let notification) = self else { return }
     notification.acknowledgement?.failed("not read in time")
   }

@@ -10,20 +10,20 @@ import Synchronization
 /// is reported as ``AwaitedReply/Missing/Kind/gone``.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
-  private let isSettled = Atomic(false)
+  private let isFinished = Atomic(false)
 
   init(of notification: AwaitedNotification) { self.notification = notification }
 
-  deinit { settle("the observer released the notification without an acknowledgement") }
+  deinit { finish("the observer released the notification without an acknowledgement") }
 
   /// Never waits.
-  public func done() { settle(nil) }
+  public func done() { finish(nil) }
 
   /// - Parameter reason: for the poster; truncated at 4,096 bytes.
-  public func failed(_ reason: String) { settle(reason) }
+  public func failed(_ reason: String) { finish(reason) }
 
-  private func settle(_ failure: String?) {
-    if isSettled.exchange(true, ordering: .relaxed) { return }
-    notification.settle(failure)
+  private func finish(_ failure: String?) {
+    if isFinished.exchange(true, ordering: .relaxed) { return }
+    notification.finish(failure)
   }
 }
