@@ -25,7 +25,7 @@ final class BusPresence: Sendable {
   /// True once all holds and delegates of a lost bus are in force again.
   var isSettled: Bool { state.withLock { $0.settledAt.map { $0 <= .now } ?? true } }
 
-  func note(_ event: ConnectionEvent) {
+  func update(for event: ConnectionEvent) {
     state.withLock {
       switch event {
       case .disconnected: $0.since = nil
@@ -36,7 +36,7 @@ final class BusPresence: Sendable {
     }
   }
 
-  func settled() async {
+  func waitUntilSettled() async {
     while !Task.isCancelled, let moment = state.withLock({ $0.settledAt }), moment > .now {
       await sleep(ContinuousClock.now.duration(to: moment))
     }

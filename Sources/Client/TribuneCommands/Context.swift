@@ -241,7 +241,7 @@ struct Context: Sendable {
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
   ///     notifications; nil when the bus did not know this connection.
   func connectToStay(
-    within limit: Duration? = nil, noting presence: BusPresence? = nil,
+    within limit: Duration? = nil, updating presence: BusPresence? = nil,
     identifyingPosters identifiesPosters: Bool = false,
     sayingLoss saysLoss: Bool = false,
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" },
@@ -251,7 +251,7 @@ struct Context: Sendable {
     return try await connect(
       within: limit, identifyingPosters: identifiesPosters,
       events: { event in
-        presence?.note(event)
+        presence?.update(for: event)
         switch event {
         case .disconnected(let error):
           if looksForEver { terminal.report("\(error.message.terminalSafe); looking for the bus") }

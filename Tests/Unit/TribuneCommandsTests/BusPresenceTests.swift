@@ -12,7 +12,7 @@ struct BusPresenceTests {
   @Test("The time for an answer does not run while the connection looks for the bus")
   func away() async throws {
     let presence = BusPresence()
-    presence.note(Self.loss)
+    presence.update(for: Self.loss)
     #expect(presence.isUnreachable)
     let (events, event) = AsyncStream<Void>.makeStream()
     let answer = try await bounded(by: .milliseconds(1), while: presence) {
@@ -31,11 +31,11 @@ struct BusPresenceTests {
   @Test("Once the bus is there, the time for an answer runs", arguments: [false, true])
   func back(wasAway: Bool) async {
     let presence = BusPresence()
-    if wasAway { presence.note(Self.loss) }
+    if wasAway { presence.update(for: Self.loss) }
     let (events, event) = AsyncStream<Void>.makeStream()
     let error = await #expect(throws: TribuneError.self) {
       try await bounded(by: .milliseconds(1), while: presence) { () async throws(TribuneError) in
-        presence.note(.reconnected(lost: nil))
+        presence.update(for: .reconnected(lost: nil))
         for await _ in events {}
       }
     }
@@ -49,10 +49,10 @@ struct BusPresenceTests {
     arguments: [(nil, true), (0, false), (3, false)] as [(UInt64?, Bool)])
   func settling(lost: UInt64?, settles: Bool) async {
     let presence = BusPresence(settling: settles ? .milliseconds(20) : .seconds(3600))
-    await presence.settled()
+    await presence.waitUntilSettled()
     let start = ContinuousClock.now
-    presence.note(.reconnected(lost: lost))
-    await presence.settled()
+    presence.update(for: .reconnected(lost: lost))
+    await presence.waitUntilSettled()
     if settles { #expect(start.duration(to: .now) >= .milliseconds(20)) }
   }
 }

@@ -25,8 +25,8 @@ struct OutputTests {
     let template = try makeContext(["observe", "a", "-o", "{name}"])
     let json = try makeContext(["observe", "a", "-j"])
     for gap in [Delivery.lost(7), .interrupted] {
-      #expect(template.reportsGap(gap))
-      #expect(!json.reportsGap(gap))
+      #expect(template.reportGap(gap))
+      #expect(!json.reportGap(gap))
     }
   }
 
@@ -188,9 +188,9 @@ struct OutputTests {
   @Test("a guard says so, too")
   func vetoingFailureOfGuard() {
     #expect(
-      Self.otherFailure.report(isVetoingFailure: true)
+      Self.otherFailure.plainLine(isVetoingFailure: true)
         == "failed by delegate 4 (pid 43, uid 0), which counts as a veto: broken")
-    #expect(Self.veto.report(isVetoingFailure: false) == "vetoed by delegate 5 (pid 44, uid 0)")
+    #expect(Self.veto.plainLine(isVetoingFailure: false) == "vetoed by delegate 5 (pid 44, uid 0)")
   }
 
   @Test("a verdict in JSON is one object a line, with the bare word of each outcome")

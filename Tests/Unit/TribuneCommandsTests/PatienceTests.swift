@@ -44,10 +44,10 @@ struct PatienceTests {
           case .vetoed: return Self.verdict(.held, query: number)
           case .failed: return Self.verdict(.timedOut, query: number)
           case .changing(let times):
-            for _ in 0..<times { changes.note() }
+            for _ in 0..<times { changes.signal() }
             return Self.verdict(.held, query: number)
           case .away:
-            changes.note()
+            changes.signal()
             return nil
           case .error: throw TribuneError(.connectionLost, "")
           case .silent:
@@ -79,7 +79,7 @@ struct PatienceTests {
   @Test("A change after the verdict wakes it up")
   func late() async {
     let result = await asked([.vetoed, .vetoed, .allowed], Patience(pauseMin: .zero)) { changes in
-      Task { changes.note() }
+      Task { changes.signal() }
     }
     #expect(result == (3, 3))
   }
@@ -150,13 +150,13 @@ struct PatienceTests {
   }
 
   @Test("A change is noted until somebody has waited for it")
-  func noted() async {
+  func signalled() async {
     let changes = ChangeSignal()
-    #expect(!changes.isNoted)
-    for _ in 1...2 { changes.note() }
-    #expect(changes.isNoted)
+    #expect(!changes.isSignalled)
+    for _ in 1...2 { changes.signal() }
+    #expect(changes.isSignalled)
     await changes.wait()
-    #expect(!changes.isNoted)
+    #expect(!changes.isSignalled)
   }
 
   @Test("When its task is cancelled, it ends")

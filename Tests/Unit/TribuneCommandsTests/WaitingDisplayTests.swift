@@ -19,7 +19,7 @@ struct WaitingDisplayTests {
       case .asked(let id, let second): display.asked(id, participant: "D\(id)", at: .seconds(second))
       case .deferred(let id, let status, let second):
         display.deferred(id, participant: "D\(id)", status: status, at: .seconds(second))
-      case .settled(let id): display.settled(id)
+      case .settled(let id): display.remove(id)
       }
     }
     return display.lines(at: .seconds(second), columns: columns)

@@ -63,7 +63,7 @@ final class AnswerLog: Sendable {
     {
       return
     }
-    if context.reportsGap(delivery) { return }
+    if context.reportGap(delivery) { return }
     let limit = UserInfo.delegateLength
     print(
       context.text(

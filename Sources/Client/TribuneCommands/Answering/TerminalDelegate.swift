@@ -107,13 +107,13 @@ actor TerminalDelegate: Delegate {
 
   private func withdraw(_ ticket: QuestionQueue.Ticket, _ why: QuestionQueue.Withdrawal) {
     perform(questions.withdraw(ticket, why, at: now))
-    settle(ticket, nil)
+    finish(ticket, nil)
   }
 
-  private func settle(_ ticket: QuestionQueue.Ticket, _ answer: Answer?) {
-    guard let settled = waiting.removeValue(forKey: ticket) else { return }
-    if logsAnswers { log.show(answer, to: settled.question, since: settled.asked) }
-    settled.answered.resume(returning: answer)
+  private func finish(_ ticket: QuestionQueue.Ticket, _ answer: Answer?) {
+    guard let finished = waiting.removeValue(forKey: ticket) else { return }
+    if logsAnswers { log.show(answer, to: finished.question, since: finished.asked) }
+    finished.answered.resume(returning: answer)
   }
 
   private func perform(_ effects: [QuestionQueue.Effect]) {
@@ -126,7 +126,7 @@ actor TerminalDelegate: Delegate {
         StandardInput.discardTyped()
         context.terminal.prompt(
           (context.terminal.errorTakesControls ? "\r\u{1B}[2K  " : "\n  ") + words + "\n")
-      case .answer(let ticket, let answer): settle(ticket, answer)
+      case .answer(let ticket, let answer): finish(ticket, answer)
       }
     }
   }

@@ -41,7 +41,7 @@ struct LeaseTurn: Sendable {
     let changes = ChangeSignal()
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connectToStay(onReturn: { changes.note() })
+      connection = try await context.connectToStay(onReturn: { changes.signal() })
       if span != .zero {
         let news = try await bounded(by: context.timeout) {
           [lease] () async throws(TribuneError) -> Notifications in
@@ -60,10 +60,10 @@ struct LeaseTurn: Sendable {
 
   private func watch(_ news: Notifications, _ changes: ChangeSignal) async {
     do throws(TribuneError) {
-      for try await _ in news { changes.note() }
-      changes.note()
+      for try await _ in news { changes.signal() }
+      changes.signal()
     } catch {
-      changes.note()
+      changes.signal()
     }
   }
 
@@ -107,7 +107,7 @@ struct LeaseTurn: Sendable {
     let latest = min(end ?? .now + Self.pause, .now + Self.pause)
     let alarm = Task {
       await sleep(ContinuousClock.now.duration(to: latest))
-      if !Task.isCancelled { changes.note() }
+      if !Task.isCancelled { changes.signal() }
     }
     await changes.wait()
     alarm.cancel()

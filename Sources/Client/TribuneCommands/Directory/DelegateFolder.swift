@@ -55,13 +55,13 @@ actor DelegateFolder {
 
   func run() async -> CommandError {
     follow(connection)
-    report(await rescan(isFirst: true))
+    reportNew(await rescan(isFirst: true))
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
         + "(\(objectText(terms.object)), \(members.count.counted("delegate"))"
         + "\(DelegateCommand.valuesText(Set(members.keys.map(\.pattern)).sorted())))")
     let changes = Task {
-      for await news in watch.news where matters(news) { report(await rescan()) }
+      for await news in watch.news where matters(news) { reportNew(await rescan()) }
     }
     defer { changes.cancel() }
     for await end in ends { return end }
@@ -110,7 +110,7 @@ actor DelegateFolder {
     return contents.problems + (await attach(files, isFirst: isFirst))
   }
 
-  private func report(_ wrong: [String]) {
+  private func reportNew(_ wrong: [String]) {
     for problem in wrong where !problems.contains(problem) { context.terminal.report(problem) }
     problems = Set(wrong)
   }

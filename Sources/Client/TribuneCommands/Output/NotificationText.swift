@@ -102,7 +102,7 @@ extension Delivery {
 
 extension Context {
   func print(_ delivery: Delivery, of thing: String = "notification") throws(CommandError) {
-    if reportsGap(delivery, of: thing) { return }
+    if reportGap(delivery, of: thing) { return }
     switch delivery {
     case .lost(let count): try write(lossLine(count, of: thing, in: self) + "\n", or: delivery.json())
     case .notification, .interrupted: try write(delivery.line(in: self) + "\n", or: delivery.json())
@@ -110,7 +110,7 @@ extension Context {
   }
 
   /// A template has no place for a gap: reports it on standard error.
-  func reportsGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
+  func reportGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
     guard usesTemplate else { return false }
     switch delivery {
     case .notification: return false

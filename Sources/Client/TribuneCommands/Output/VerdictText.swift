@@ -93,7 +93,7 @@ extension Outcome {
   }
 
   /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
-  func report(isVetoingFailure: Bool = false) -> String {
+  func plainLine(isVetoingFailure: Bool = false) -> String {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 

@@ -22,7 +22,7 @@ actor TopSampler {
 
   func connect() async throws(TribuneError) {
     connection = try await context.connect(events: { [presence, onPresence] event in
-      presence.note(event)
+      presence.update(for: event)
       onPresence()
     })
   }
@@ -31,7 +31,7 @@ actor TopSampler {
     do throws(TribuneError) {
       if connection?.hasEnded != false {
         try await connect()
-        presence.note(.reconnected(lost: nil))
+        presence.update(for: .reconnected(lost: nil))
       }
       guard let connection else { return .failure(.busIsGone) }
       return .success(

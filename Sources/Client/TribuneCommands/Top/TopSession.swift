@@ -130,7 +130,7 @@ actor TopSession {
     case .signal: return false
     case .sample(let result): take(result)
     case .tick where requested == nil: if !model.isPaused { request() }
-    case .tick: noteDelay()
+    case .tick: showDelay()
     case .presence:
       if sampler.isBusGone { model.problem = Self.busIsGone } else { request() }
     }
@@ -159,7 +159,7 @@ actor TopSession {
     request()
   }
 
-  private func noteDelay() {
+  private func showDelay() {
     guard let requested else { return }
     let span = requested.duration(to: .now)
     model.problem =

@@ -107,7 +107,7 @@ struct GuardCommand: Command {
         if let patient {
           try await patient.connect(in: context)
         } else {
-          try await context.connectToStay(noting: presence)
+          try await context.connectToStay(updating: presence)
         }
       }
     } catch {
@@ -189,7 +189,7 @@ struct GuardCommand: Command {
     let against = verdict.outcomes.filter { $0.isObjection }
     let failures = verdict.vetoingFailures
     for outcome in against {
-      context.terminal.reportLine("  " + outcome.report(isVetoingFailure: failures == [outcome]))
+      context.terminal.reportLine("  " + outcome.plainLine(isVetoingFailure: failures == [outcome]))
     }
     if verdict.omittedCount > 0 {
       context.terminal.reportLine("  of \(verdict.omittedCount) more, the bus did not say the outcome")

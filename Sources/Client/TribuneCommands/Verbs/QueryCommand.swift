@@ -72,7 +72,7 @@ extension QueryReply {
       guard collects, !silent.isEmpty || omittedCount > 0 else { return [] }
       head = "\(subject) lacks values"
     }
-    return [head] + silent.map { "  " + $0.report() }
+    return [head] + silent.map { "  " + $0.plainLine() }
       + (omittedCount > 0 ? ["  and \(omittedCount) more"] : [])
   }
 

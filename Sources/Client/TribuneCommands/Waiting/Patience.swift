@@ -98,7 +98,7 @@ struct Patience: Sendable {
     let retry = Task {
       guard retries else { return }
       await sleep(pause)
-      if !Task.isCancelled { changes.note() }
+      if !Task.isCancelled { changes.signal() }
     }
     await changes.wait()
     retry.cancel()
@@ -115,9 +115,9 @@ final class ChangeSignal: Sendable {
     (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  var isNoted: Bool { isPending.load(ordering: .acquiring) }
+  var isSignalled: Bool { isPending.load(ordering: .acquiring) }
 
-  func note() {
+  func signal() {
     isPending.store(true, ordering: .releasing)
     continuation.yield()
   }

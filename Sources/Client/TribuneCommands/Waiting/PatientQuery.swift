@@ -27,7 +27,7 @@ struct PatientQuery: Sendable {
 
   func connect(in context: Context) async throws(TribuneError) -> Connection {
     try await context.connectToStay(
-      within: patience.bound(context.timeout), noting: presence, onReturn: { changes.note() })
+      within: patience.bound(context.timeout), updating: presence, onReturn: { changes.signal() })
   }
 
   /// - Parameter connection: made by `connect`.
@@ -63,7 +63,7 @@ struct PatientQuery: Sendable {
     guard connection.hasEnded || !presence.isUnreachable else { return nil }
     do throws(TribuneError) {
       while true {
-        await presence.settled()
+        await presence.waitUntilSettled()
         var query = query
         // Not only the rest of the span: with less time than the caller gives them, required delegates would fail. If
         // that takes too long, the verdict is missing.
@@ -90,7 +90,7 @@ struct PatientQuery: Sendable {
     do throws(TribuneError) {
       // During a pause, one signal is enough, so further notifications are not examined.
       for try await delivery in news
-      where !changes.isNoted && mayEndVeto(delivery) { changes.note() }
+      where !changes.isSignalled && mayEndVeto(delivery) { changes.signal() }
       changes.end()
     } catch {
       changes.end()

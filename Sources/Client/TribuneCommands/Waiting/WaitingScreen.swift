@@ -23,7 +23,7 @@ final class WaitingScreen: Sendable {
       case .deferred:
         display.deferred(
           progress.delegate, participant: progress.participant, status: progress.status, at: Self.now)
-      case .settled: display.settled(progress.delegate)
+      case .settled: display.remove(progress.delegate)
       }
     }
   }
@@ -88,7 +88,7 @@ struct WaitingDisplay: Sendable {
     }
   }
 
-  mutating func settled(_ delegate: UInt64) {
+  mutating func remove(_ delegate: UInt64) {
     rows.removeAll { $0.delegate == delegate }
   }
 
