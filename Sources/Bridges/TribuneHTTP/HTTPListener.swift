@@ -60,7 +60,7 @@ package import TribuneSystem
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
-      idle_seconds_max: Self.idleSeconds, answer: Self.receiveRequest, notify: Self.noteConnection,
+      idle_seconds_max: Self.idleSeconds, answer: Self.receiveRequest, notify: Self.connectionChanged,
       context: Unmanaged.passUnretained(self).toOpaque())
     guard let daemon = unsafe tribune_http_start(&settings) else { throw .inputOutput }
     _ = socket.release()
@@ -113,7 +113,7 @@ package import TribuneSystem
 
   // MARK: Callbacks
 
-  nonisolated private static let noteConnection: MHD_NotifyConnectionCallback = {
+  nonisolated private static let connectionChanged: MHD_NotifyConnectionCallback = {
     context, connection, _, event in
     guard let context = unsafe context, let connection = unsafe connection else { return }
     let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
@@ -164,12 +164,12 @@ package import TribuneSystem
   private func perform(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
     switch answer {
     case .response(let response) where !canSend(response):
-      return unsafe send(
-        HTTPResponse(503, "too much is being sent", fields: ["Retry-After": "1"]), on: connection)
-    case .response(let response): return unsafe send(response, on: connection)
+      return unsafe respond(
+        with: HTTPResponse(503, "too much is being sent", fields: ["Retry-After": "1"]), on: connection)
+    case .response(let response): return unsafe respond(with: response, on: connection)
     case .events where streams.count >= limits.streams:
-      return unsafe send(
-        HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
+      return unsafe respond(
+        with: HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
     case .events(let next): return unsafe openStream(on: connection, next)
     case .body(let respond):
       exchanges[UInt(bitPattern: connection)]?.reading = Reading(respond)
@@ -213,7 +213,7 @@ package import TribuneSystem
     return unwritten == 0 || unwritten + response.body.count <= Self.unwrittenBytesMax
   }
 
-  private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+  private func respond(with response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
     var body = response.body
     exchanges[UInt(bitPattern: connection)]?.byteCount = body.count
     let made = unsafe MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY)

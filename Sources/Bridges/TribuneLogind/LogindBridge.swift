@@ -112,7 +112,7 @@ import TribuneWire
         logindRefresh.request()
         attempted()
         for try await change in changes {
-          if case .notification(let news) = change { overrides.note(news) }
+          if case .notification(let news) = change { overrides.update(for: news) }
           schedule.reconsider(Self.questions(announcedBy: change))
           objectionRefresh.request()
         }
@@ -163,7 +163,7 @@ import TribuneWire
     let isLocked = await applyObjections()
     if isLocked, isKnown, logind != nil { locks.dropFormer() }
     maskRefresh.request()
-    reportStatus()
+    updateStatus()
     return isLocked && !hasFailed
   }
 
@@ -305,7 +305,7 @@ import TribuneWire
       try signals.on(interface: LogindProxy.interface, member: member) { [weak self] signal in
         guard let self, case .bool(let isPreparing)? = signal.values?.first else { return }
         preparationNews += 1
-        note(lock, isPreparing)
+        updatePreparation(for: lock, isPreparing)
       }
     }
     logindSignals = signals
@@ -382,7 +382,7 @@ import TribuneWire
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
           // A signal that arrived before the reply is newer.
-          if news == self.preparationNews { self.note(lock, isPreparing) }
+          if news == self.preparationNews { self.updatePreparation(for: lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
     }
@@ -398,7 +398,7 @@ import TribuneWire
           try await self.schedule.update(on: bus, at: logind)
         } && succeeds
     }
-    reportStatus()
+    updateStatus()
     return succeeds
   }
 
@@ -412,7 +412,7 @@ import TribuneWire
     }
   }
 
-  private func note(_ lock: HostQuestion.Lock, _ isPreparing: Bool) {
+  private func updatePreparation(for lock: HostQuestion.Lock, _ isPreparing: Bool) {
     guard isPreparing != preparing.contains(lock) else { return }
     if isPreparing { preparing.insert(lock) } else { preparing.remove(lock) }
     announcements[lock] = Task { [earlier = announcements[lock]] in
@@ -462,7 +462,7 @@ import TribuneWire
     return .value(UserInfo(JSONValue.object(reply).compactBytes))
   }
 
-  private func settle() async {
+  private func finishRefreshes() async {
     objectionRefresh.request()
     await objectionRefresh.finish()
     await maskRefresh.finish()
@@ -478,7 +478,7 @@ import TribuneWire
         ("says", .string("the hold is too late: the host is already \(what)")),
       ]
     }
-    await settle()
+    await finishRefreshes()
     let isMasked = mask.recorded.isSuperset(of: asked.flatMap(\.targets))
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
     let isBinding = isMasked || isLocked && logindState.isAnswering && logindState.bindsRoot == true
@@ -499,7 +499,7 @@ import TribuneWire
     let end = ContinuousClock.now + Self.answerTime
     // The announcement may arrive after this question.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
-    await settle()
+    await finishRefreshes()
     var obstacles: [String] = []
     if !mask.recorded.isDisjoint(with: question.targets) { obstacles.append("its target is masked") }
     while let logind {
@@ -517,7 +517,7 @@ import TribuneWire
     return [("obstacles", .array(obstacles.map { .string($0) }))]
   }
 
-  private func reportStatus() {
+  private func updateStatus() {
     let blocked = HostQuestion.Lock.allCases.compactMap { lock in
       locks.blocking(lock).map { "\(lock.rawValue) blocked by \($0.who)" }
     }

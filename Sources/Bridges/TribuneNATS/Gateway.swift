@@ -40,11 +40,11 @@ final class Gateway {
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesDurable: { [weak self] in await self?.receiveDurable($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, receivesAtOnce: receivesAtOnce,
-    changed: { [weak self] in self?.note($0) })
+    changed: { [weak self] in self?.handle($0) })
   private lazy var exchange = PostExchange(subjects, settings, publisher: publisher)
   private lazy var durable = DurableExchange(subjects, settings, publisher: publisher, posts: exchange) {
     [weak self] in
-    self?.reportStatus()
+    self?.updateStatus()
   }
   private var storing: Task<Void, Never>?
   private lazy var retained = RetainedExchange(
@@ -100,7 +100,7 @@ final class Gateway {
       do throws(TribuneError) {
         isInterrupted = false
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
-          Task { @MainActor in self?.note(event) }
+          Task { @MainActor in self?.handle(event) }
         }
         // First, because later steps may fail.
         try await hosts.join(bus)
@@ -108,7 +108,7 @@ final class Gateway {
         retries.reset()
         ServiceLog.info("connected to the bus")
         if link.isUp { announceLink() }
-        reportStatus()
+        updateStatus()
         let tries = BusTries()
         Task {
           await tries.waitForAll()
@@ -127,13 +127,13 @@ final class Gateway {
       retained.use(nil)
       hosts.leave()
       leases.leave()
-      reportStatus()
+      updateStatus()
       attempted()
       await retries.pause()
     }
   }
 
-  private func note(_ event: ConnectionEvent) {
+  private func handle(_ event: ConnectionEvent) {
     switch event {
     case .disconnected(let error):
       ServiceLog.warning("the connection to the bus is lost: \(error)")
@@ -144,7 +144,7 @@ final class Gateway {
       retained.use(bus)
       isInterrupted = false
     }
-    reportStatus()
+    updateStatus()
   }
 
   private func takeOut(from bus: Connection, _ tries: BusTries) async {
@@ -194,7 +194,7 @@ final class Gateway {
 
   // MARK: NATS
 
-  private func note(_ change: NATSLink.Change) {
+  private func handle(_ change: NATSLink.Change) {
     switch change {
     case .connecting: inquiries.refuse(nil)
     case .up:
@@ -222,7 +222,7 @@ final class Gateway {
       if subjects.isAboutAllReplies(why) { inquiries.refuse("NATS refuses it: \(why)") }
       if subjects.isAboutQuestions(why) { inquiries.cutOff("NATS refuses it: \(why)") }
     }
-    reportStatus()
+    updateStatus()
   }
 
   /// Tests whether NATS lets this host publish as another one.
@@ -305,17 +305,17 @@ final class Gateway {
 
   private func receiveOther(_ message: ClusterMessage) {
     do throws(EnvelopeError) {
-      if message.subject == subjects.presence { return noteDouble(try message.instance()) }
+      if message.subject == subjects.presence { return handleDouble(try message.instance()) }
       switch subjects.parse(message.subject) {
       case .lease(let host, let name): try leases.receive(message, from: host, name: name)
       case .presence(let host):
         let sender = try message.instance()
         let isNew = !neighbours.isPresent(host, sender)
-        neighbours.note(
+        neighbours.remember(
           host, sender, rosterMark: message.headers[.roster] ?? "",
           isRostered: settings.roster.contains(host), at: .now)
-        rosters.note(neighbours.others(than: rosters.mark))
-        hosts.note(host)
+        rosters.update(with: neighbours.others(than: rosters.mark))
+        hosts.addUnlisted(host)
         if isNew, neighbours.isPresent(host) { welcome() }
       case .stored(let token):
         if try !durable.outgoing.acknowledge(message, token: token) {
@@ -330,16 +330,16 @@ final class Gateway {
   }
 
   /// NATS does not echo this gateway's own messages.
-  private func noteDouble(_ other: Instance) {
+  private func handleDouble(_ other: Instance) {
     guard other != instance else { return }
-    if double.note(other) { _ = publisher.publish(presence) }
-    reportStatus()
+    if double.remember(other) { _ = publisher.publish(presence) }
+    updateStatus()
   }
 
   private func welcome() {
     _ = publisher.publish(presence)
     announceReturn()
-    reportStatus()
+    updateStatus()
   }
 
   /// Other hosts can send anything, so the log gets exponentially fewer of these.
@@ -366,20 +366,20 @@ final class Gateway {
   private func forgetTheSilent() {
     let failed = publisher.takeFailedCount()
     if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
-    retained.sendAgain()
+    retained.publishAgain()
     durable.tick()
     neighbours.forgetSilent(at: .now)
-    rosters.note(neighbours.others(than: rosters.mark))
+    rosters.update(with: neighbours.others(than: rosters.mark))
     hosts.forget(unless: neighbours.isPresent)
     remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
-    reportStatus()
+    updateStatus()
   }
 
   // MARK: Both
 
   private var lastStatus = ""
 
-  private func reportStatus() {
+  private func updateStatus() {
     let lack = settings.lack ?? link.lack
     let sides =
       (bus == nil || isInterrupted ? ["no bus"] : []) + (lack.map { ["cluster unreachable: \($0)"] } ?? [])

@@ -68,7 +68,7 @@ package final class WebProgram: ServiceProgram {
     case .failure(let refusal): return .response(refusal)
     case .success(.file(let file)): return .response(file)
     case .success(.events):
-      follower.noteLook()
+      follower.markLookedAt()
       var cursor = Feed.Cursor()
       return .events { [unowned self] in follower.feed.next(&cursor) }
     case .success(.health):

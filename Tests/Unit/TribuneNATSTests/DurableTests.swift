@@ -88,20 +88,20 @@ struct DurableTests {
   func account() {
     var account = DurableAccount()
     let instances = (0..<DurableAccount.instancesMax).map { _ in Instance() }
-    #expect(account.note(5, from: "db2", instances[0]) == .new(lost: 0))
-    #expect(account.note(6, from: "db2", instances[0]) == .new(lost: 0))
-    #expect(account.note(9, from: "db2", instances[0]) == .new(lost: 2))
+    #expect(account.record(5, from: "db2", instances[0]) == .new(lost: 0))
+    #expect(account.record(6, from: "db2", instances[0]) == .new(lost: 0))
+    #expect(account.record(9, from: "db2", instances[0]) == .new(lost: 2))
     for instance in instances.dropFirst() {
-      #expect(account.note(1, from: "db2", instance) == .newAfterGap)
-      #expect(account.note(1, from: "db3", instance) != .stale)
+      #expect(account.record(1, from: "db2", instance) == .newAfterGap)
+      #expect(account.record(1, from: "db3", instance) != .stale)
     }
     for (index, instance) in instances.enumerated() {
       for number: UInt64 in [1, index == 0 ? 9 : 1] {
-        #expect(account.note(number, from: "db2", instance) == .stale)
+        #expect(account.record(number, from: "db2", instance) == .stale)
       }
     }
-    #expect(account.note(1, from: "db2", Instance()) == .newAfterGap)
-    #expect(account.note(9, from: "db2", instances[0]) == .newAfterGap)
+    #expect(account.record(1, from: "db2", Instance()) == .newAfterGap)
+    #expect(account.record(9, from: "db2", instances[0]) == .newAfterGap)
   }
 
   @Test("An account of very many hosts forgets the first, and fits its file")
@@ -110,11 +110,13 @@ struct DurableTests {
     let long = String(repeating: "h", count: 60)
     let instance = Instance()
     for index in 0...DurableAccount.hostsMax {
-      for _ in 0..<DurableAccount.instancesMax { _ = account.note(.max, from: "\(long)\(index)", Instance()) }
-      _ = account.note(1, from: "\(long)\(index)", instance)
+      for _ in 0..<DurableAccount.instancesMax {
+        _ = account.record(.max, from: "\(long)\(index)", Instance())
+      }
+      _ = account.record(1, from: "\(long)\(index)", instance)
     }
-    #expect(account.note(1, from: "\(long)0", instance) == .new(lost: 0))
-    #expect(account.note(1, from: "\(long)\(DurableAccount.hostsMax)", instance) == .stale)
+    #expect(account.record(1, from: "\(long)0", instance) == .new(lost: 0))
+    #expect(account.record(1, from: "\(long)\(DurableAccount.hostsMax)", instance) == .stale)
     #expect(account.text.utf8.count < 64 << 10)
     #expect(DurableAccount(account.text) == account)
   }
@@ -124,12 +126,12 @@ struct DurableTests {
     var account = DurableAccount()
     #expect(DurableAccount("") == account && account.isEmpty)
     let instance = Instance()
-    _ = account.note(7, from: "db2", instance)
-    _ = account.note(.max, from: "db3", Instance())
+    _ = account.record(7, from: "db2", instance)
+    _ = account.record(.max, from: "db3", Instance())
     var found = try #require(DurableAccount(account.text))
     #expect(found == account && !found.isEmpty)
-    #expect(found.note(7, from: "db2", instance) == .stale)
-    #expect(found.note(8, from: "db2", instance) == .new(lost: 0))
+    #expect(found.record(7, from: "db2", instance) == .stale)
+    #expect(found.record(8, from: "db2", instance) == .new(lost: 0))
   }
 
   @Test(
@@ -139,7 +141,7 @@ struct DurableTests {
     var account = DurableAccount()
     #expect(account.start(in: 7) == 1)
     account.position = DurableAccount.Position(created: 7, sequence: 4_711)
-    _ = account.note(1, from: "db2", Instance())
+    _ = account.record(1, from: "db2", Instance())
     let found = try #require(DurableAccount(account.text))
     #expect(found == account && found.start(in: 7) == 4_712 && found.start(in: 8) == 1)
     let lines = account.text.split(separator: "\n").dropFirst()

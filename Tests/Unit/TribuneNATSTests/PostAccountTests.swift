@@ -14,7 +14,7 @@ struct PostAccountTests {
     var counter = ExportCounter()
     var account = ImportAccount()
     for name in ["a", "b", "a", "c", "b", "a"] {
-      #expect(account.note(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
+      #expect(account.record(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
     }
   }
 
@@ -23,9 +23,9 @@ struct PostAccountTests {
     var counter = ExportCounter()
     var account = ImportAccount()
     let numbers = (0..<3).map { _ in counter.next("a") }
-    for number in numbers { _ = account.note(number, of: "a", from: "db1", instance) }
-    for number in numbers { #expect(account.note(number, of: "a", from: "db1", instance) == .stale) }
-    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+    for number in numbers { _ = account.record(number, of: "a", from: "db1", instance) }
+    for number in numbers { #expect(account.record(number, of: "a", from: "db1", instance) == .stale) }
+    #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
   }
 
   @Test("What comes behind a later one of its host, of whatever name, is lost, and counted once")
@@ -35,7 +35,7 @@ struct PostAccountTests {
     let names = ["a", "a", "a", "b", "c"]
     let numbers = names.map { counter.next($0) }
     func note(_ index: Int) -> ImportAccount.Arrival {
-      account.note(numbers[index], of: names[index], from: "db1", instance)
+      account.record(numbers[index], of: names[index], from: "db1", instance)
     }
     #expect(note(0) == .new(lost: 0))
     #expect(note(4) == .new(lost: 0))
@@ -43,7 +43,7 @@ struct PostAccountTests {
     #expect(note(3) == .late(lost: 1))
     for index in numbers.indices { #expect(note(index) == .stale) }
     for name in names {
-      #expect(account.note(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
+      #expect(account.record(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
     }
   }
 
@@ -51,10 +51,10 @@ struct PostAccountTests {
   func gaps() {
     var counter = ExportCounter()
     var account = ImportAccount()
-    _ = account.note(counter.next("a"), of: "a", from: "db1", instance)
+    _ = account.record(counter.next("a"), of: "a", from: "db1", instance)
     for _ in 0..<3 { _ = counter.next("a") }
     for _ in 0..<5 { _ = counter.next("other") }
-    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 3))
+    #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 3))
   }
 
   @Test("The first of a name tells nothing of the ones before")
@@ -62,7 +62,7 @@ struct PostAccountTests {
     var counter = ExportCounter()
     var account = ImportAccount()
     _ = counter.next("a")
-    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+    #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
   }
 
   @Test("A gateway that was started anew begins again")
@@ -70,25 +70,25 @@ struct PostAccountTests {
     var account = ImportAccount()
     let number = ExportNumber(sequence: 1, count: 1)
     let next = Instance()
-    #expect(account.note(number, of: "a", from: "db1", instance) == .new(lost: 0))
-    #expect(account.note(number, of: "a", from: "db1", next) == .newAfterGap)
-    for one in [instance, next] { #expect(account.note(number, of: "a", from: "db1", one) == .stale) }
-    #expect(account.note(number, of: "a", from: "db2", Instance()) == .new(lost: 0))
+    #expect(account.record(number, of: "a", from: "db1", instance) == .new(lost: 0))
+    #expect(account.record(number, of: "a", from: "db1", next) == .newAfterGap)
+    for one in [instance, next] { #expect(account.record(number, of: "a", from: "db1", one) == .stale) }
+    #expect(account.record(number, of: "a", from: "db2", Instance()) == .new(lost: 0))
   }
 
   @Test("Another gateway of the same name, or whoever says so, silences nobody")
   func doubled() {
     var counter = ExportCounter()
     var account = ImportAccount()
-    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+    #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
     for count in 1...3 {
       for _ in 0..<count {
         let forged = ExportNumber(sequence: 1_000, count: 1_000)
-        #expect(account.note(forged, of: "a", from: "db1", Instance()) == .newAfterGap)
+        #expect(account.record(forged, of: "a", from: "db1", Instance()) == .newAfterGap)
       }
-      #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .newAfterGap)
+      #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .newAfterGap)
       for _ in 0..<20 {
-        #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+        #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
       }
     }
   }
@@ -99,7 +99,7 @@ struct PostAccountTests {
     var account = ImportAccount()
     for round in 0..<3 {
       for index in 0..<(ExportCounter.namesMax + 100) {
-        let arrival = account.note(counter.next("n\(index)"), of: "n\(index)", from: "db1", instance)
+        let arrival = account.record(counter.next("n\(index)"), of: "n\(index)", from: "db1", instance)
         #expect(arrival == .new(lost: 0), "round \(round), \(index)")
       }
     }
@@ -121,12 +121,12 @@ struct PostAccountTests {
   @Test("The last poster of each host and name is known, of so many at most")
   func posters() {
     var posters = RemotePosters()
-    for pid in 1...3 { posters.note(RemotePeer(pid: Int32(pid)), of: "b", from: "db1", at: .now) }
-    posters.note(RemotePeer(pid: 4), of: "a", from: "db1", at: .now)
+    for pid in 1...3 { posters.record(RemotePeer(pid: Int32(pid)), of: "b", from: "db1", at: .now) }
+    posters.record(RemotePeer(pid: 4), of: "a", from: "db1", at: .now)
     #expect(posters.all.map(\.name) == ["a", "b"])
     #expect(posters.all.map(\.peer.pid) == [4, 3])
     #expect(posters.all.map(\.count) == [1, 3])
-    for index in 0..<10_000 { posters.note(RemotePeer(), of: "n\(index)", from: "db1", at: .now) }
+    for index in 0..<10_000 { posters.record(RemotePeer(), of: "n\(index)", from: "db1", at: .now) }
     #expect(posters.all.count <= RemotePosters.countMax)
   }
 

@@ -10,7 +10,7 @@ struct UnheardTests {
   func announcements() {
     var unheard = Unheard()
     for name in ["unit.shouldStop", "cluster.shouldReboot", "unit.shouldStop", "cluster.holds"] {
-      unheard.note(name)
+      unheard.add(name)
     }
     #expect(unheard.take() == ["cluster.mayReboot", "unit.mayStop"])
     #expect(unheard.take().isEmpty)
@@ -19,7 +19,7 @@ struct UnheardTests {
   @Test("No more are kept than fit")
   func bounded() {
     var unheard = Unheard()
-    for number in 0..<(Unheard.namesMax + 10) { unheard.note("a\(number).shouldStop") }
+    for number in 0..<(Unheard.namesMax + 10) { unheard.add("a\(number).shouldStop") }
     #expect(unheard.take().count == Unheard.namesMax)
   }
 }

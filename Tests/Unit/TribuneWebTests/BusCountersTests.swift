@@ -29,7 +29,7 @@ struct BusCountersTests {
   {
     var lists = BusSnapshot(status(posted: 0))
     lists.names = asked.map { name($0 == "*" ? nil : $0, asked: $1) }
-    counters.note(lists, max: countMax)
+    counters.update(with: lists, max: countMax)
   }
 
   private func asked(_ counters: BusCounters) -> [String: Int] {
@@ -51,7 +51,7 @@ struct BusCountersTests {
       participant(1, "a"), participant(1, "b"), participant(1, "c"), participant(0, "d"),
       participant(nil, ""),
     ]
-    counters.note(lists, max: 3)
+    counters.update(with: lists, max: 3)
     #expect(counters.participants.own.map(\.label) == ["a", "d", "b"])
     #expect(counters.participants.others?.outcomes.approved == 2)
   }
@@ -61,11 +61,11 @@ struct BusCountersTests {
     arguments: [(2, 9.0), (1, 1.0), (1, 9.0)] as [(Int32, Double)])
   func anew(pid: Int32, uptime: Double) {
     var counters = BusCounters()
-    counters.note(status(posted: 100, uptime: .seconds(8)), at: 0)
+    counters.update(with: status(posted: 100, uptime: .seconds(8)), at: 0)
     take(["a": 5, "b": 4, "c": 3], &counters)
-    let isNew = counters.note(status(posted: 100, uptime: .seconds(8)), at: 0)
+    let isNew = counters.update(with: status(posted: 100, uptime: .seconds(8)), at: 0)
     #expect(!isNew && asked(counters) == ["a": 5, "b": 4, "(other)": 3])
-    let isOther = counters.note(status(posted: 1, uptime: .seconds(uptime), pid: pid), at: 0)
+    let isOther = counters.update(with: status(posted: 1, uptime: .seconds(uptime), pid: pid), at: 0)
     #expect(isOther && counters.status?.posted == 1 && asked(counters).isEmpty)
     take(["a": 1, "b": 1, "c": 1], &counters)
     #expect(asked(counters) == ["a": 1, "b": 1, "(other)": 1])
@@ -77,7 +77,7 @@ struct BusCountersTests {
     for (time, uptime, start) in [
       (1_000.4, 100.0, 900), (1_001.6, 101.0, 900), (1_002.3, 102.0, 900), (1_005.0, 1.0, 1_004),
     ] {
-      counters.note(status(posted: 0, uptime: .seconds(uptime)), at: UInt64(time * 1e6))
+      counters.update(with: status(posted: 0, uptime: .seconds(uptime)), at: UInt64(time * 1e6))
       #expect(counters.startSeconds == start)
     }
   }
@@ -117,7 +117,7 @@ struct BusCountersTests {
       failed: 1 << 52,
       held: 1 << 52, answered: 1 << 52)
     var counters = BusCounters()
-    counters.note(status(posted: 1 << 52), at: 0)
+    counters.update(with: status(posted: 1 << 52), at: 0)
     var lists = BusSnapshot(status(posted: 0))
     for number in 0..<1_000 {
       let uid = UInt32.max - 1 - UInt32(number)
@@ -133,7 +133,7 @@ struct BusCountersTests {
           uid: uid, unit: longest, connections: 1, posted: 1 << 52, postedBytes: 1 << 52, delivered: 1 << 52,
           lost: 1 << 52, asked: 1 << 52, denied: 1 << 52, refused: 1 << 52))
     }
-    counters.note(lists, max: countMax)
+    counters.update(with: lists, max: countMax)
     var picture = BusPicture()
     picture.absence = nil
     let text = BusMetrics.text(of: picture, counters, BusMetrics.Own(), .openMetrics)

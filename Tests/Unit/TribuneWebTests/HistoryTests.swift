@@ -16,7 +16,7 @@ struct HistoryTests {
   @Test("An interval has the events in a second, once it is over")
   func rates() {
     var history = History()
-    for second in 100...109 { history.note(status(posted: 1_000 + (second - 100) * 2), at: second) }
+    for second in 100...109 { history.record(status(posted: 1_000 + (second - 100) * 2), at: second) }
     #expect(history.json(at: 109).compact.contains("\"times\":[]"))
     let json = history.json(at: 110).compact
     #expect(json.contains("\"times\":[100]") && json.contains("\"posted\":[1.8]"))
@@ -25,11 +25,11 @@ struct HistoryTests {
   @Test("Counters that began anew count from there, also after the bus was away")
   func restarts() {
     var history = History()
-    history.note(status(posted: 1_000), at: 100)
-    history.note(status(posted: 10, uptime: 1), at: 101)
-    history.note(status(posted: 20, uptime: 1), at: 102)
+    history.record(status(posted: 1_000), at: 100)
+    history.record(status(posted: 10, uptime: 1), at: 101)
+    history.record(status(posted: 20, uptime: 1), at: 102)
     history.interrupt()
-    history.note(status(posted: 5_000), at: 103)
+    history.record(status(posted: 5_000), at: 103)
     #expect(history.json(at: 110).compact.contains("\"posted\":[1.0]"))
   }
 
@@ -37,19 +37,19 @@ struct HistoryTests {
   func day() {
     var history = History()
     for second in 0..<86_400 {
-      history.note(status(posted: second), at: second)
-      history.note(latency: .milliseconds(1), at: second)
+      history.record(status(posted: second), at: second)
+      history.record(latency: .milliseconds(1), at: second)
     }
     let hour = history.json(at: 86_400).compact
     #expect(hour.contains("\"times\":[82800,82810,") && hour.contains(",86390]"))
-    for second in 86_400..<2 * 86_400 { history.note(status(posted: second), at: second) }
+    for second in 86_400..<2 * 86_400 { history.record(status(posted: second), at: second) }
     #expect(history.json(at: 2 * 86_400).compact.utf8.count < hour.utf8.count + 1_000)
   }
 
   @Test("A clock that is set back or forth leaves it in order")
   func clock() {
     var history = History()
-    for second in [1_000, 500, 90_000, 1_000] { history.note(latency: .seconds(1), at: second) }
+    for second in [1_000, 500, 90_000, 1_000] { history.record(latency: .seconds(1), at: second) }
     #expect(history.json(at: 90_010).compact.contains("\"times\":[90000]"))
   }
 
@@ -61,9 +61,9 @@ struct HistoryTests {
     ] as [([Int64], String, String)])
   func quantiles(latencies: [Int64], median: String, longest: String) {
     var history = History()
-    history.note(status(posted: 0), at: 100)
-    history.note(status(posted: 1), at: 100)
-    for latency in latencies { history.note(latency: .microseconds(latency), at: 100) }
+    history.record(status(posted: 0), at: 100)
+    history.record(status(posted: 1), at: 100)
+    for latency in latencies { history.record(latency: .microseconds(latency), at: 100) }
     let json = history.json(at: 110).compact
     #expect(json.contains("\"median\":[\(median)],\"longest\":[\(longest)]"), "\(json)")
   }

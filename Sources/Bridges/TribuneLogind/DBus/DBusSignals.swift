@@ -30,7 +30,7 @@ final class DBusSignals {
         guard signal.sender == Self.driver, let values = signal.values, values.count == 3,
           values[0] == .string(service), case .string(let owner) = values[2]
         else { return }
-        self?.note(owner)
+        self?.receiveOwner(owner)
       })
     Task { await findOwner() }
   }
@@ -42,14 +42,14 @@ final class DBusSignals {
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
       // A signal that arrived before the reply is newer.
-      if case .string(let owner)? = reply.first, count == newsCount { note(owner) }
+      if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
       // The service does not run yet.
       return
     }
   }
 
-  private func note(_ owner: String) {
+  private func receiveOwner(_ owner: String) {
     newsCount += 1
     guard owner != self.owner else { return }
     let hadOwner = !self.owner.isEmpty

@@ -17,7 +17,7 @@ final class Overrides {
 
   var questions: Set<HostQuestion> { Set(ends.keys) }
 
-  func note(_ news: Notification) {
+  func update(for news: Notification) {
     if news.name == Self.announcement {
       // A question about an object does not concern the host.
       guard news.object.isEmpty, let (question, reason) = Self.override(in: news.userInfo) else { return }

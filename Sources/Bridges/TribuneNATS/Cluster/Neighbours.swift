@@ -15,7 +15,7 @@ nonisolated struct Neighbours {
   private var all: [String: Neighbour] = [:]
 
   /// Hosts of the roster always fit.
-  mutating func note(
+  mutating func remember(
     _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
     at now: ContinuousClock.Instant
   ) {

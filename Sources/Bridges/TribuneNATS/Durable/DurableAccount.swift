@@ -46,7 +46,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
     return position.sequence + 1
   }
 
-  mutating func note(_ number: UInt64, from host: String, _ instance: Instance) -> Arrival {
+  mutating func record(_ number: UInt64, from host: String, _ instance: Instance) -> Arrival {
     if let known = origins.firstIndex(where: { $0.instance == instance && $0.host == host }) {
       let last = origins[known].last
       guard number > last else { return .stale }

@@ -22,7 +22,7 @@ final class DurableExchange {
   let incoming: DurableImport
   private(set) lazy var outgoing = DurableExport(
     subjects, settings, stream, publisher: publisher, posts: posts
-  ) { [weak self] in self?.report() }
+  ) { [weak self] in self?.lackMayHaveChanged() }
 
   private var isOpening = false
   private var lookedAt: ContinuousClock.Instant?
@@ -52,7 +52,7 @@ final class DurableExchange {
     if warned.insert(what).inserted { ServiceLog.warning("\(stream.name) \(what)") }
   }
 
-  private func report() {
+  private func lackMayHaveChanged() {
     if outgoing.refusal == nil { slowest = nil }
     guard lack != reported else { return }
     reported = lack
@@ -86,7 +86,7 @@ final class DurableExchange {
         // An open stream stays in use after a failed check.
         if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
-        report()
+        lackMayHaveChanged()
       }
     }
   }
@@ -116,7 +116,7 @@ final class DurableExchange {
 
   private func use(_ opening: DurableStore.Opening) {
     (openingLack, slowest) = (nil, opening.slowest)
-    report()
+    lackMayHaveChanged()
     for warning in opening.warnings { warn(warning) }
     if let consumer = opening.consumer { incoming.use(consumer, of: opening.created) }
     outgoing.open()
@@ -128,6 +128,6 @@ final class DurableExchange {
     let now = ContinuousClock.now
     let isWell = outgoing.isOpen && lack == nil && !hasFailed
     if now - lookedAt > (isWell ? Self.lookPause : DurableExport.refusalPause) { open() }
-    outgoing.sendAgain(at: now)
+    outgoing.publishAgain(at: now)
   }
 }

@@ -101,24 +101,24 @@ final class DurableExport {
       var message = message
       message.reply = subjects.stored(token: tokens.token(lastToken))
       unstored = Unstored(message: message, sentAt: nil, conclude: continuation)
-      send()
+      publish()
     }
   }
 
   func open() {
     isOpen = true
-    send()
+    publish()
   }
 
   func close() { isOpen = false }
 
   /// Resends after a refusal, or without a confirmation.
-  func sendAgain(at now: ContinuousClock.Instant) {
+  func publishAgain(at now: ContinuousClock.Instant) {
     guard let sentAt = unstored?.sentAt else { return }
-    if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { send() }
+    if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { publish() }
   }
 
-  private func send() {
+  private func publish() {
     guard isOpen, let message = unstored?.message else { return }
     guard message.weight <= publisher.payloadMax else {
       return conclude("it is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")

@@ -90,14 +90,14 @@ final class DurableImport {
       settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
     else { return false }
     let envelope = try PostEnvelope(message)
-    let arrival = account.note(envelope.number.sequence, from: host, envelope.instance)
+    let arrival = account.record(envelope.number.sequence, from: host, envelope.instance)
     switch arrival {
     case .stale: return false
     case .new(let lost): if lost > 0 { posts.lose(lost, from: host) }
     case .newAfterGap: posts.lose(nil, from: host)
     }
     if settings.imports(name, from: host, durably: true), !settings.isShared(name) {
-      posts.note(envelope.peer, of: name, from: host)
+      posts.record(envelope.peer, of: name, from: host)
       await post(name, envelope.object, UserInfo(message.payload), from: host)
     }
     return arrival != .new(lost: 0)

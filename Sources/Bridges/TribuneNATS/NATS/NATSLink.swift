@@ -44,7 +44,7 @@ final class NATSLink {
   private lazy var receiver = NATSReceiver(
     posts: postLane, durable: durableLane, others: otherLane, atOnce: receivesAtOnce
   ) { [weak self] event, connection in
-    self?.note(event, of: connection)
+    self?.handle(event, of: connection)
   }
   private var client: NATSClient?
   private var draining: Task<Void, Never>?
@@ -128,7 +128,7 @@ final class NATSLink {
     if isUp { watchValues() }
   }
 
-  private func note(_ event: NATSReceiver.Event, of connection: UInt) {
+  private func handle(_ event: NATSReceiver.Event, of connection: UInt) {
     switch event {
     case .overrun: return changed(.overrun(.any))
     case .refused(let why): return changed(.refused(why))

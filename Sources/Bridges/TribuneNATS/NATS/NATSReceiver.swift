@@ -22,15 +22,17 @@ nonisolated final class NATSReceiver: Sendable {
   private let others: Lane
   /// Returns false to pass a message to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
-  private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
+  private let onEvent: @Sendable @MainActor (Event, _ connection: UInt) -> Void
   /// Errors on their way to the main actor. Further ones are dropped.
   private let errorsUnderWay = Atomic(0)
 
   init(
     posts: Lane, durable: Lane, others: Lane, atOnce handle: @escaping @Sendable (ClusterMessage) -> Bool,
-    _ note: @escaping @Sendable @MainActor (Event, _ connection: UInt) -> Void
+    _ onEvent: @escaping @Sendable @MainActor (Event, _ connection: UInt) -> Void
   ) {
-    (self.posts, self.durable, self.others, self.handle, self.note) = (posts, durable, others, handle, note)
+    (self.posts, self.durable, self.others, self.handle, self.onEvent) = (
+      posts, durable, others, handle, onEvent
+    )
   }
 
   var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -40,12 +42,12 @@ nonisolated final class NATSReceiver: Sendable {
     return unsafe Unmanaged<NATSReceiver>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  private func send(_ event: Event, _ connection: OpaquePointer?) {
+  private func forward(_ event: Event, _ connection: OpaquePointer?) {
     let number = UInt(bitPattern: connection)
-    DispatchQueue.main.async { [note] in MainActor.assumeIsolated { note(event, number) } }
+    DispatchQueue.main.async { [onEvent] in MainActor.assumeIsolated { onEvent(event, number) } }
   }
 
-  private func sendError(_ event: Event, _ connection: OpaquePointer?) {
+  private func forwardError(_ event: Event, _ connection: OpaquePointer?) {
     guard errorsUnderWay.add(1, ordering: .relaxed).newValue <= 16 else {
       errorsUnderWay.subtract(1, ordering: .relaxed)
       return
@@ -53,7 +55,7 @@ nonisolated final class NATSReceiver: Sendable {
     let number = UInt(bitPattern: connection)
     DispatchQueue.main.async { [self] in
       errorsUnderWay.subtract(1, ordering: .relaxed)
-      MainActor.assumeIsolated { note(event, number) }
+      MainActor.assumeIsolated { onEvent(event, number) }
     }
   }
 
@@ -91,23 +93,23 @@ nonisolated final class NATSReceiver: Sendable {
   }
 
   static let disconnected: natsConnectionHandler = { connection, receiver in
-    unsafe at(receiver)?.send(.disconnected, connection)
+    unsafe at(receiver)?.forward(.disconnected, connection)
   }
   static let reconnected: natsConnectionHandler = { connection, receiver in
-    unsafe at(receiver)?.send(.reconnected, connection)
+    unsafe at(receiver)?.forward(.reconnected, connection)
   }
   static let closed: natsConnectionHandler = { connection, receiver in
-    unsafe at(receiver)?.send(.closed, connection)
+    unsafe at(receiver)?.forward(.closed, connection)
   }
 
   static let failed: natsErrHandler = { connection, _, status, receiver in
     guard let receiver = unsafe at(receiver) else { return }
-    if status == NATS_SLOW_CONSUMER { return unsafe receiver.sendError(.overrun, connection) }
+    if status == NATS_SLOW_CONSUMER { return unsafe receiver.forwardError(.overrun, connection) }
     var text: UnsafePointer<CChar>?
     let last = unsafe connection.map { unsafe natsConnection_GetLastError($0, &text) } ?? status
     let detail = unsafe text.map { unsafe String(cString: $0) } ?? ""
     let name = unsafe natsStatus_GetText(last).map { unsafe String(cString: $0) } ?? ""
-    unsafe receiver.sendError(.refused(detail.isEmpty ? name : detail), connection)
+    unsafe receiver.forwardError(.refused(detail.isEmpty ? name : detail), connection)
   }
 }
 

@@ -29,7 +29,7 @@ nonisolated struct ImportAccount {
   /// From then on, an unknown host may be a forgotten one, with losses since.
   private var hasForgotten = false
 
-  mutating func note(
+  mutating func record(
     _ number: ExportNumber, of name: String, from host: String, _ instance: Instance
   ) -> Arrival {
     guard var known = origins[host] else {
@@ -42,7 +42,7 @@ nonisolated struct ImportAccount {
       return .newAfterGap
     }
     var origin = known[index]
-    let arrival = origin.note(number, of: name)
+    let arrival = origin.record(number, of: name)
     if arrival != .stale {
       known.remove(at: index)
       known.insert(origin, at: 0)
@@ -61,7 +61,7 @@ nonisolated struct ImportAccount {
 }
 
 nonisolated extension ImportAccount.Origin {
-  fileprivate mutating func note(_ number: ExportNumber, of name: String) -> ImportAccount.Arrival {
+  fileprivate mutating func record(_ number: ExportNumber, of name: String) -> ImportAccount.Arrival {
     if last.count >= ImportAccount.namesMax, last[name] == nil { last = [:] }
     let former = last[name]
     if let former, number.sequence <= former.sequence { return .stale }

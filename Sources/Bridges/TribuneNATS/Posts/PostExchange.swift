@@ -89,13 +89,13 @@ final class PostExchange {
       guard settings.imports(name, from: host, durably: true) else { return }
       complain(name, "of \(host) is not durable: that host exports it without Durable=yes")
     }
-    switch account.note(envelope.number, of: name, from: host, envelope.instance) {
+    switch account.record(envelope.number, of: name, from: host, envelope.instance) {
     case .stale: return
     case .late(let lost): return lose(lost, from: host)
     case .new(let lost): if lost > 0 { lose(lost, from: host) }
     case .newAfterGap: lose(nil, from: host)
     }
-    note(envelope.peer, of: name, from: host)
+    record(envelope.peer, of: name, from: host)
     guard let bus else { return lose(1, from: host) }
     do throws(TribuneError) {
       let userInfo = UserInfo(message.payload)
@@ -119,8 +119,8 @@ final class PostExchange {
     return permitted.contains(permission)
   }
 
-  func note(_ peer: RemotePeer, of name: String, from host: String) {
-    posters.note(peer, of: name, from: host, at: .now)
+  func record(_ peer: RemotePeer, of name: String, from host: String) {
+    posters.record(peer, of: name, from: host, at: .now)
   }
 
   // MARK: Losses

@@ -20,7 +20,7 @@ nonisolated struct RemotePosters {
 
   private var posters: [Key: Poster] = [:]
 
-  mutating func note(
+  mutating func record(
     _ peer: RemotePeer, of name: String, from host: String, at now: ContinuousClock.Instant
   ) {
     let key = Key(host: host, name: name)

@@ -164,7 +164,7 @@ final class ClusterHosts {
 
   // MARK: Unlisted hosts
 
-  func note(_ host: String) {
+  func addUnlisted(_ host: String) {
     guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil else {
       return
     }

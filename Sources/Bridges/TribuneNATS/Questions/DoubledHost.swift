@@ -40,7 +40,7 @@ nonisolated final class DoubledHost: Sendable {
   }
 
   /// - Returns: true if the other gateway may not know this one.
-  func note(_ instance: Instance) -> Bool {
+  func remember(_ instance: Instance) -> Bool {
     let wasKnown = doubt != nil
     let former = state.withLock { state in
       defer { state.other = (instance, .now) }

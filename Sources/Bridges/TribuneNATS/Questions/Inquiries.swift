@@ -55,7 +55,7 @@ nonisolated final class Inquiries: Sendable {
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {
     if let lack = publisher.lack ?? state.withLock({ $0.refusal }) {
-      state.withLock { $0.unheard.note(name) }
+      state.withLock { $0.unheard.add(name) }
       return .veto("cluster unreachable: \(lack)")
     }
     if missing == .unlisted, state.withLock({ $0.mute[host].map { .now < $0 } ?? false }) { return .abstain }
@@ -121,7 +121,7 @@ nonisolated final class Inquiries: Sendable {
       state.alarm = nil
       return Array(state.open.keys)
     }
-    for token in tokens { note(token) { $0.isDue(at: .now) } }
+    for token in tokens { update(token) { $0.isDue(at: .now) } }
     state.withLock { state in
       if let next = state.open.values.map(\.inquiry.due).min() { setAlarm(for: next, &state) }
     }
@@ -129,13 +129,13 @@ nonisolated final class Inquiries: Sendable {
 
   // MARK: Events
 
-  private func note(_ token: String, _ news: (inout Inquiry) -> Inquiry.Action) {
+  private func update(_ token: String, _ news: (inout Inquiry) -> Inquiry.Action) {
     let change = state.withLock { state -> (action: Inquiry.Action, one: Open)? in
       guard var one = state.open.removeValue(forKey: token) else { return nil }
       let action = news(&one.inquiry)
       if case .conclude = action {
         state.weight -= one.message.weight
-        if one.inquiry.absence != nil { state.unheard.note(one.name) }
+        if one.inquiry.absence != nil { state.unheard.add(one.name) }
       } else {
         state.open[token] = one
       }
@@ -152,7 +152,7 @@ nonisolated final class Inquiries: Sendable {
       one.extend(span, "\(one.host) does not answer")
       Task {
         let isThere = await publisher.isThere()
-        note(token) { $0.isProven(isThere) }
+        update(token) { $0.isProven(isThere) }
       }
     case .askAgain(let pause):
       Task {
@@ -161,14 +161,14 @@ nonisolated final class Inquiries: Sendable {
       }
     case .conclude(let answer):
       if let absence = one.inquiry.absence {
-        sendCancel(one)
-        if answer == .abstain { noteAbsence(absence, one) }
+        publishCancel(one)
+        if answer == .abstain { handleAbsence(absence, one) }
       }
       one.continuation.resume(returning: answer)
     }
   }
 
-  private func noteAbsence(_ absence: String, _ one: Open) {
+  private func handleAbsence(_ absence: String, _ one: Open) {
     guard one.inquiry.isMute else {
       return ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
     }
@@ -183,7 +183,7 @@ nonisolated final class Inquiries: Sendable {
     }
   }
 
-  private func cutOff(_ token: String, _ why: String) { note(token) { $0.isCutOff(why) } }
+  private func cutOff(_ token: String, _ why: String) { update(token) { $0.isCutOff(why) } }
 
   /// The lost message may have been a veto.
   func cutOff(_ why: String) {
@@ -200,21 +200,21 @@ nonisolated final class Inquiries: Sendable {
       return one
     }
     guard let cancelled else { return }
-    sendCancel(cancelled)
+    publishCancel(cancelled)
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
   /// A host that misses it notices by this one's presence.
-  private func sendCancel(_ one: Open) {
+  private func publishCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
   }
 
   func receive(_ message: ClusterMessage, from host: String, token: String) throws(EnvelopeError) {
     guard state.withLock({ $0.open[token]?.host == host }) else { return }
-    if message.isNoResponders { return note(token) { $0.isUnheard() } }
+    if message.isNoResponders { return update(token) { $0.isUnheard() } }
     let reply = try ReplyEnvelope(message)
-    note(token) { $0.reply(reply, payload: message.payload, at: .now) }
+    update(token) { $0.reply(reply, payload: message.payload, at: .now) }
   }
 }
 
@@ -224,7 +224,7 @@ nonisolated struct Unheard {
 
   private var announcements: Set<String> = []
 
-  mutating func note(_ name: String) {
+  mutating func add(_ name: String) {
     guard announcements.count < Self.namesMax, let may = NameSyntax.may(forQuestion: name) else { return }
     announcements.insert(may)
   }

@@ -28,7 +28,7 @@ nonisolated final class RosterCheck: Sendable {
   }
 
   /// - Parameter others: with a different roster.
-  func note(_ others: [String]) {
+  func update(with others: [String]) {
     let wasKnown = doubt != nil
     self.others.withLock { $0 = others }
     if !wasKnown, let doubt { ServiceLog.error("\(doubt): questions to the cluster are vetoed") }

@@ -71,13 +71,13 @@ final class RetainedExchange {
     switch ledger.read(
       key, notification.userInfo.bytes, isPosted: isPosted, isOld: notification.isRetained)
     {
-    case .store: send(key)
+    case .store: publish(key)
     case .full: complain(key.name, "is not shared: there are too many values, or too many wait for JetStream")
     case .none, .post: return
     }
   }
 
-  private func send(_ key: RetainedKey, again: Bool = false) {
+  private func publish(_ key: RetainedKey, again: Bool = false) {
     guard let write = ledger.write(of: key) else {
       sent[key] = nil
       return
@@ -99,9 +99,9 @@ final class RetainedExchange {
     sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }
 
-  func sendAgain() {
+  func publishAgain() {
     let now = ContinuousClock.now
-    for (key, one) in sent where now - one.at > .seconds(5) { send(key, again: true) }
+    for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }
   }
 
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) {
@@ -135,7 +135,7 @@ final class RetainedExchange {
     let payload = message.headers[.operation] == nil ? message.payload : []
     let step = ledger.arrive(
       key, revision: message.revision, payload, isOwn: holder == settings.host)
-    if step == .store { send(key) }
+    if step == .store { publish(key) }
     guard step == .post else { return }
     do throws(TribuneError) {
       try await bus.postAcknowledged(

@@ -49,7 +49,7 @@ final class BusFollower {
 
   private var isLookedAt: Bool { isWatched() || secondsSinceLook < Self.lookSeconds }
 
-  func noteLook() {
+  func markLookedAt() {
     let isNew = !isLookedAt
     secondsSinceLook = 0
     guard isNew, bus != nil else { return }
@@ -60,7 +60,7 @@ final class BusFollower {
   /// The first request for metrics waits for a list.
   func look() async {
     let isNew = !isLookedAt
-    noteLook()
+    markLookedAt()
     guard isNew else { return }
     let end = ContinuousClock.now.advanced(by: Self.listWait)
     while bus != nil, secondsSinceList > 0, ContinuousClock.now < end { await rest(for: .milliseconds(10)) }
@@ -100,7 +100,7 @@ final class BusFollower {
     let status = try await bus.status()
     self.bus = bus
     picture.gaps = gaps
-    note(status)
+    update(with: status)
     ServiceLog.info("connected to the bus")
     for gap in gaps { ServiceLog.warning(gap) }
     listing.request()
@@ -179,8 +179,8 @@ final class BusFollower {
     if record.asker.pid == nil, let who = peers[record.asker.connection] { record.asker = who }
     own.verdictsSeen += 1
     if let elapsed = record.elapsed {
-      own.note(latency: elapsed)
-      history.note(latency: elapsed, at: Self.seconds)
+      own.record(latency: elapsed)
+      history.record(latency: elapsed, at: Self.seconds)
     }
     feed.addVerdict(record.json(showingUserInfo: settings.showsUserInfo).compactBytes)
     changed()
@@ -219,7 +219,7 @@ final class BusFollower {
         changed()
       }
       guard bus != nil else { continue }
-      if let statusRequest, statusRequest.duration(to: .now) > Self.silenceMax { noteSilence() }
+      if let statusRequest, statusRequest.duration(to: .now) > Self.silenceMax { markSilent() }
       secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
       let isLookedAt = isLookedAt
@@ -231,7 +231,7 @@ final class BusFollower {
     }
   }
 
-  private func noteSilence() {
+  private func markSilent() {
     guard picture.isConnected else { return }
     picture.absence = "it does not answer"
     ServiceLog.warning("the bus does not answer")
@@ -246,7 +246,7 @@ final class BusFollower {
       var now = try await BusSnapshot(of: bus)
       guard bus === self.bus else { return true }
       statusRequest = nil
-      note(now.status)
+      update(with: now.status)
       if isWatched() {
         try await now.read(now.status.queries > 0 ? [.queries] : [], from: bus)
         guard bus === self.bus else { return true }
@@ -266,11 +266,11 @@ final class BusFollower {
     await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }
 
-  private func note(_ status: BusStatus) {
+  private func update(with status: BusStatus) {
     picture.absence = nil
     picture.status = status
-    if counters.note(status, at: SystemClock.wallMicroseconds), isLookedAt { listing.request() }
-    history.note(status, at: Self.seconds)
+    if counters.update(with: status, at: SystemClock.wallMicroseconds), isLookedAt { listing.request() }
+    history.record(status, at: Self.seconds)
     if feed.set(.history, history.json(at: Self.seconds).compactBytes) { changed() }
     publishBus()
   }
@@ -283,7 +283,7 @@ final class BusFollower {
         of: bus, .connections, .delegates, .holds, .names, .participants, .users)
       guard bus === self.bus else { return true }
       (picture.connections, picture.delegates, picture.holds) = (now.connections, now.delegates, now.holds)
-      counters.note(now, max: settings.metricNamesMax)
+      counters.update(with: now, max: settings.metricNamesMax)
     } catch {
       // `run` handles the end of the connection.
       return true

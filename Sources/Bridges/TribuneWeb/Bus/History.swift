@@ -22,14 +22,14 @@ nonisolated package struct History: Sendable {
 
   package mutating func interrupt() { last = nil }
 
-  package mutating func note(_ status: BusStatus, at seconds: Int) {
+  package mutating func record(_ status: BusStatus, at seconds: Int) {
     if let last, let growth = BusGrowth(from: last, to: status) {
       current(at: seconds) { $0.growth.add(growth) }
     }
     last = status
   }
 
-  package mutating func note(latency: Duration, at seconds: Int) {
+  package mutating func record(latency: Duration, at seconds: Int) {
     current(at: seconds) { $0.latencies.record(microseconds: UInt64(max(0, latency.wholeMicroseconds))) }
   }
 

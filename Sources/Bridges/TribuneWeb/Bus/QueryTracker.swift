@@ -31,8 +31,8 @@ nonisolated package struct QueryTracker: Sendable {
   /// Nil unless the frame is a verdict. The asker may be only a connection.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
-    case .ask(_, _, _, _, let override, _): note(item, isValueQuery: false, override: override)
-    case .query: note(item, isValueQuery: true, override: nil)
+    case .ask(_, _, _, _, let override, _): addQuestion(item, isValueQuery: false, override: override)
+    case .query: addQuestion(item, isValueQuery: true, override: nil)
     case .question(let query, _, _, let asker, _, _):
       if askers.count >= Self.recentMax { askers = [:] }
       askers[query] = Who(asker)
@@ -54,7 +54,7 @@ nonisolated package struct QueryTracker: Sendable {
     return nil
   }
 
-  private mutating func note(_ item: TrafficItem, isValueQuery: Bool, override: String?) {
+  private mutating func addQuestion(_ item: TrafficItem, isValueQuery: Bool, override: String?) {
     guard let from = item.from else { return }
     let question = Question(
       time: item.time, name: item.name, object: item.object, isValueQuery: isValueQuery,

@@ -15,7 +15,7 @@ nonisolated package struct BusCounters: Sendable {
 
   /// Microseconds since 1970. Returns true if the bus restarted.
   @discardableResult
-  package mutating func note(_ status: BusStatus, at microseconds: UInt64) -> Bool {
+  package mutating func update(with status: BusStatus, at microseconds: UInt64) -> Bool {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
@@ -25,7 +25,7 @@ nonisolated package struct BusCounters: Sendable {
     return isNew
   }
 
-  package mutating func note(_ lists: BusSnapshot, max countMax: Int) {
+  package mutating func update(with lists: BusSnapshot, max countMax: Int) {
     names.take(lists.names, max: countMax)
     participants.take(Self.inTurns(lists.participants, of: \.uid), max: countMax)
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)

@@ -14,7 +14,7 @@ nonisolated package enum BusMetrics {
 
     package init() {}
 
-    mutating func note(latency: Duration) {
+    mutating func record(latency: Duration) {
       latencies.record(microseconds: UInt64(max(0, latency.wholeMicroseconds)))
     }
   }
