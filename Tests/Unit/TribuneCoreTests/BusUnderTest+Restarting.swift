@@ -49,7 +49,7 @@ extension BusUnderTest {
       bus.appendContext(ofDeclaration: frame.header.serial, by: frame.slot, to: context)
       log?[last].context = context
     }
-    note()
+    takeEffects()
   }
 
   func restart(
@@ -76,7 +76,7 @@ extension BusUnderTest {
     }
     bus = other
     #expect(take().isEmpty, sourceLocation: sourceLocation)
-    note()
+    takeEffects()
     #expect(take().isEmpty, sourceLocation: sourceLocation)
   }
 

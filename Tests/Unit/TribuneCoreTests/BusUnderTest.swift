@@ -76,7 +76,7 @@ final class BusUnderTest {
 
   func stop() {
     bus.stop(at: now)
-    note()
+    takeEffects()
   }
 
   /// The bus learns of it with the next event.
@@ -192,7 +192,7 @@ final class BusUnderTest {
     where receiver.way == .now || bus.admit(receiver, &runToBuffer) {
       receivers += receiver.slot.letter
     }
-    note()
+    takeEffects()
     transcript.append("\(receivers) \(slice.summary)")
   }
 
@@ -320,7 +320,7 @@ final class BusUnderTest {
       && !bus.hasIdlePosts && bus.retainedEntries(of: 0, for: nil, at: now).isEmpty
   }
 
-  func note() {
+  func takeEffects() {
     var effects = Batch<Effect>()
     bus.takeEffects(&effects)
     effects.drain { effect in

@@ -327,9 +327,9 @@ struct QuestionTurnsTests {
           refusedCount += 1
         }
         other.bus.finishRestoring(at: now)
-        other.note()
+        other.takeEffects()
         other.bus.markRead(by: delegate, at: now)
-        other.note()
+        other.takeEffects()
         for query: UInt64 in [1, 3, 7, 4, 5, 6, 8, 5, 6, 8] {
           other.answer(.approve, query: query, delegate: 1, from: delegate)
         }
@@ -406,7 +406,7 @@ struct QuestionTurnsTests {
     bus.replay(in: &other.bus)
     other.bus.restoring.isReplaying = false
     other.bus.finishRestoring(at: bus.now)
-    other.note()
+    other.takeEffects()
     #expect(other.queryCount == 5)
     for query: UInt64 in [1, 2, 3, 4] {
       other.answer(.approve, query: query, delegate: 1, from: delegate)

@@ -34,7 +34,7 @@ struct RestoringTests {
     other.answer(.approve, delegate: 1, from: delegate)
     other.expect("B refused 900 notAsked")
     other.bus.finishRestoring(at: other.now)
-    other.note()
+    other.takeEffects()
     #expect(other.take() == (mode.isSequential ? ["C question 1 q1 d2 5000ms a"] : []))
     other.answer(mode.isForValues ? .value : .approve, "v", delegate: 2, from: lasting)
     let answer = mode.isForValues ? "answered (v)" : "approved (v)"
@@ -94,7 +94,7 @@ struct RestoringTests {
             == .duplicateSerial)
       }
       other.bus.finishRestoring(at: now)
-      other.note()
+      other.takeEffects()
       if isBack {
         #expect(other.take() == [])
         other.done(5, of: 1, by: delegate)

@@ -145,7 +145,7 @@ struct SpoiltFieldsTests {
 
   private func runOut(_ bus: BusUnderTest) {
     bus.bus.finishRestoring(at: bus.now)
-    bus.note()
+    bus.takeEffects()
     for query in [1, bus.bus.counters.lastQuery] {
       bus.answer(.veto, "so", query: query, delegate: 1, from: one, serial: 950)
       bus.answer(.veto, "so", query: query, delegate: 2, from: two, serial: 950)
