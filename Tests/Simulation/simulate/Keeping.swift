@@ -46,7 +46,7 @@ final class Keeping {
     }
   }
 
-  func settle() { for _ in 0..<8 { Kernel.turnKeeper() } }
+  func turnUntilIdle() { for _ in 0..<8 { Kernel.turnKeeper() } }
 
   func killKeeper() {
     turnsToLive = nil

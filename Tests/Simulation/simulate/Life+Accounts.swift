@@ -5,7 +5,7 @@ import TribuneWire
 
 /// The accounts that must be even when all is at rest.
 extension Life {
-  func settle(isFinal: Bool) throws(Violation) {
+  func balanceAccounts(isFinal: Bool) throws(Violation) {
     for link in links.compactMap({ $0 }) where link.isOpen && link.cookie != 0 {
       try require(
         !link.isForgotten, "the bus knows nothing of link \(link.number) any more, and has not ended it")
@@ -17,7 +17,7 @@ extension Life {
     }
     for link in links.compactMap({ $0 }) where !link.hasEnded && !link.isForgotten && link.isOnBus {
       try require(link.id != 0, "link \(link.number) was not welcomed")
-      try settleNotifications(of: link)
+      try balanceNotifications(of: link)
       for operation in link.operations where operation.isTaken && operation.awaitsReply {
         if case .ask(let query) = operation.what, query.due > Kernel.now {
           try require(!isDecided(query), "query \(query.number) has heard everybody, and has no verdict")
@@ -91,7 +91,7 @@ extension Life {
       }
   }
 
-  func settleNotifications(of link: Link) throws(Violation) {
+  func balanceNotifications(of link: Link) throws(Violation) {
     if link.watchedCount > 0, link.registrations.contains(where: { $0.isMonitor && $0.isKnown }) {
       try require(
         UInt64(link.watchedCount) <= UInt64(link.trafficCount) + link.lostCount,

@@ -22,7 +22,7 @@ extension Life {
     }
     let willDie = keeping.turnsToLive != nil
     let events = Kernel.run(seed: random.next(), faults, body)
-    if willDie, keeping.turnsToLive == nil { noteKeeperDied() }
+    if willDie, keeping.turnsToLive == nil { keeperDied() }
     keeping.turnsToLive = nil
     try take(events)
   }
@@ -61,7 +61,7 @@ extension Life {
     try requireHellos()
     hasServed = true
     earlyDeaths = 0
-    try noteKept()
+    try updateStored()
     if !random.oneIn(4) { Kernel.turnKeeper() }
   }
 
@@ -77,7 +77,7 @@ extension Life {
     }
   }
 
-  private func noteKept() throws(Violation) {
+  private func updateStored() throws(Violation) {
     guard let bus else { return }
     try requireKept()
     // A new keeper is empty.
@@ -112,11 +112,11 @@ extension Life {
   func start() throws(Violation) {
     // The keeper itself measures how long it has waited for this bus.
     let (left, isLeased) = (keeping.left, keeping.hasLease)
-    keeping.settle()
+    keeping.turnUntilIdle()
     try require(!isLeased || keeping.left == left, "the keeper has a lease, and has not waited for the bus")
     var passed = keeping.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
-    try noteMissing()
+    try judgeMissing()
     var faults = faults()
     if random.oneIn(12) { faults.noMemory = 3 }
     if random.oneIn(12), !isHandedOver { faults.lostKept = 2 }
@@ -170,10 +170,10 @@ extension Life {
     if !hasServed { earlyDeaths += 1 }
     bus = nil
     Kernel.liveOn()
-    keeping.settle()
+    keeping.turnUntilIdle()
     // The bus may just have left its keeper, which is then empty.
     if !keeping.keeperHasLog { doubtFiles() }
-    noteDeath(mayHaveHandedOver: mayHaveHandedOver)
+    daemonDied(mayHaveHandedOver: mayHaveHandedOver)
     endingsExplained += 1
   }
 
@@ -221,27 +221,27 @@ extension Life {
     Kernel.liveOn()
     bus = nil
     Kernel.letGoOfSockets()
-    keeping.settle()
+    keeping.turnUntilIdle()
     // A dead keeper may have lost a part of the hand-over.
     if isKeeperGone { isWhole = false }
     if isWhole, random.oneIn(16) {
       killKeeper()
       isWhole = false
     }
-    try noteHandOver(isWhole: isWhole)
+    try handedOver(isWhole: isWhole)
     if random.oneIn(2) { try start() }
   }
 
   func killKeeper() {
-    noteKeeperDied()
+    keeperDied()
     keeping.killKeeper()
   }
 
-  private func noteKeeperDied() {
+  private func keeperDied() {
     tell("the keeper dies")
     doubtFiles()
     isKeeperGone = bus != nil
-    if isTakingOver { noteGivenLess() } else if bus == nil { doubtUnstored() }
+    if isTakingOver { wasGivenLess() } else if bus == nil { doubtUnstored() }
   }
 
   func reconfigure() throws(Violation) {

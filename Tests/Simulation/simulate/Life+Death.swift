@@ -9,7 +9,7 @@ extension Life {
   /// The input that the dead daemon was reading is in doubt, and the connection that it was writing to may end.
   ///
   /// `mayHaveHandedOver`: the next daemon may have the buffered notifications.
-  func noteDeath(mayHaveHandedOver: Bool = false) {
+  func daemonDied(mayHaveHandedOver: Bool = false) {
     diedAt = taken
     doubtThoseWhoStopped()
     let reading = readInIteration.last
@@ -67,8 +67,8 @@ extension Life {
     retained.removeAll { $0.isFile && !$0.isStored }
   }
 
-  func noteHandOver(isWhole: Bool) throws(Violation) {
-    guard isWhole else { return noteDeath(mayHaveHandedOver: true) }
+  func handedOver(isWhole: Bool) throws(Violation) {
+    guard isWhole else { return daemonDied(mayHaveHandedOver: true) }
     for link in known
     where setting.keepsAll && link.cookie != 0 && !link.isForgotten && !link.hasLeft
       && link.detachedUntil == nil && !link.isLate(at: Kernel.now)
@@ -86,7 +86,7 @@ extension Life {
     for link in known where link.detachedUntil != nil { loseBuffered(of: link) }
   }
 
-  func noteMissing() throws(Violation) {
+  func judgeMissing() throws(Violation) {
     // A bus that finds no log begins empty.
     if !keeping.hasLog {
       try require(!keeping.mustHaveLog, "the bus has taken its log out of the store")
@@ -129,7 +129,7 @@ extension Life {
     }
   }
 
-  func noteGivenLess() {
+  func wasGivenLess() {
     isGivenLess = true
     doubtFiles()
     doubtUnstored()

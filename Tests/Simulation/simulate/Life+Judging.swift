@@ -41,7 +41,7 @@ extension Life {
         link(cookie)?.mayLose = true
         link(cookie)?.blockedAt = taken
       case .shutDown(let cookie): try shutDown(cookie)
-      case .descriptorLost(cookie: 0): noteGivenLess()
+      case .descriptorLost(cookie: 0): wasGivenLess()
       case .descriptorLost(let cookie): link(cookie)?.losesFiles = true
       case .given(let cookie): given.insert(cookie)
       case .notified(let text, let descriptors): keeping.take(text, descriptors)

@@ -60,7 +60,7 @@ extension Life {
         quiet = 0
       }
     }
-    try settle(isFinal: isFinal)
+    try balanceAccounts(isFinal: isFinal)
     try inspect()
   }
 

@@ -11,7 +11,7 @@ extension Life {
     check(!query.mustRecur, "link \(link.number) was asked query \(number), which is nested in itself")
     let id = question.query.rawValue
     check(query.id == 0 || query.id == id, "query \(number) has two ids")
-    note(id, of: query, link)
+    setID(id, of: query, link)
     guard let registration = link.registration(frame.header.serial), registration.isDelegate else {
       return violate("link \(link.number) was asked under \(frame.header.serial), which is no delegate")
     }
@@ -43,7 +43,7 @@ extension Life {
       AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
   }
 
-  private func note(_ id: UInt64, of query: Query, _ link: Link) {
+  private func setID(_ id: UInt64, of query: Query, _ link: Link) {
     let key = id | link.epoch << 48
     check(queryIDs[key] == nil || queryIDs[key] === query, "the query's id \(id) was given before")
     queryIDs[key] = query
@@ -92,7 +92,7 @@ extension Life {
     guard case .ask(let query) = operation.what else {
       return violate("link \(link.number) was told a verdict on \(serial), which is no query")
     }
-    note(verdict.query.rawValue, of: query, link)
+    setID(verdict.query.rawValue, of: query, link)
     query.verdict = verdict
     query.isOver = true
     check(!query.mustRecur, "query \(query.number) has a verdict, and is nested in itself, or too deeply")

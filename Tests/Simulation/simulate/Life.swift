@@ -163,14 +163,14 @@ final class Life {
       guard isKept(step) else { continue }
       self.step = step
       random = Self.random(ofStep: step, seed: seed)
-      CrashNote.note(seed: seed, step: step)
+      CrashNote.set(seed: seed, step: step)
       counts.steps += 1
       try happen()
       if step % 500 == 0 { try rest(isFinal: false) }
     }
     self.step = steps + 1
     random = SplitMix64(seed: seed ^ 0xABCD)
-    CrashNote.note(seed: seed, step: self.step)
+    CrashNote.set(seed: seed, step: self.step)
     try rest(isFinal: true)
     try end()
   }

@@ -155,7 +155,7 @@ enum CrashNote {
 
   static func say(_ line: String) { _ = unsafe write(said, line, line.utf8.count) }
 
-  static func note(seed: UInt64, step: Int) {
+  static func set(seed: UInt64, step: Int) {
     unsafe withVaList([seed, step]) {
       _ = unsafe vsnprintf(text, length, "simulate: it ends in seed %llu, step %ld\n", $0)
     }
