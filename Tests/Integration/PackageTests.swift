@@ -108,7 +108,8 @@ import Testing
     #expect(
       files == [
         "/etc/tribune/logind.conf", "/etc/tribune/policy.d/50-default.policy",
-        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf", "/etc/tribune/web.conf",
+        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf",
+        "/etc/tribune/web.conf",
       ])
   }
 
@@ -119,7 +120,8 @@ import Testing
     #expect(depends.contains("libnats") && depends.contains("tribune (= "))
     let contents = try Package.run("dpkg-deb", "--contents", file)
     for path in [
-      "usr/bin/tribune-nats", "systemd/system/tribune-nats.service", "systemd/system/tribune-fleetlock.socket",
+      "usr/bin/tribune-nats", "systemd/system/tribune-nats.service",
+      "systemd/system/tribune-fleetlock.socket",
       "etc/tribune/nats.conf", "etc/tribune/nats.conf.d/", "etc/tribune/policy.d/70-nats.policy",
       "usr/share/man/man8/tribune-nats.8.gz",
     ] { #expect(contents.contains("/\(path)\n")) }
@@ -160,7 +162,9 @@ import Testing
     #expect(try package.read("c-control/symbols").contains(" tribune_ask@LIBTRIBUNE_0 0.9.0"))
   }
 
-  @Test("causes no complaints of lintian", arguments: ["tribune", "tribune-nats", "libtribune0", "libtribune-dev"])
+  @Test(
+    "causes no complaints of lintian",
+    arguments: ["tribune", "tribune-nats", "libtribune0", "libtribune-dev"])
   func lintian(_ name: String) async throws {
     let package = try await Self.built.value
     let checked = try FinishedProgram(

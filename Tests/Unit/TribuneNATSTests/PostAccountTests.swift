@@ -110,12 +110,12 @@ struct PostAccountTests {
     var account = ImportAccount()
     let number = ExportNumber(sequence: 1, count: 1)
     for index in 0...ImportAccount.hostsMax {
-      let arrival = account.note(number, of: "a", from: "h\(index)", instance)
+      let arrival = account.record(number, of: "a", from: "h\(index)", instance)
       #expect(arrival == (index < ImportAccount.hostsMax ? .new(lost: 0) : .newAfterGap))
     }
     let later = ExportNumber(sequence: 9, count: 9)
-    #expect(account.note(later, of: "a", from: "h0", instance) == .newAfterGap)
-    #expect(account.note(later, of: "a", from: "h\(ImportAccount.hostsMax)", instance) == .new(lost: 7))
+    #expect(account.record(later, of: "a", from: "h0", instance) == .newAfterGap)
+    #expect(account.record(later, of: "a", from: "h\(ImportAccount.hostsMax)", instance) == .new(lost: 7))
   }
 
   @Test("The last poster of each host and name is known, of so many at most")
