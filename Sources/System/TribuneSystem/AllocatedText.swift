@@ -3,7 +3,7 @@
 import Glibc
 
 extension String {
-  /// Frees `text`, which malloc(3) allocated.
+  /// Copies and frees `text`, which malloc(3) allocated.
   @unsafe package init(freeing text: UnsafeMutablePointer<CChar>) {
     unsafe self.init(cString: text)
     unsafe free(text)
@@ -11,7 +11,7 @@ extension String {
 }
 
 extension [String] {
-  /// A nil-terminated list from malloc(3), and its texts.
+  /// Copies and frees a nil-terminated list from malloc(3), and its texts.
   @unsafe package init(freeing list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) {
     self = []
     var next = unsafe list

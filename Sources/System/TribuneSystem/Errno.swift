@@ -33,7 +33,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let outOfRange = Errno(rawValue: ERANGE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
-  /// Accepting must wait.
+  /// The system lacks resources for now: accepting can succeed later.
   package var isOutOfResources: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
 
   /// The kernel reports a lost peer by either error.

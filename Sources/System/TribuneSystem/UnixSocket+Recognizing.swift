@@ -6,7 +6,7 @@ import Glibc
 extension UnixSocket {
   package enum Role: Equatable, Sendable {
     case listening
-    /// Also if the peer is gone.
+    /// A connection, even if the peer is gone.
     case connected
   }
 

@@ -14,18 +14,18 @@ package struct PeerCredentials: Equatable, Sendable {
 }
 
 package enum Received: Equatable, Sendable {
-  /// Appended to the buffer.
+  /// The number of bytes appended to the buffer.
   case bytes(Int)
-  /// Would block.
+  /// Receiving would block.
   case nothing
   case end
-  /// Forbidden, or too many for one read.
+  /// The peer sent descriptors where they are forbidden, or too many for one read.
   case descriptors
 }
 
 /// Unix stream sockets, close-on-exec, without SIGPIPE.
 package enum UnixSocket {
-  /// Bytes.
+  /// In bytes.
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
   package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
@@ -65,7 +65,7 @@ package enum UnixSocket {
     }
   }
 
-  /// The file never has other permission bits: bind(2) takes them from the socket and the process's mask, and
+  /// The file never has permission bits outside `mode`: bind(2) takes them from the socket and the process's mask, and
   /// chmod(2) adds the masked ones.
   package static func bind(
     _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// A longer backlog would only wait longer; more clients block in connect(2). The units have the same
-  /// number.
+  /// Clients beyond the backlog block in connect(2). With a longer backlog, they would wait as long. The systemd units
+  /// have the same number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -142,13 +142,13 @@ package enum UnixSocket {
 
   /// Ends the connection even for copies of the descriptor in other processes.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN: the peer was faster.
+    // ENOTCONN: the peer has already disconnected.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
   /// This side can still read.
   package static func endWriting(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN: the peer was faster.
+    // ENOTCONN: the peer has already disconnected.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
@@ -197,7 +197,7 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer fits all, so this process is at its limit of descriptors.
+    // The control buffer has space for all, so this process is at its limit of descriptors.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
@@ -253,10 +253,10 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// Peeks without receiving descriptors, so none must be closed. Needs an earlier shutdown, or more may
+  /// Peeks, because descriptors that it received would have to be closed. Needs an earlier shutdown, or more may
   /// arrive. Peeking stops at the first descriptors, and at urgent data, which can have some.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
-    // More than a socket's default buffer.
+    // Together, the parts are larger than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)
     let socket = descriptor.rawValue
     do throws(Errno) {
@@ -275,7 +275,7 @@ package enum UnixSocket {
         unsafe message.msg_iovlen = parts.count
         return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
       }
-      // Without space, the kernel reports truncated control data.
+      // There is no control buffer, so the kernel reports descriptors as truncated control data.
       return unsafe length < unread || message.msg_flags & CInt(MSG_CTRUNC) != 0
     } catch {
       return true
@@ -305,7 +305,7 @@ package enum UnixSocket {
       unsafe field.copyBytes(from: path.utf8)
       if isAbstract { unsafe field[0] = 0 }
     }
-    // The length delimits an abstract name, and a zero a path.
+    // An abstract name ends with the length, a path with a zero.
     let length =
       isAbstract ? MemoryLayout<sa_family_t>.size + path.utf8.count : MemoryLayout<sockaddr_un>.size
     try unsafe withUnsafePointer(to: &address) { pointer throws(Errno) in

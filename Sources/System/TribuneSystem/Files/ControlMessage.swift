@@ -6,8 +6,8 @@ import Glibc
 /// One message's descriptors in the kernel's layout: a `cmsghdr`, then descriptors.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// For SCM_MAX_FD descriptors. The kernel would close any excess at once, which can take as long as their
-  /// owner likes.
+  /// Has space for SCM_MAX_FD descriptors. The kernel would close excess ones during the read, which can take as long
+  /// as their owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
   static let lengthForOne = headLength + 8
@@ -25,7 +25,7 @@ struct ControlMessage {
     _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
   ) throws(E) -> R { try unsafe withUnsafeMutableBytes(of: &words, body) }
 
-  /// `length`: bytes that the kernel wrote.
+  /// The kernel wrote `length` bytes.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
     guard length >= Self.headLength else { return }
     unsafe withBytes { bytes in

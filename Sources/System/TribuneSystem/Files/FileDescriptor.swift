@@ -38,7 +38,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return result
   }
 
-  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF: other code closed our
+  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF means that other code closed our
   /// descriptor.
   private static func close(_ descriptor: CInt) {
     if Glibc.close(descriptor) == -1 {
@@ -46,7 +46,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Atomic; closes the former file.
+  /// Makes this descriptor refer to the other's file, atomically, and closes its former file.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -57,15 +57,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
   }
 
-  /// Close-on-exec.
+  /// The copy is close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// Identifies an open memory file with a sealed length, which only one file system has; nil for anything
-  /// else.
+  /// The inode number of a memory file with a sealed length; nil for any other file. Only one file system has such
+  /// files, so the number is unique among open ones.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     do throws(MemoryFile.Flaw) {

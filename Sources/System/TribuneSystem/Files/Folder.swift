@@ -53,13 +53,13 @@ package enum Folder {
     }
   }
 
-  /// False if the path cannot be examined.
+  /// True if nothing has this path. False if the path cannot be examined.
   package static func lacks(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// Like `lacks`, but a dangling link is there.
+  /// Like `lacks`, but false for a dangling link.
   package static func lacksEntry(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe lstat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
@@ -84,8 +84,8 @@ package enum Folder {
     }
   }
 
-  /// Other daemons hold the folder's lock briefly. Any process that may read the folder could hold it for
-  /// ever, so after `limit`, `body` runs without it.
+  /// Runs `body` with the folder's lock. Other daemons hold it briefly, but any process that may read the folder could
+  /// hold it for ever: after `limit`, `body` runs without it.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {

@@ -17,7 +17,7 @@ package final class FolderWatch: Sendable {
     case overflow
   }
 
-  /// In order. A slow reader gets an overflow.
+  /// The changes, in order. A reader that is too slow gets an overflow.
   package let news: AsyncStream<News>
 
   private final class Source: Sendable {
@@ -55,7 +55,7 @@ package final class FolderWatch: Sendable {
   }
 
   package func unwatch(_ watch: CInt) {
-    // Fails for a removed folder.
+    // This fails if the folder has been removed.
     _ = inotify_rm_watch(source.descriptor.rawValue, watch)
   }
 
@@ -67,10 +67,10 @@ package final class FolderWatch: Sendable {
         if ready.isWoken { return continuation.finish() }
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
-        // The buffer drops its oldest elements for the newest ones, then one more for the overflow.
+        // A full buffer drops its oldest element for the new one, and then another for the overflow.
         if case .dropped = continuation.yield(news(in: bytes[..<count])) { continuation.yield(.overflow) }
       } catch {
-        // Only a temporary lack of memory can be the cause.
+        // Only a temporary lack of memory makes this read fail.
         continuation.yield(.overflow)
       }
     }

@@ -9,7 +9,7 @@ package import TribuneWire
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
-  /// Goes with the first byte.
+  /// The file that goes with the first byte.
   private var attachment: (any AttachedFile)?
 
   /// - Parameter capacity: at most 1,024, the kernel's limit.

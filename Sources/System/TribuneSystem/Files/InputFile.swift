@@ -3,7 +3,7 @@
 import Glibc
 
 package enum InputFile {
-  /// Empty if unreadable.
+  /// The first line, of at most 64 bytes; empty if the file is unreadable.
   static func line(of path: String) -> String {
     do throws(Errno) {
       let line = try contents(of: path, lengthMax: 64, waits: false) ?? []
@@ -17,7 +17,7 @@ package enum InputFile {
     unsafe access(path, R_OK) == -1 && errno == EACCES
   }
 
-  /// Nil above `lengthMax`. `waits` for the writer of a pipe.
+  /// Nil for a file longer than `lengthMax`. If `waits`, opening a pipe blocks until it has a writer.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })

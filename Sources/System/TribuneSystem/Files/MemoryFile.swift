@@ -11,9 +11,9 @@ package final class MemoryFile: AttachedFile {
     case notInMemory
     case notReadable
     case notWritable
-    /// A process could still resize it, or write to an immutable one.
+    /// A process could still resize the file, or write to one that must be immutable.
     case notSealed
-    /// Differs from the announced length.
+    /// The file's length differs from the announced one.
     case hasLength(Int)
     case failed(Errno)
   }
@@ -53,8 +53,8 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// The file has no seals. Throws `Errno.fileTooBig` above this process's limit, which the kernel enforces by a
-  /// signal.
+  /// Makes a file without seals. Throws `Errno.fileTooBig` if `length` exceeds this process's limit, which the kernel
+  /// would enforce by a signal.
   static func makeEmpty(_ name: String, for length: Int) throws(Errno) -> FileDescriptor {
     var limit = rlimit()
     _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
@@ -63,7 +63,7 @@ package final class MemoryFile: AttachedFile {
     return FileDescriptor(owning: try retrying { unsafe memfd_create(name, flags) })
   }
 
-  /// Calls on a memory file never block. On others, the process behind the descriptor may delay them for
+  /// True for memory files: calls on them never block. On others, the process behind the descriptor may delay calls for
   /// ever.
   package static func isInMemory(_ descriptor: CInt) -> Bool { fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 }
 
@@ -75,7 +75,6 @@ package final class MemoryFile: AttachedFile {
     guard facts.length == length else { throw .hasLength(facts.length) }
   }
 
-  /// Holes stay holes.
   package static func append(_ file: some AttachedFile, to buffer: ByteBuffer) throws(Errno) {
     let descriptor = file.rawDescriptor
     let length = file.length

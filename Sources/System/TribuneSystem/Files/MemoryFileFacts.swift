@@ -12,7 +12,7 @@ struct MemoryFileFacts {
 
   /// Throws `notInMemory` for huge pages, which can raise a signal on access.
   init(of descriptor: CInt) throws(MemoryFile.Flaw) {
-    // First: a file system may delay the other calls.
+    // This call comes first: if the file is not in memory, its file system may delay the others.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     guard seals != -1 else { throw .notInMemory }
     var system = statfs()

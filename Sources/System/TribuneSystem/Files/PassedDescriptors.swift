@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Received descriptors without a frame yet, in order.
+/// Received descriptors that wait for their frame, in order.
 package struct PassedDescriptors: ~Copyable {
-  /// Per read. Legitimate peers send fewer with one call.
+  /// The limit of one read. Legitimate peers send fewer with one call.
   package static let countPerReadMax = 16
 
   package enum Passed: ~Copyable {
@@ -38,7 +38,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package var rawValues: [CInt] { waiting }
 
-  /// Drops stand-ins. The caller owns the result.
+  /// The caller owns the returned descriptors. Stand-ins are dropped.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)
@@ -48,7 +48,7 @@ package struct PassedDescriptors: ~Copyable {
   /// Takes ownership.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
-  /// For a descriptor that another process did not hand over.
+  /// Takes the place of a descriptor that was lost or is foreign.
   package mutating func append(standIn: CInt) {
     precondition(standIn == Self.lost || standIn == Self.foreign)
     waiting.append(standIn)

@@ -13,7 +13,7 @@ package struct SharedFile: ~Copyable, Sendable {
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Uses memory only after writes.
+  /// The file uses memory only where it has been written.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
     let file = try MemoryFile.makeEmpty("tribune-shared", for: length)
@@ -33,7 +33,7 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Up to `length` bytes, sealed or not; nil unless it is a readable memory file.
+  /// The first `length` bytes, or all if fewer, sealed or not; nil unless it is a readable memory file.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
     // Reading another file could block, and consume data.
@@ -60,7 +60,7 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// The first part with memory. Reading the rest through a mapping would allocate it.
+  /// The first part with memory from `offset` on. Reading other parts through a mapping would allocate their memory.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {
@@ -69,7 +69,7 @@ package struct SharedFile: ~Copyable, Sendable {
       let end = try retrying { lseek(descriptor, start, TRIBUNE_SEEK_HOLE) }
       return Int(start)..<Int(end)
     } catch {
-      // If the kernel cannot report holes, the rest is data.
+      // If the kernel cannot report holes, the rest counts as data.
       return error.rawValue == ENXIO || offset >= length ? nil : offset..<length
     }
   }

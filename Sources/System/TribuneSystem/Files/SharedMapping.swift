@@ -62,7 +62,7 @@ import Glibc
 
   package func store(_ value: UInt64, at offset: Int) { unsafe word(at: offset).pointee = value }
 
-  /// Ordered after all earlier stores and before all later ones.
+  /// This store happens after all earlier ones and before all later ones.
   package func publish(_ value: UInt64, at offset: Int) { unsafe tribune_publish(word(at: offset), value) }
 
   private func word(at offset: Int) -> UnsafeMutablePointer<UInt64> {
@@ -95,7 +95,7 @@ import Glibc
       @inline(__always) nonmutating set { unsafe address(of: row, word).pointee = newValue }
     }
 
-    /// Ordered after all earlier stores and before all later ones.
+    /// This store happens after all earlier ones and before all later ones.
     package func publish(_ value: UInt64, row: Int, word: Int) {
       unsafe tribune_publish(address(of: row, word), value)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A reserve to give up when the process is at its limit.
+/// A descriptor in reserve, to give up when the process is at its limit.
 package final class SpareDescriptor {
   private var descriptor: FileDescriptor?
 

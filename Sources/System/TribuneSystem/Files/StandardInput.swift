@@ -27,7 +27,7 @@ package enum StandardInput {
   }
 
   package static func discardTyped() {
-    // Fails only without a terminal.
+    // This fails only without a terminal.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 
@@ -38,7 +38,7 @@ package enum StandardInput {
         bytes.removeLast(count - (try retrying { unsafe Glibc.read(STDIN_FILENO, &bytes, count) }))
         return bytes
       } catch  where error == .again {
-        // Another process made it non-blocking.
+        // Another process made the input non-blocking.
         _ = try Poll.wait(for: STDIN_FILENO, forWriting: false)
       } catch  where error == .inputOutput && endsWithTerminal {
         // The terminal has hung up.

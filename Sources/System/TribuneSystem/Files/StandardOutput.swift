@@ -36,7 +36,7 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// Compares the device, because a service can have a /dev that differs from the one that systemd opened.
+  /// Compares device numbers, because a service's /dev can differ from the one in which systemd opened the file.
   package static var isNull: Bool {
     var (status, null) = (stat(), stat())
     return unsafe fstat(STDERR_FILENO, &status) == 0 && stat("/dev/null", &null) == 0
@@ -65,7 +65,7 @@ extension StandardError {
   /// Bytes that a pipe takes atomically: pipe(7).
   private static let pipeLength = 4096
 
-  /// Cuts at `pipeLength`. Returns false instead of blocking.
+  /// Cuts the text at `pipeLength`. Returns false instead of blocking.
   package static func writeLineAtOnce(_ text: String) -> Bool {
     do throws(Errno) {
       guard try Poll.wait(for: STDERR_FILENO, forWriting: true, timeout: .zero) else { return false }
@@ -94,7 +94,7 @@ private func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
         }
       }
     } catch  where error == .again {
-      // Another process has made it non-blocking.
+      // Another process has made the descriptor non-blocking.
       _ = try Poll.wait(for: descriptor, forWriting: true)
     }
   }

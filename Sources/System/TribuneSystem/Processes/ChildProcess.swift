@@ -4,12 +4,11 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// A child process. Only one thread reaps it and passes signals on, so a signal never reaches a process with
-/// the reused pid.
+/// A child process. One thread reaps it and passes signals on, so a signal never reaches a process that reuses its pid.
 package final class ChildProcess: Sendable {
   package enum Input: Sendable {
     case inherited
-    /// From a file in memory: a child that does not read it breaks no pipe.
+    /// The child reads a file in memory. If it does not, no pipe breaks.
     case bytes([UInt8])
   }
 
@@ -21,7 +20,7 @@ package final class ChildProcess: Sendable {
 
   package enum Errors: Sendable {
     case inherited
-    /// Keeps the last `limit` bytes. `take` runs on the waiting thread.
+    /// Passes all bytes to the closure, on the waiting thread, and keeps the last `limit` bytes.
     case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
   }
 
@@ -98,13 +97,13 @@ package final class ChildProcess: Sendable {
         output: ChildPipe(capturedNumber, output), errors: ChildPipe(relayedNumber, errors))
       return wait.run(signals)
     }
-    // The child is reaped even without a thread.
+    // `Thread.result` reaps the child even if no thread can be started.
     ending = Task { await Thread.result(of: wait) }
   }
 
-  /// To the group if it leads one.
+  /// Signals the child's group if it leads one.
   package func send(signal: Int32) { signals.send(signal) }
 
-  /// Ignores cancellation.
+  /// Waits for the end, even if the task is cancelled.
   package func ended() async -> Ending { await ending.value }
 }

@@ -16,7 +16,7 @@ final class ChildSignalPipe: Sendable {
 
   func send(_ signal: Int32) {
     var byte = UInt8(truncatingIfNeeded: signal)
-    // It has space for far more signals than one child gets.
+    // The pipe has space for far more signals than one child gets.
     _ = unsafe write(pipe.writeEnd.rawValue, &byte, 1)
   }
 
@@ -31,7 +31,7 @@ final class ChildSignalPipe: Sendable {
 /// Waits for one child, on its own thread.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
-  /// A group is negative.
+  /// Negative for a group, as in kill(2).
   private let target: pid_t
   private let ended: FileDescriptor
   private var output: ChildPipe
@@ -57,7 +57,7 @@ struct ChildWait: ~Copyable {
         output.watched, errors.watched,
       ]
       let count = unsafe poll(&watched, nfds_t(watched.count), -1)
-      // Fails only for EINTR and a temporary lack of memory.
+      // poll(2) fails only for EINTR and a temporary lack of memory.
       guard count > 0 else { continue }
       if watched[1].revents != 0 {
         for signal in signals.take() {
@@ -70,17 +70,17 @@ struct ChildWait: ~Copyable {
       if watched[0].revents != 0 {
         while output.hasSpace, output.readPresent() {}
         endGroup(signals)
-        // Other writers may go on for ever.
+        // Reads only what is there: other writers may go on for ever.
         _ = errors.readPresent()
         return ChildProcess.Ending(termination: reap(), output: output.kept, errors: errors.kept)
       }
     }
   }
 
-  /// Ends a group whose leader got a signal and has ended. The members get the signal again: a shell blocks
-  /// signals while it starts a command, so one at that moment ends only the shell. Survivors are killed once
-  /// the output pipe is closed or SIGKILL is sent, after a second at most. Until the leader is reaped, its id
-  /// is not reused.
+  /// Ends a group whose leader got a signal and has ended. The members get the signal again: a shell blocks signals
+  /// while it starts a command, so a signal at that moment ends only the shell. Survivors are killed once the output
+  /// pipe is closed or SIGKILL is sent, after a second at most. The leader's id is not reused, because the leader is
+  /// reaped later.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
@@ -112,18 +112,18 @@ struct ChildPipe: ~Copyable, Sendable {
   /// Nil at the end of the pipe, or without one.
   private var descriptor: FileDescriptor?
   private let limit: Int
-  /// Keeps the last bytes instead of the first.
+  /// If set, the last bytes are kept instead of the first.
   private let relay: (@Sendable ([UInt8]) -> Void)?
   private(set) var kept: [UInt8] = []
 
-  /// - Parameter number: owned from here on.
+  /// - Parameter number: a descriptor that this value then owns.
   init(_ number: CInt?, _ output: ChildProcess.Output) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     limit = if case .captured(let limit) = output { limit } else { 0 }
     relay = nil
   }
 
-  /// - Parameter number: owned from here on.
+  /// - Parameter number: a descriptor that this value then owns.
   init(_ number: CInt?, _ errors: ChildProcess.Errors) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     switch errors {
@@ -159,7 +159,7 @@ struct ChildPipe: ~Copyable, Sendable {
     }
   }
 
-  /// A background child of the child may have the pipe. Returns false if reading would wait for it.
+  /// Returns false if the pipe is empty but open, as in a background child of the child.
   mutating func readPresent() -> Bool {
     var watched = watched
     guard unsafe poll(&watched, 1, 0) > 0 else { return false }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Never unloaded.
+/// A library that is never unloaded.
 @safe package struct DynamicLibrary {
   package struct LoadError: Error, CustomStringConvertible {
     package let description: String

@@ -34,7 +34,7 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
-  /// Until then, its id is not reused. False without a handle.
+  /// Before the process ends, its id is not reused. False without a handle.
   package var hasEnded: Bool {
     switch self {
     case .handle(let handle):

@@ -4,7 +4,7 @@ import Glibc
 
 /// Facts about a process from proc(5).
 package struct ProcessFacts: Equatable, Sendable {
-  /// Effective, as for sockets.
+  /// The effective user, as for sockets.
   package var user: UInt32
   package var groups: [UInt32]
   package var unit: String?
@@ -34,12 +34,12 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? []
     }
     let (users, groups) = (numbers("Uid"), numbers("Gid"))
-    // Real, effective, saved, file system.
+    // The order is real, effective, saved, file system.
     guard users.count == 4, groups.count == 4 else { return nil }
     self.init(user: users[1], groups: [groups[1]] + numbers("Groups"), unit: Self.unit(in: cgroup))
   }
 
-  /// The first part that is not a slice, as in systemd.
+  /// The unit is the first part that is not a slice, as in systemd.
   private static func unit(in cgroup: String) -> String? {
     let lines = cgroup.split(separator: "\n")
     guard
@@ -47,7 +47,7 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
     else { return nil }
-    // As bytes, because users choose names below their units.
+    // Splits bytes, because users choose names below their units.
     let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     let unit = parts.first { !$0.hasSuffix(".slice") }
     // systemd prefixes a _ to a name that the kernel reserves.
@@ -70,7 +70,7 @@ package struct ProcessFacts: Equatable, Sendable {
     }
   }
 
-  /// Ticks since boot; 0 if unknown.
+  /// When the process started, in ticks since boot; 0 if unknown.
   package static func startTicks(of pid: Int32) -> Int {
     guard pid > 0 else { return 0 }
     do throws(Errno) {

@@ -5,12 +5,12 @@ import Glibc
 package import TribuneWire
 
 package enum ProgramHeap {
-  /// The allocator itself returns only free memory at the heap's end, behind long-lived allocations. Takes
+  /// Returns free memory to the kernel. The allocator itself returns only what is behind the last allocation. Takes
   /// about 0.1 s per GiB.
   package static func release() { _ = malloc_trim(0) }
 
-  /// Allocates a size that a peer chooses: without memory, Swift's own allocation would end the process. Swift
-  /// frees malloc(3)'s memory like its own.
+  /// Allocates a size that a peer chooses, and throws if memory is short. Swift's own allocation would end the process.
+  /// Swift frees malloc(3)'s memory like its own.
   package static func buffer(capacity: Int) throws(WireError) -> ByteBuffer {
     guard let base = unsafe malloc(max(capacity, 1)) else {
       throw WireError(.outOfMemory, "the system has no memory for another \(capacity) bytes")

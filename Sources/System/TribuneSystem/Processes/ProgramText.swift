@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 
 package enum ProgramText {
-  /// Releases pages of code, which the kernel maps again from its cache on use. Starting needs several times
-  /// as much code as running: half of an idle daemon's memory.
+  /// Releases pages of code, which the kernel maps again from its cache on use. Code that only the start needs is half
+  /// of an idle daemon's memory.
   package static func release() throws(Errno) {
     var failure: CInt = 0
     _ = unsafe dl_iterate_phdr(

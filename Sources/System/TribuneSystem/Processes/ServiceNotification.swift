@@ -13,7 +13,7 @@ package enum ServiceNotification {
   }
 }
 
-/// Stays open, to notify even without free descriptors.
+/// Stays open, so notifying needs no free descriptor.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals for epoll.
+/// Reports signals to epoll.
 package struct SignalDescriptor: ~Copyable {
   private let descriptor: FileDescriptor
 

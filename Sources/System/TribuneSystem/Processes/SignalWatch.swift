@@ -8,7 +8,7 @@ import Glibc
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
-    /// A terminal signals its whole foreground group, including children.
+    /// True for signals of a terminal, which reach its whole foreground group, including children.
     package var isFromKernel: Bool
   }
 
@@ -30,7 +30,7 @@ package struct SignalWatch: Sendable {
       while true {
         var information = unsafe siginfo_t()
         let number = unsafe sigwaitinfo(&set, &information)
-        // Fails only with EINTR.
+        // sigwaitinfo(2) fails only with EINTR.
         guard number > 0 else { continue }
         continuation.yield(Signal(number: number, isFromKernel: unsafe information.si_code > 0))
       }

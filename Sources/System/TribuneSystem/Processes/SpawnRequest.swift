@@ -38,14 +38,14 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
   }
 
-  /// This side's copy is closed with the request.
+  /// The request closes this process's copy when it ends.
   mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
     let rawValue = descriptor.release()
     given.append(rawValue)
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
   }
 
-  /// Returns the read end.
+  /// Gives the child the write end, and returns the read end.
   mutating func givePipe(as number: CInt) throws(Errno) -> FileDescriptor {
     let pipe = try Pipe()
     try give(pipe.writeEnd, as: number)
@@ -53,7 +53,7 @@ import Glibc
   }
 
   mutating func inherit(_ descriptor: CInt) throws(Errno) {
-    // With equal numbers, it clears close-on-exec in the child.
+    // If both numbers are equal, this clears close-on-exec in the child.
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor))
   }
 
@@ -71,7 +71,7 @@ import Glibc
   }
 }
 
-/// posix_spawn's functions return their error.
+/// posix_spawn's functions return their error instead of setting errno.
 private func check(_ error: CInt) throws(Errno) {
   guard error == 0 else { throw Errno(rawValue: error) }
 }

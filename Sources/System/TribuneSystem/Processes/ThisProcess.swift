@@ -5,7 +5,7 @@ import Glibc
 
 package enum ThisProcess {
   package static var id: UInt32 { UInt32(getpid()) }
-  /// 0 if it is outside this namespace.
+  /// 0 if the parent is outside this PID namespace.
   package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
@@ -19,7 +19,7 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Must run first. Without /proc, libdispatch crashes now and then.
+  /// Must run first. Exits without /proc, because libdispatch then crashes now and then.
   package static func begin(_ program: String) {
     StandardDescriptors.fill()
     guard unsafe access("/proc/self/stat", R_OK) != 0 else { return }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// See nsswitch.conf(5).
+/// Looks users and groups up in the sources of nsswitch.conf(5).
 package enum UserDatabase {
   /// An entry from a network directory can be long.
   private static let entryLengthMax = 1 << 20

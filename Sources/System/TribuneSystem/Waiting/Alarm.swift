@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer for epoll, cheaper than a timeout per wait, for which the kernel starts and stops a timer.
+/// A timer for epoll. A timeout of each wait costs more, because the kernel starts and stops a timer for it.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 

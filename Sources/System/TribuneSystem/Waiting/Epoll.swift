@@ -18,7 +18,7 @@ package struct Readiness: OptionSet, Sendable {
 
   package var isEnd: Bool { rawValue & Self.ended != 0 }
 
-  /// Data, or the end.
+  /// True for data or the end.
   package var isReadable: Bool { rawValue & (Self.readable.rawValue | Self.ended) != 0 }
 
   package var isWritable: Bool { rawValue & Self.writable.rawValue != 0 }

@@ -6,7 +6,7 @@ package enum Poll {
   package static let outputEvent = CInt(POLLOUT)
 
   package struct Ready: Sendable {
-    /// Data, or the peer is gone.
+    /// There is data, or the peer is gone.
     package let isReadable: Bool
     package let isWritable: Bool
     package let isWoken: Bool

@@ -25,7 +25,7 @@ package struct Wakeup: ~Copyable, Sendable {
     do throws(Errno) {
       _ = try Poll.wait(for: self, timeout: limit)
     } catch {
-      // Out of memory for the wait.
+      // The kernel lacks memory for the wait.
       Thread.sleep(milliseconds: 10)
     }
     clear()
