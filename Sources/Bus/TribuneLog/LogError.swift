@@ -27,7 +27,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
 
 package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
   package let position: EntryPosition
-  /// Bytes from there on, which are dropped.
+  /// The number of bytes from the damage on, which are dropped.
   package let unreadLength: Int
 
   package var description: String {

@@ -60,7 +60,7 @@ struct LogHeader {
     let length = Int(bytes.integer(at: 12, as: UInt32.self))
     guard length >= 24, length % 8 == 0, length <= Self.activeOffset else { throw .damaged }
     guard length <= bytes.byteCount else { throw .truncated }
-    // Checked before the version: a flipped bit must not look like another version.
+    // The checksum comes before the version: a flipped bit must not look like another version.
     guard Self.checksum(of: bytes.extracting(first: length)) == bytes.integer(at: 16, as: UInt64.self) else {
       throw .damaged
     }

@@ -82,7 +82,7 @@ extension WriteAheadLog {
     let length = opening.length
     let start = header.start(ofSegment: segment) + offset
     var entry = mutableBytes(in: start..<start + length)
-    // The padding first: the body then overwrites its part of that word.
+    // The padding comes first: the body then overwrites its part of that word.
     entry.store(0, at: length &- 8)
     entry.store(opening.word, at: 0)
     entry.store(owner, at: LogEntry.ownerOffset)

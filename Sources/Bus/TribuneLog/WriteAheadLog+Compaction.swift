@@ -17,7 +17,7 @@ extension WriteAheadLog {
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: `endCompaction` commits uncommitted entries.
+  /// - Parameter commits: if true, `endCompaction` commits uncommitted entries.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()
@@ -44,8 +44,8 @@ extension WriteAheadLog {
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process has written or checked the entry. The next process finds the damage, and reports the
-        // lost bytes.
+        // This process has written or checked the entry, so memory is damaged. The next process finds the damage, and
+        // reports the lost bytes.
         preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length
@@ -116,7 +116,7 @@ extension WriteAheadLog {
 
   private var otherSegment: Int { 1 - entries.value.activeSegment }
 
-  /// Returns memory to the system. If that fails, the next compaction overwrites it.
+  /// Returns the segment's memory to the kernel. If that fails, the next compaction overwrites it.
   private func releaseOtherSegment() {
     guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment))
     else { return }

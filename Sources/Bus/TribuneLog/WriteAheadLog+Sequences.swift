@@ -8,7 +8,7 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// Entries may have these numbers, too. Those in the header are right even if entries are lost.
+// Entries may hold these numbers, too. Those in the header are right even if entries are lost.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3

@@ -19,7 +19,7 @@ package final class WriteAheadLog {
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
-    /// Bytes.
+    /// In bytes.
     var used: Int
     var committed: Int
     var kept = 0
@@ -30,7 +30,7 @@ package final class WriteAheadLog {
   struct Compaction {
     var read = 0
     var written = 0
-    /// Entries from here on were appended after the compaction began.
+    /// Entries at or behind this offset were appended after the compaction began.
     var tailStart: Int
     var isFull = false
     var commits = false
@@ -98,7 +98,7 @@ package final class WriteAheadLog {
         isOtherSegmentStale: true))
   }
 
-  /// Bytes.
+  /// In bytes.
   package static let segmentCapacityMax = LogHeader.segmentCapacityMax
   package static let version = LogHeader.version
 
@@ -108,7 +108,7 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// Bytes. `append` ignores this limit, because entries that follow from admitted work must fit.
+  /// In bytes. `append` ignores this limit, because entries that follow from admitted work must fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
@@ -118,7 +118,7 @@ package final class WriteAheadLog {
     bodyLength <= admissionLimit - entries.value.used - LogEntry.headLength
   }
 
-  /// Bytes, in an empty log.
+  /// In bytes, for an empty log.
   package var admittedBodyLengthMax: Int { admissionLimit - LogEntry.headLength }
 
   // MARK: Bytes

@@ -42,7 +42,7 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
 
   package init(_ action: Action) { rawValue = 1 << UInt16(action.rawValue) }
 
-  /// Their names are questions; of a delegate also *will* and *did*.
+  /// Actions whose names are questions; those of a delegate can also be *will* and *did*.
   static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
     $0.insert(ActionSet($1))
   }

@@ -8,7 +8,7 @@ package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
   package let members: [UInt32]
-  /// In ascending order; nil for all.
+  /// The groups that were looked up, in ascending order; nil for all.
   package let lookedUp: [UInt32]?
 
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {
@@ -28,7 +28,7 @@ package struct Groups: Hashable, Sendable {
       self.init(supplementary + [primary])
       return
     }
-    // Already sorted by the kernel, so this is fast.
+    // The kernel has sorted them, so this is fast.
     let all = supplementary.sorted()
     self.init([primary] + named.filter(all.hasInOrder), lookedUp: named)
   }

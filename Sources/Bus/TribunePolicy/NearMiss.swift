@@ -5,13 +5,12 @@ import TribuneWire
 /// A line that would have allowed a request if one thing were different.
 package struct NearMiss: Equatable, Sendable {
   package var index: Int
-  /// `needs group:operators`.
+  /// The missing condition, as in `needs group:operators`.
   package var lacks: String
 }
 
 extension Policy {
-  /// Lines that would allow the refused request for another subject or another action, or if it were about
-  /// less.
+  /// Lines that would allow the refused request for another subject or another action, or if it were narrower.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

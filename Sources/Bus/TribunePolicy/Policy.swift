@@ -34,7 +34,7 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// The action that the request needs is decided first. Returns the refused request, if one is.
+  /// If the request's action needs another action, that is decided first. Returns the refused request, if one is.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {
@@ -106,6 +106,6 @@ extension Request {
 }
 
 extension Action {
-  /// A denial of a part leaves the rest.
+  /// True if the denial of a part leaves the rest allowed.
   fileprivate var isFiltered: Bool { self == .observe || self == .list }
 }

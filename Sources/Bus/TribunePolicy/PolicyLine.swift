@@ -22,7 +22,7 @@ package struct PolicyLine: Equatable, Sendable {
   package var actions: ActionSet
   /// A name must match any of these.
   package var names: [NameTemplate]
-  /// nil for any object, or none.
+  /// nil for a line about any object, or none.
   package var object: ObjectTemplate?
   /// A subject must meet all of these.
   package var who: [Condition]
@@ -43,7 +43,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
-  /// It differs from user to user.
+  /// True if the line differs from user to user.
   package var isTemplate: Bool {
     names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
   }
@@ -55,14 +55,14 @@ package struct PolicyLine: Equatable, Sendable {
   }
 }
 
-/// `%U` is the user's id.
+/// A pattern of names in which `%U` stands for the user's id.
 package struct NameTemplate: Equatable, Sendable {
   package let text: String
   let pattern: Pattern?
 
   package init(_ text: String) throws(WireError) {
     self.text = text
-    // All ids are equally valid in a pattern.
+    // All ids are equally valid in a pattern, so one is tested.
     let example = try Pattern(text.with(user: .max))
     pattern = text.hasUser ? nil : example
   }

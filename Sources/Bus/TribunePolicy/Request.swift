@@ -7,7 +7,7 @@ package struct Request: Sendable {
   package var pattern: Pattern
   /// Empty for none, nil for any.
   package var object: String?
-  /// An allowed part suffices.
+  /// True if an allowed part suffices.
   private(set) var isOfPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {

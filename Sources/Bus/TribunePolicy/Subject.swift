@@ -10,7 +10,7 @@ package struct Subject: Hashable, Sendable {
   /// A system unit.
   package enum Unit: Hashable, Sendable {
     case none
-    /// The kernel vouches for the process in it.
+    /// The kernel vouches that the process is in it.
     case known(String)
     /// The kernel cannot vouch for the process. Only deny lines rely on this unit.
     case claimed(String)
@@ -50,7 +50,7 @@ package enum Condition: Hashable, Sendable {
   /// Never met: the host has no such user or group.
   case unknown
 
-  /// With an id in place of a name; nil if never met.
+  /// The condition with an id in place of a name; nil if never met.
   var text: String? {
     switch self {
     case .anyUser: "user:*"
@@ -88,7 +88,7 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// nil if the condition may be met after the others.
+  /// Why no process meets this condition and the others; nil if one may.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -128,7 +128,7 @@ package enum Condition: Hashable, Sendable {
     return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
   }
 
-  /// Undecided, and false, for two globs with stars.
+  /// True if no unit can match both globs. If both have stars, it is undecided, and false.
   private static func exclude(_ one: String, _ other: String) -> Bool {
     if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])

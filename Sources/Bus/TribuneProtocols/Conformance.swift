@@ -5,7 +5,7 @@ package import TribuneWire
 package struct NonConformance: Error, Equatable, Sendable {
   package var protocolName: String
   package var unknownProtocols: [String] = []
-  /// It names neither the object's protocol nor an heir.
+  /// The delegate names neither the object's protocol nor an heir.
   package var lacksProtocol = false
   package var missing: [String] = []
   package var surplus: [String] = []

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Immutable: a holder keeps it when its name gets another meaning.
+/// Immutable: a holder keeps its protocol when the name gets another meaning.
 package final class DelegateProtocol: Sendable {
   package let name: String
   package let documentation: String
@@ -14,7 +14,7 @@ package final class DelegateProtocol: Sendable {
   package let methods: [ProtocolMethod]
   package let types: [String: ValueType]
   package let text: String
-  /// Canonical, without documentation.
+  /// The canonical text, without documentation.
   let definition: String
   private let methodsByName: [String: ProtocolMethod]
 

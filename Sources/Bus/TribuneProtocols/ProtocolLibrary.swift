@@ -2,8 +2,8 @@
 
 /// All known protocols, by name.
 ///
-/// An owner's definition of a name yields only to a file's, and a file's never. A holder of a protocol keeps
-/// its meaning, including its ancestors'.
+/// A file's definition of a name replaces an owner's, but never the reverse. A holder of a protocol keeps its meaning,
+/// including its ancestors'.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// All errors of a refused source.
   package struct Refusal: Error, Equatable, Sendable {

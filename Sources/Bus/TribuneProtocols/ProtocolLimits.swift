@@ -2,9 +2,9 @@
 
 /// Bound the size and the linking time of definitions.
 package enum ProtocolLimits {
-  /// Bytes.
+  /// In bytes.
   package static let nameLength = 255
-  /// Bytes.
+  /// In bytes.
   package static let documentationLength = 4_096
   /// Bytes of a method's parameters or of its result.
   package static let signatureLength = 8_192

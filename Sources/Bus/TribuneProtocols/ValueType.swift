@@ -25,7 +25,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Parses to the same type.
+  /// The text parses to the same type.
   package var description: String {
     switch self {
     case .bool: "bool"

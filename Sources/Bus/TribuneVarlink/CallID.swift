@@ -15,7 +15,7 @@ package struct CallID: Equatable, Sendable {
     case observe
     case delegate
     case hold
-    /// Not replied to: the frame withdraws the registrations of a refused call.
+    /// The client gets no reply: the frame withdraws the registrations of a refused call.
     case takeBack
   }
 

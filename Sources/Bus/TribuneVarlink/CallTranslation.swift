@@ -5,9 +5,9 @@ package import TribuneWire
 
 package enum TranslatedCall {
   case frames(ByteBuffer)
-  /// Without its zero byte; nil if the client wants none.
+  /// The reply without its zero byte; nil if the client wants none.
   case reply(String?)
-  /// On behalf of the ticket's connection, as one frame.
+  /// An answer on behalf of the ticket's connection, as one frame.
   case answer(Ticket, ByteBuffer, isOneway: Bool)
 }
 
@@ -98,7 +98,7 @@ extension VarlinkCall {
   /// A call's id counts its frames in 8 bits.
   private static let patternsMax = 128
 
-  /// The call's registrations would end with its only reply.
+  /// Without `more`, the call's registrations would end with its only reply.
   private func requireMore() throws(VarlinkError) { guard takesMore else { throw .expectedMore } }
 
   // MARK: Delegation

@@ -7,7 +7,7 @@ package struct FrameReply {
   /// Without its zero byte; nil if the client gets none.
   package let message: String?
   package let isLast: Bool
-  /// The connection ends with the call, because frames of it may follow.
+  /// The connection ends with the call, because more frames of the call may follow.
   package var endsConnection = false
 
   package struct Context {
@@ -84,7 +84,7 @@ package struct FrameReply {
   ) throws(WireError) -> FrameReply {
     if frame.header.serial == 0, !context.isInCall { return .nothing }
     if case .takeBack = call?.method { return .nothing }
-    // Another call may be under way by now.
+    // A one-way call gets no reply. Another call may be under way by now.
     if call?.isOneway == true { return .nothing }
     let refusal = try frame.decode(Refusal.self)
     let error = WireError(refusal.code ?? .invalidValue, String(repairing: frame.payload))
@@ -210,7 +210,7 @@ package struct FrameReply {
     return members + content(frame.payload, "userInfo")
   }
 
-  /// Bytes in one reply, including escapes.
+  /// The limit of content in one reply, in bytes, including escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
   /// A JSON object under `name`. Anything else is sent as text, because clients with strict types accept only

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Identifies a question to a connection's delegate, or an awaited notification that it was sent.
+/// Identifies a question to a connection's delegate, or an awaited notification to the connection.
 ///
 /// Any connection of the same user that knows the ticket may answer. The secret belongs to the addressed
 /// connection, and cannot be guessed.

@@ -10,7 +10,7 @@ package struct VarlinkFlaw: Error, Equatable, Sendable {
 
 /// One call of a client (https://varlink.org/Method-Call): a JSON object, ended by a zero byte.
 package struct VarlinkCall {
-  /// Bytes, with the zero byte. A longer message would occupy the bus for too long.
+  /// In bytes, with the zero byte. A longer message would occupy the bus for too long.
   package static let lengthMax = 128 << 10
 
   package let method: String

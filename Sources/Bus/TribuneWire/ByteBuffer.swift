@@ -128,7 +128,7 @@
     return true
   }
 
-  /// Must be stored before they are read.
+  /// The skipped bytes must be stored before they are read.
   func skip(_ count: Int) {
     reserve(count)
     unsafe state.pointee.count += count
@@ -186,7 +186,7 @@
     get { buffer.bytes(in: range) }
   }
 
-  /// For bytes that are kept for long. Has the same attachment.
+  /// Copies bytes that are kept for long, with their attachment.
   package func copied() -> ByteSlice {
     ByteSlice(ByteBuffer(holding: bytes, attachment: buffer.attachment), 0..<count)
   }
@@ -223,7 +223,7 @@ extension String {
 }
 
 extension String {
-  /// In place.
+  /// The bytes in place, without a copy.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe utf8Span.span.bytes }
@@ -242,7 +242,7 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// In place.
+  /// The bytes in place, without a copy.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes.
+/// Limits in bytes.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
   package var payload: Int
@@ -216,7 +216,7 @@ extension ByteBuffer {
     append(text)
   }
 
-  /// Without a length.
+  /// Appends the text without a length.
   package func append(_ text: String) {
     if text.isEmpty { return }
     append(text.utf8Bytes)
@@ -224,6 +224,6 @@ extension ByteBuffer {
 }
 
 extension Hold {
-  /// Without `isLast`: other processes do not inherit the next connection, and the client sends more over it.
+  /// Omits `isLast`: other processes do not inherit the next connection, and the client sends more over it.
   package var renewal: Hold { Hold(expiry: expiry, label: label, holder: holder) }
 }

@@ -3,7 +3,7 @@
 extension FrameKind {
   /// What the bus logs of a frame, for a restart.
   package enum Effect: Sendable {
-    /// Retained and awaited posts have separate entries.
+    /// The bus logs only consequences of such a frame: retained and awaited posts.
     case passes
     /// A registration that receives. Accepted unlogged if the log is full.
     case observes
@@ -29,7 +29,7 @@ extension FrameKind {
       }
     }
 
-    /// The client relies on the frame's effect, or waits for its result.
+    /// True if the client relies on the frame's effect, or waits for its result.
     package var isRequest: Bool {
       switch self {
       case .observes, .decides, .suspends, .asks: true
@@ -41,14 +41,14 @@ extension FrameKind {
   /// When a single frame can occupy the bus for long.
   package enum Workload: Sendable {
     case long
-    /// With fields, or a long payload.
+    /// A frame with fields, or a long payload.
     case longFields
     case longPayload
   }
 
   package enum ShownName: Sendable {
     case named
-    /// The fields begin with the query's id.
+    /// True if the fields begin with the query's id.
     case namedByQuery
     case namedByPost
     case unnamed

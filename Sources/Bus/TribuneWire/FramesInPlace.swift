@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-  /// The frame must be whole and checked. Also for a hello.
+  /// The frame must be whole and checked, or be a hello.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
     // A frame from the bus is never that long.
@@ -76,7 +76,7 @@ extension FrameView {
   /// Not validated; nil if the fields end too early.
   package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
-  /// The fields come from the poster, and may have unknown options.
+  /// The fields come from the poster, so they may have unknown options.
   package var isAwaitedPost: Bool {
     guard header.fieldsLength > 0 else { return false }
     return PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)

@@ -23,9 +23,9 @@ package struct Hello: Equatable, Sendable {
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Accepts userInfo as a sealed memfd.
+    /// The sender accepts userInfo as a sealed memfd.
     package static let descriptors = Capabilities(rawValue: 1)
-    /// Wants `PosterFacts` about posters.
+    /// The sender wants `PosterFacts` about posters.
     package static let posters = Capabilities(rawValue: 2)
   }
 

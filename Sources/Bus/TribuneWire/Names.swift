@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checked once, when a frame arrives.
+/// The bus checks a name or object once, when its frame arrives.
 package enum NameSyntax {
   package static let reservedPrefix = "tribune."
 
@@ -33,7 +33,7 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
-  /// A part between slashes is `*` or `**`, as in objects of the policy. Wildcards match only there.
+  /// True if a part between slashes is `*` or `**`, as in objects of the policy. Wildcards match only there.
   package static func hasWildcard(_ object: RawSpan) -> Bool {
     let slash = UInt8(ascii: "/")
     var (starCount, length) = (0, 0)
@@ -50,29 +50,28 @@ package enum NameSyntax {
     return false
   }
 
-  /// As an integer, because every post is compared with it.
+  /// The prefix as an integer, because every post is compared with it.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
   package static func isReserved(_ name: RawSpan) -> Bool {
     name.byteCount > 8 && name.integer(at: 0, as: UInt64.self) == reservedPrefixBytes
   }
 
-  /// The last token is `will` or `did` and a verb, as in `willClose`. Delegates receive such notifications,
-  /// as in AppKit. Excludes the bus's own names, which are not actions on an object. The name must be valid.
+  /// True if the last token is `will` or `did` and a verb, as in `willClose`. Delegates receive such notifications, as
+  /// in AppKit. False for the bus's own names, which are not actions on an object. The name must be valid.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     let token = lastToken(of: name)
     return token.isVerb(behind: "will") || token.isVerb(behind: "did")
   }
 
-  /// The last token is `word` and a verb: for `should`, `shouldClose` but not `shoulder`. The name must be
+  /// True if the last token is `word` and a verb: for `should`, `shouldClose` but not `shoulder`. The name must be
   /// valid.
   package static func hasVerb(behind word: String, in name: RawSpan) -> Bool {
     lastToken(of: name).isVerb(behind: word)
   }
 
-  /// By this name, a delegate announces that its answer may change: `window.mayClose` for
-  /// `window.shouldClose`.
+  /// The name by which a delegate announces that its answer may change: `window.mayClose` for `window.shouldClose`.
   package static func may(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
     let (space, last) = split(name)
@@ -129,7 +128,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
   }
 
-  /// The name of an announcement about an action; delegates and holds wait for its question.
+  /// True if it is about an action, but no question: a delegate or hold must name the question instead.
   package var isMessage: Bool {
     NameSyntax.isWillOrDid(text.utf8Bytes) || NameSyntax.hasVerb(behind: "may", in: text.utf8Bytes)
   }
@@ -230,7 +229,7 @@ extension RawSpan {
     }
   }
 
-  /// For what matches an object literally.
+  /// Throws if the bytes are not an object without wildcards.
   package func requireOneObject() throws(WireError) {
     try requireObject()
     guard !NameSyntax.hasWildcard(self) else {
@@ -246,7 +245,7 @@ extension RawSpan {
     }
   }
 
-  /// Must not be empty.
+  /// The receiver must not be empty.
   package var tokenCount: Int {
     var count = 1
     for offset in 0..<byteCount where integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") { count += 1 }

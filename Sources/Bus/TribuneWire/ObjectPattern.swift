@@ -54,7 +54,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// In the first part of different kinds, text wins over `*`, and `*` over `**`.
+  /// Compares the first parts that differ in kind: text wins over `*`, and `*` over `**`.
   package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }

@@ -9,7 +9,7 @@ extension Pattern {
     case oneOrMore
   }
 
-  /// Matches every name that `other` matches.
+  /// True if this pattern matches every name that `other` matches.
   package func contains(_ other: Pattern) -> Bool {
     relates(to: other) { outer, inner in
       switch outer {

@@ -2,7 +2,8 @@
 
 /// Consecutive plain posts of one name and object, routed and queued as one.
 ///
-/// Kind, flags, and the lengths of name and object are equal, and adjacent: one comparison checks them.
+/// Their kinds, flags, and lengths of name and object are equal. These fields are adjacent, so one comparison checks
+/// them.
 package struct PostRun {
   package let range: Range<Int>
   package let count: Int

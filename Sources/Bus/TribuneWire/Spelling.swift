@@ -9,7 +9,7 @@ package enum Spelling {
     return nearest.map { " (did you mean \(form($0.word))?)" } ?? ""
   }
 
-  /// Insertions, removals, replacements and swaps of neighbours, in bytes, ignoring case.
+  /// Counts insertions, removals, replacements and swaps of neighbours, in bytes, ignoring case.
   package static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []
@@ -31,8 +31,8 @@ package enum Spelling {
 }
 
 extension Pattern {
-  /// The name that another name probably means: with other capitals, with a *should*, or with one slip. A
-  /// star takes the other name's token. nil if `name` matches or is not similar.
+  /// The name that `name` probably means: with other capitals, with a *should*, or with one slip. A star of the pattern
+  /// takes the token of `name`. nil if the pattern matches `name`, or is not similar.
   package func name(meantBy name: RawSpan) -> String? {
     guard isLike(name) else { return nil }
     let given = String(repairing: name).split(separator: ".")

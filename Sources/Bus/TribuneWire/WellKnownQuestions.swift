@@ -25,12 +25,12 @@ package enum WellKnownQuestions {
     names.filter { $0.hasPrefix("host.") && isMatch(pattern, $0) }
   }
 
-  /// The question that a valid pattern probably means, if it is not one: with other capitals, without its
+  /// The question that a valid pattern probably means, if it names none itself: with other capitals, without its
   /// *should*, or for the host's questions with one slip.
   package static func meant(by pattern: String) -> String? {
     let lower = pattern.lowercased()
     let first = lower.prefix { $0 != "." }
-    // Of other names, only a misspelt "host" can be meant.
+    // With other first tokens, the pattern can only be meant for "host", misspelt.
     guard !pattern.hasSuffix("*"),
       first == "*" || (3...5).contains(first.count) || firstTokens.contains(first),
       !names.contains(where: { isMatch(pattern, $0) })

@@ -6,11 +6,11 @@ import TribuneWire
 /// Parsed JSON. Limits bound the time for a peer's message. Duplicate member names are errors, because
 /// readers differ in which one they take.
 @safe package final class JSONDocument {
-  /// Bytes.
+  /// In bytes.
   package static let lengthMax = 1 << 20
 
-  /// Commas and opening brackets outside of strings, which bound the number of values. A value costs up to
-  /// 150 ns, a member three times as much; `lengthMax` would allow 500,000.
+  /// The limit of commas and opening brackets outside of strings, which bound the number of values. A value costs up to
+  /// 150 ns, a member three times as much; `lengthMax` alone would allow 500,000.
   package static let separatorsMax = 16_384
 
   fileprivate let value: UnsafeMutablePointer<json_t>
@@ -31,7 +31,7 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // Some number exceeds 64 bits. Those above 53 bits lose digits.
+      // A number exceeds 64 bits. Read as `Double`, integers above 53 bits lose digits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {
@@ -92,7 +92,7 @@ import TribuneWire
     case JSON_INTEGER: return true
     case JSON_REAL:
       let number = unsafe json_real_value(value)
-      // 53 bits cannot represent the limits of the range exactly.
+      // A `Double` cannot represent `Int64.max` exactly.
       return number.rounded(.towardZero) == number && number.magnitude < 0x1p63
     default: return false
     }

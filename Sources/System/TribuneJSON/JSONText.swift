@@ -23,7 +23,7 @@ package struct JSONText: Equatable, Sendable {
 
   /// Any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
-    // Accepts numbers beyond 64 bits and zero characters in strings.
+    // These flags accept numbers beyond 64 bits, and zero characters in strings.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>
     do throws(Failure) {

@@ -8,9 +8,9 @@ package indirect enum JSONValue: Sendable {
   case bool(Bool)
   case integer(Int)
   case unsigned(UInt64)
-  /// Finite.
+  /// Must be finite.
   case number(Double)
-  /// To the microsecond.
+  /// Written to the microsecond.
   case seconds(Duration)
   case string(String)
   case text(JSONText)

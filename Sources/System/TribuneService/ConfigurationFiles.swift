@@ -7,7 +7,7 @@ package enum ConfigurationFiles {
 
   package static func exists(_ directory: String) -> Bool { Folder.kind(of: Array(directory.utf8)) != nil }
 
-  /// A missing directory is an error, even the system's: its rules would be lost.
+  /// A missing directory is an error, even the system's, because its rules would be lost.
   package static func reload<Settings>(
     _ directory: String, _ load: () -> (Settings, [Diagnostic])
   ) -> (Settings, [Diagnostic]) {
@@ -22,7 +22,7 @@ package enum ConfigurationFiles {
     try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
   }
 
-  /// Nil if missing. A dangling link is an error: its rules would be lost.
+  /// Nil if missing. A dangling link is an error, because its rules would be lost.
   package static func read(_ path: String) throws(SettingError) -> [UInt8]? {
     guard Folder.kind(of: Array(path.utf8)) != .pipe else {
       throw SettingError(message: "cannot be read: it is a pipe")

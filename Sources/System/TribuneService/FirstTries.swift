@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first attempts that precede a service's readiness.
+/// The attempts that must finish before a service is ready.
 @MainActor package final class FirstTries<Work: CaseIterable & Hashable> {
   private var open = Set(Work.allCases)
   private var waiting: CheckedContinuation<Void, Never>?

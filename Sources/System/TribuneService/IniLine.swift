@@ -2,18 +2,18 @@
 
 import CInih
 
-/// A line of an ini file. libinih parses each `Key=Value` separately, because it reports no line numbers,
-/// remembers only the first error, and takes an indented line for a continuation. Section headers are parsed
-/// here, because it would cut their names at 49 bytes.
+/// A line of an ini file. libinih parses each `Key=Value` separately, because it reports no line numbers, remembers
+/// only the first error, and takes an indented line for a continuation. Section headers are parsed here, because
+/// libinih would cut their names at 49 bytes.
 package enum IniLine: Equatable {
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.
   case section(String, subject: String? = nil)
   case pair(key: String, value: String)
-  /// Continues a message that begins with "the line".
+  /// The text continues a message that begins with "the line".
   case unreadable(String, isHeader: Bool = false)
 
-  /// The limit of a file.
+  /// A line can be as long as a file.
   private static let lengthMax = 1 << 20
 
   private static let isPrepared: Bool = {
@@ -63,7 +63,7 @@ package enum IniLine: Equatable {
     }
   }
 
-  /// libinih wants nonzero for success.
+  /// libinih expects nonzero for success.
   private static let handler: ini_handler = { pair, _, key, value in
     guard let pair = unsafe pair?.assumingMemoryBound(to: (key: String, value: String)?.self),
       let key = unsafe key, let value = unsafe value
@@ -72,7 +72,7 @@ package enum IniLine: Equatable {
     return 1
   }
 
-  /// A subject ends at the quote before the last bracket, without escapes.
+  /// A subject ends at the quote before the last bracket, and has no escapes.
   private static func header(_ text: Substring) -> IniLine? {
     func ends(_ rest: Substring) -> Bool {
       let rest = rest.trimmed

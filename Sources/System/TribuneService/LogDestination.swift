@@ -13,7 +13,7 @@ package enum LogDestination: Sendable {
     return of(StandardError.rawDescriptor, journalStream: stream)
   }
 
-  /// systemd opens /dev/null for a service that it cannot connect to journald. The service outlives that state.
+  /// systemd opens /dev/null for a service while journald is unavailable. The service outlives that state.
   private static var isStartedWithoutJournald: Bool {
     Environment.value(of: "SYSTEMD_EXEC_PID") == String(ThisProcess.id) && StandardError.isNull
   }

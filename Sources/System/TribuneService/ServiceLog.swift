@@ -17,7 +17,7 @@ package enum ServiceLog {
   package static func info(_ message: String) { write(6, message) }
 
   private static func write(_ level: Int, _ message: String) {
-    // Dropped if the reader is slow, so the service never waits.
+    // The message is dropped if the reader is slow, so the service never waits.
     _ = StandardError.writeLineAtOnce((isJournal ? "<\(level)>" : "\(program): ") + message.escaped)
   }
 }

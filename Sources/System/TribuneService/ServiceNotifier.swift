@@ -5,9 +5,8 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// Notifies the service manager. Unlike sd_notify(3), it never blocks on a full socket: it resends from the
-/// main queue, unless a later notification supersedes the text. So only a running loop notifies the watchdog.
-/// A failure is logged once until the next success.
+/// Notifies the service manager. Unlike sd_notify(3), it never blocks on a full socket: it resends from the main queue,
+/// unless a later notification supersedes the text. A failure is logged once until the next success.
 @MainActor package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
@@ -15,7 +14,7 @@ import TribuneWire
 
   private static let retryMilliseconds = 100
 
-  /// For programs beside a bus.
+  /// For programs that run beside a bus.
   package static let service = ServiceNotifier { ServiceLog.warning($0) }
 
   private let warn: (String) -> Void
@@ -76,7 +75,7 @@ import TribuneWire
     case .watchdog: later == .watchdog
     case .status: later == .status
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // A manager that requested the reload waits for both messages.
+    // A manager that requested the reload waits for RELOADING and READY, so READY does not supersede RELOADING.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }

@@ -4,21 +4,21 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// A program beside the bus.
+/// A program that runs beside the bus, such as a bridge.
 @MainActor package protocol ServiceProgram: AnyObject, Sendable {
   associatedtype Settings: Sendable
 
   static var name: String { get }
   static var help: String { get }
-  /// Options without and with a value.
+  /// `flags` have no value, `options` have one.
   static var flags: Set<String> { get }
   static var options: Set<String> { get }
-  /// Refuses to serve after an error, which could expose private data. Must be false if vetoes would lose
-  /// their effect.
+  /// If true, the program does not serve after an error in its settings, which could expose private data. Must be false
+  /// if vetoes would lose their effect.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String) -> (Settings, [Diagnostic])
 
-  /// The process has one thread.
+  /// Must be called while the process has one thread.
   init(_ settings: Settings, _ arguments: ServiceArguments) throws
   /// Returns when ready.
   func start() async

@@ -3,7 +3,7 @@
 import TribuneWire
 
 package struct SettingError: Error, Equatable, Sendable {
-  /// Begins with the quoted value.
+  /// The message begins with the quoted value.
   package let message: String
   package let severity: Diagnostic.Severity
 

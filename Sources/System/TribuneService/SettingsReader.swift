@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Reads files of settings by a table. It continues after a mistake to report all.
+/// Reads files of settings as a table describes them. It continues after a mistake, to report all.
 package struct SettingsReader<Settings: Sendable> {
   package struct Line: Sendable {
     package let key: String
@@ -12,7 +12,7 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   package var stated: Settings
-  /// An unreadable line means its section's strictest setting, whatever later lines say.
+  /// An unreadable line gives its section the strictest setting, whatever later lines say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
   package private(set) var lines: [Line] = []
@@ -72,7 +72,7 @@ package struct SettingsReader<Settings: Sendable> {
         }
       case .unreadable(let reason, let isHeader):
         doubt(place, "the line \(reason)")
-        // The lines of an unknown section.
+        // The lines that follow belong to an unknown section.
         if isHeader { (section, hasHeader) = (nil, true) }
       }
     }
@@ -88,7 +88,7 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  /// The unreadable part may belong to any section.
+  /// Doubts every section, because the unreadable part may belong to any.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
     diagnose(.error, place, message)
     for section in sections { doubt(section, place) }

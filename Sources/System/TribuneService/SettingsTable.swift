@@ -11,7 +11,7 @@ package struct SettingPlace: Sendable, CustomStringConvertible {
 }
 
 package struct Setting<Settings: Sendable>: Sendable {
-  /// A change that throws keeps its effects so far: the stricter word.
+  /// If a change throws, its effects so far stay, such as the strict value.
   package typealias Change =
     @Sendable (inout Settings, _ value: String, SettingPlace) throws(SettingError) -> Void
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
@@ -80,11 +80,11 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let name: String
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
-  /// After a warning, the section is still read.
+  /// If it throws, the section is still read, after a warning.
   let begin: Begin
-  /// The unknown key or unreadable line may forbid something.
+  /// Applies the strict value after an unknown key or unreadable line, which may have forbidden something.
   let doubt: Doubt?
-  /// Nil ignores an unknown key.
+  /// What follows from an unknown key; nil ignores the key.
   let consequence: String?
 
   package init(

@@ -76,7 +76,7 @@ struct Inheritance {
     for definition in declaration.types { findCycle(from: definition, &done) }
   }
 
-  /// Such a type has no finite value.
+  /// Finds a type that contains itself, and so has no finite value.
   private mutating func findCycle(
     from definition: ProtocolDeclaration.TypeDefinition, _ done: inout Set<String>
   ) {
@@ -155,7 +155,7 @@ struct Inheritance {
     return nil
   }
 
-  /// A more distant ancestor may have it as optional.
+  /// True even if a more distant ancestor has the method as optional.
   private func isRequiredAlready(_ inherited: ProtocolMethod) -> Bool {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A protocol is linked once all its parents are; the rest then contains a cycle. Omits a protocol with an
-/// error in it or in one of its parents.
+/// Links a protocol once all its parents are linked; those that remain contain a cycle. Omits a protocol with an error
+/// in it or in one of its parents.
 struct Linker {
   private enum State {
     case waiting
@@ -18,7 +18,7 @@ struct Linker {
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
 
-  /// Errors within a declaration are not repeated after the parser.
+  /// The parser has already reported errors within a declaration.
   static func link(
     _ declarations: [ProtocolDeclaration], known: [String: DelegateProtocol]
   ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {

@@ -24,7 +24,7 @@ struct ProtocolDeclaration: Sendable {
   var references: [Reference] = []
   var isBroken = false
 
-  /// Parses to the same protocol.
+  /// The text parses to the same protocol.
   func text(withDocumentation: Bool) -> String {
     func comment(_ documentation: String, indent: String) -> String {
       guard withDocumentation, !documentation.isEmpty else { return "" }

@@ -22,7 +22,7 @@ struct ProtocolParser {
   let file: String
   var lexer: Lexer
   var token: Token
-  /// Tells a keyword from a name.
+  /// The token after `token`, which tells a keyword from a name.
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []

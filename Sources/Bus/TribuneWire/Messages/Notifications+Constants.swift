@@ -5,13 +5,13 @@ extension PostOptions {
 }
 
 extension Lost {
-  /// Bytes.
+  /// In bytes.
   package static let frameLength = FrameHeader.length + 8
 }
 
-/// A connection gets `poster` before the first notification of each poster, and remembers one poster a slot.
-/// So the memory of both sides is bounded.
+/// A connection gets a `poster` frame before the first notification of each poster, and remembers one poster a slot,
+/// which bounds the memory of both sides.
 extension PosterFacts {
-  /// Shared by all posters that have disconnected.
+  /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0
 }

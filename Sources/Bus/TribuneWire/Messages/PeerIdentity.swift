@@ -21,9 +21,9 @@ package struct PeerUnits: Equatable, Sendable {
   package var text: String { user.isEmpty ? system : "\(system)/\(user)" }
 }
 
-/// As the kernel and systemd know it.
+/// A peer, as the kernel and systemd know it.
 package struct PeerIdentity: Equatable, Sendable {
-  /// Shared by all copies: an identity is in every question and every outcome.
+  /// All copies share it: an identity is in every question and every outcome.
   private final class Storage: Sendable {
     let pid: UInt32
     let uid: UInt32
