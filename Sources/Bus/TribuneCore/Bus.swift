@@ -26,7 +26,7 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// They delay others.
+  /// Connections whose unread questions delay others.
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
@@ -50,7 +50,7 @@ package struct Bus: ~Copyable {
   }
 
   package struct Restoring {
-    /// Accepted frames are not checked against current declarations.
+    /// If true, accepted frames are not checked against current declarations.
     package var isReplaying = false
     /// Why the last answer was dropped. The server logs it, and sets it again before it replays that answer.
     package var truncationReason: String?
@@ -138,7 +138,7 @@ package struct Bus: ~Copyable {
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// Awaited posts end without a reply: their posters must not take their observers for gone.
+  /// Awaited posts end without a reply, because a poster would take its observers for gone.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }

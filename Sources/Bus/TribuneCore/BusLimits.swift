@@ -6,7 +6,7 @@ import TribuneWire
 package struct BusLimits: Equatable, Sendable {
   /// Observations, monitors and declarations.
   package var observationsMax = 4096
-  /// Of observations and monitors: a new name may have to be compared with each token.
+  /// Tokens of observations and monitors: a new name may have to be compared with each.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// Delegates and holds.
   package var delegatesMax = 4096
@@ -56,7 +56,7 @@ package struct BusLimits: Equatable, Sendable {
 
   package init() {}
 
-  /// For a replay: each frame met the limits in force when it first came.
+  /// Limits for a replay: each frame met those in force when it first came.
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,

@@ -31,7 +31,7 @@ struct Connection {
   var awaitedPosts: [Serial: Int] = [:]
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// Its client may come back and register the same again.
+  /// The client may come back and register the same again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?

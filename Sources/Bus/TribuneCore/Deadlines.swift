@@ -2,8 +2,7 @@
 
 package import TribuneWire
 
-/// Orders deadlines at the same moment by subject, not by insertion: a restored bus handles them in the same
-/// order.
+/// Orders deadlines at the same moment by subject, not by insertion, so a restored bus handles them in the same order.
 package struct DeadlineRank: Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hold, awaitedPost, query, other

@@ -12,7 +12,7 @@ package enum Effect {
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
-  /// Not for a registration that its connection cancelled.
+  /// Is not sent for a registration that its connection cancelled.
   case ended(ConnectionSlot, Serial, Ended)
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)

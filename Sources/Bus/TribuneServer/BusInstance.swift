@@ -14,8 +14,8 @@ package final class BusInstance {
   private let keeper: KeeperLink
 
   /// - Parameters:
-  /// - keeperPath: without a keeper, connections end with this process.
-  /// - isStepped: the caller runs the main queue, and its thread closes all descriptors.
+  ///   - keeperPath: without a keeper, connections end with this process.
+  ///   - isStepped: the caller runs the main queue, and its thread closes all descriptors.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -42,7 +42,7 @@ package final class BusInstance {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
         keeper.keep(log: wal.rawDescriptor)
-        // Until now, only the keeper may have had the log.
+        // The keeper may be the only other holder of the log.
         if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
         return wal
       } catch {
@@ -81,7 +81,7 @@ package final class BusInstance {
 
   // MARK: From the first to the last
 
-  /// A death before `endTakeOver` counts against the log.
+  /// A death before `endTakeOver` counts as an unfinished recovery of the log.
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)

@@ -29,7 +29,6 @@ package final class Daemon {
   private var mustReloadAgain = false
 
   /// - Returns: the exit status: 0 after an orderly end, 1 if it could not start, 2 for wrong usage.
-  /// - Returns: the exit status: 0 after an orderly end, 1 when it could not start, 2 for wrong usage.
   package static func main(_ arguments: [String]) -> Int32 {
     ThisProcess.begin("tribuned")
     let parsed: DaemonArguments

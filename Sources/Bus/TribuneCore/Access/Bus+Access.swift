@@ -125,14 +125,14 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// Its own connection, and connections that may list or ask a part of its pattern.
+  /// The hold's own connection, and those that may list or ask a part of its pattern.
   package mutating func followers(of hold: HoldEntry, among receivers: [Receiver]) -> [Receiver] {
     audiences(
       of: [Pattern(accepted: hold.pattern)], object: hold.object, by: hold.connection, among: receivers
     ).first?.receivers ?? []
   }
 
-  /// Its own connection sees all patterns; others see patterns of which they may list or ask a part.
+  /// The delegate's own connection sees all patterns; others see patterns of which they may list or ask a part.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]
   ) -> [(entry: DelegateEntry, receivers: [Receiver])] {

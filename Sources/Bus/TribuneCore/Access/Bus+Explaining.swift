@@ -29,7 +29,7 @@ extension Bus {
       return .access(AccessEntry(decision: decision, line: line, subject: fields))
     }
     guard let policy = access.policy(for: subject) else { return [entry(.exempt)] }
-    // Not cached: anyone may ask about any subject.
+    // The decision is not cached, because anyone may ask about any subject.
     let (decision, decided) = policy.wholeDecision(on: request, by: subject)
     switch decision {
     case .allowed(let line): return [entry(.allowed, policy.lines[line].fields)]

@@ -15,8 +15,8 @@ struct LineIndex {
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The place of the first such line in the policy. Lines that allow different actions with one pattern
-    /// share an entry.
+    /// The place in the policy of the entry's first line. Lines that allow different actions with one pattern share an
+    /// entry.
     let index: Int
   }
 

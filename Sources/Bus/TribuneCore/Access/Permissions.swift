@@ -51,7 +51,7 @@ final class Permissions {
     return own
   }
 
-  /// A registration may become known if a part of it may be listed, or asked: a verdict then names it.
+  /// True if a part of the registration may be listed or asked: a verdict then names it.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
     decision(on: Request(.list, pattern, object: object)).isAllowed
       || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed
@@ -115,7 +115,7 @@ struct Access: ~Copyable {
   private var commonLines: [[Int]: FoundLines] = [:]
   private var lastID: UInt64 = 0
   private var tidyCount = 64
-  /// Some line denies a subject to observe something.
+  /// True if some line denies a subject to observe something.
   private(set) var filtersObservers = false
 
   init(_ rules: AccessRules) { (self.rules, namedGroups) = (rules, rules.namedGroups) }
@@ -204,7 +204,7 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// The text must have been accepted.
+  /// The text must have been accepted as a pattern before.
   init(accepted text: String) {
     do throws(WireError) {
       try self.init(text)

@@ -4,9 +4,9 @@ package import TribuneWire
 
 /// The accounts of all users: what each has of the shared resources, and may have.
 ///
-/// A share is the total without the use of others, divided by the number of users with some, plus one. So
-/// something is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A
-/// user with a weight is that many users.
+/// A user's share is what others leave of the total, divided by the number of users with some, plus one. So something
+/// is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A user with a weight
+/// counts as that many users.
 ///
 /// A sixteenth of each total is reserved for privileged users, who may have all the rest. Existing
 /// allocations stay; only more is refused.
@@ -64,7 +64,7 @@ package final class Accounts {
     privileged.reduce(0) { $0 + (accounts[$1]?.uses[resource] ?? 0) }
   }
 
-  /// The last sixteenth is root's.
+  /// The total without the sixteenth that is root's.
   package func totalBesideRoot(of resource: SharedResource) -> Int {
     total(of: resource) - total(of: resource) / 16
   }
@@ -114,7 +114,7 @@ package final class Accounts {
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    // The ignored part still takes room.
+    // The ignored charges still take room.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(
@@ -138,7 +138,7 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// Beyond a share, root keeps its sixteenth, and the other users an eighth.
+  /// An amount beyond a share must leave root its sixteenth, and the other users an eighth.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
@@ -152,7 +152,7 @@ package final class Accounts {
 
   // MARK: Connections
 
-  /// Until any thread closes its socket, and changes `unclosedConnections`.
+  /// The charge ends when a thread closes the socket, and changes `unclosedConnections`.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1
@@ -172,7 +172,7 @@ package final class Accounts {
 
   // MARK: Descriptors
 
-  /// Any thread may release descriptors.
+  /// Updates the charges, because any thread may release descriptors.
   package func countDescriptors() {
     for account in accounts.values {
       charge(account.descriptors.held.current - account.uses[.descriptors], of: .descriptors, to: account)

@@ -102,7 +102,7 @@ extension Bus {
     return length
   }
 
-  /// Answers of others do not use up the user's share.
+  /// Answers to the user do not use up its share, because others send them.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -146,7 +146,7 @@ extension Bus {
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      // The asker would not read the verdict either.
+      // An asker with too many unread bytes would not read the verdict either.
       !accounts.isOverShare(of: .queues, account),
       account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)

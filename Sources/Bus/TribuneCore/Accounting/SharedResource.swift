@@ -14,7 +14,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   case retained
   /// Observations, monitors, patterns of delegates, holds and declarations.
   case registrations
-  /// From declarations, not from files.
+  /// Protocols from declarations, not from files.
   case protocols
   /// Bytes of unread frames, and of notifications buffered for suspended connections.
   case queues

@@ -6,13 +6,12 @@ package import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
-    /// Of detached connections, whose clients may register the same again.
+    /// Charges of detached connections, whose clients may register the same again.
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0
     /// Charged to the log.
     var answerByteCount = 0
-    /// Exempt from the share.
     var exemptByteCount = 0
     var suspendedCount = 0
     var keepingCount = 0
@@ -56,7 +55,7 @@ package final class UserAccount {
   /// The last iteration with a frame after the user's time was spent, and the next possible one.
   package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// Since that compaction ended.
+  /// The bytes logged since that compaction ended.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   package let waitsForCompaction = Cell(false)
 

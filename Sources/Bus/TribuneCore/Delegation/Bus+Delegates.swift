@@ -88,8 +88,8 @@ extension Bus {
     return inbox
   }
 
-  /// An object has one chain. Delegates without an object can be about unrelated things: only those that respond to some
-  /// of the same names are replaced. During a replay, the log determines them.
+  /// The object's whole chain is replaceable. Delegates without an object can be about unrelated things, so only those
+  /// that respond to some of the same names are replaceable. During a replay, the log determines them.
   func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot
   ) throws(WireError) -> [DelegateRegistration] {
@@ -112,7 +112,7 @@ extension Bus {
 
   /// All leave their chains before any query proceeds.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
-    // Backward: each removal moves none of the others in their chain.
+    // Goes backward, so each removal moves none of the others in their chain.
     for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
@@ -182,7 +182,7 @@ extension Bus {
     return why
   }
 
-  /// Does not inform waiting askers: the hold vetoes the same.
+  /// Does not inform waiting askers, because the hold still vetoes.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)
@@ -235,7 +235,7 @@ extension Bus {
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// The single exit of holds from the bus. Earlier queries keep its veto.
+  /// Every hold leaves the bus through here. Earlier queries keep its veto.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))

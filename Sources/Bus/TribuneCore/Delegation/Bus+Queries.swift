@@ -38,7 +38,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // The other queries do not need the userInfo after this iteration.
+    // Other modes do not need the userInfo after this iteration.
     let isKept =
       frame.payload.byteCount > 0
       && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
@@ -110,7 +110,7 @@ extension Bus {
     }
   }
 
-  /// Otherwise, a client could learn about a query by naming it as parent.
+  /// True if the query has asked this user: others must not learn of a query by naming it as parent.
   private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
     guard let place = queries.place(of: parent) else { return false }
     return queries[place].hasAsked(user: connections[slot].peer.uid)

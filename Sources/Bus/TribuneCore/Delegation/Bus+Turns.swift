@@ -51,13 +51,12 @@ extension Bus {
     return freed
   }
 
-  /// The server checks whether the client has read its frames, if questions wait for that.
+  /// Makes the server check whether the client has read its frames, if questions wait for that.
   mutating func reportUnread(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// `markRead` must follow once the client has read all frames queued by now, if `isWaitingToBeRead` until
-  /// then.
+  /// If `isWaitingToBeRead` stays true, `markRead` must follow once the client has read all frames queued by now.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }

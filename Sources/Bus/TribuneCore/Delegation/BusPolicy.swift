@@ -7,7 +7,7 @@ package struct BusPolicy: Equatable, Sendable {
     package var pattern: Pattern
     /// For each, a matching delegate must respond to the query.
     package var required: [RequiredDelegate]
-    /// Without approvals and vetoes.
+    /// Decides queries without approvals and vetoes.
     package var vetoesByDefault: Bool
 
     package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {

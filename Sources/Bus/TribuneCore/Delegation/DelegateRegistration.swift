@@ -36,7 +36,7 @@ package final class DelegateRegistration {
     return true
   }
 
-  /// Never set again.
+  /// Once false, it stays false.
   package internal(set) var isAttached: Bool {
     get { attached.value }
     set { attached.value = newValue }
@@ -62,7 +62,7 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// Equal for the same object, names in any order, and label. Objects and names have only single lines.
+  /// Equal for the same object, names in any order, and label. Objects and names have no line breaks.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")

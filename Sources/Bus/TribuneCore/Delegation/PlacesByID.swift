@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// The places of the queries under way, by id.
 ///
-/// Ids are sequential and most queries end soon, so the last bits of the id select an entry without a hash.
-/// If an older query still has it, the new one goes to a dictionary.
+/// Ids are sequential and most queries end soon, so the last bits of the id select an entry without a hash. If an older
+/// query still has that entry, the new one goes to a dictionary.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0

@@ -25,11 +25,11 @@ struct Query {
     let delegate: DelegateRegistration
     var state = State.unasked
     var wasAsked = false
-    /// From the sending until the turn ends or the question becomes unread (see `QuestionTurns`).
+    /// True from the sending until the turn ends or the question becomes unread (see `QuestionTurns`).
     var hasTurn = false
-    /// Among the questions that wait for turns; 0 if it never waited.
+    /// The question's number among those that wait for turns; 0 if it never waited.
     var number: UInt64 = 0
-    /// When the query began to wait for it. The question may have been sent later.
+    /// When the query began to wait for this participant. The question may have been sent later.
     var asked = Instant(nanoseconds: 0)
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
@@ -39,7 +39,7 @@ struct Query {
       return !wasAsked && number == 0
     }
 
-    /// Its answer may still be in flight.
+    /// True if its time is over; its answer may still be in flight.
     fileprivate func isOverdue(at now: Instant) -> Bool {
       guard case .waiting(let until) = state else { return false }
       return until <= now && wasAsked && delegate.isAttached
@@ -235,7 +235,7 @@ struct Query {
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
   }
 
-  /// An earlier bus sent the question, which would wait for its turn here.
+  /// An earlier bus sent the question, although it would wait for its turn here.
   mutating func markAskedBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true

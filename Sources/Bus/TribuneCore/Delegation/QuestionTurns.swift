@@ -77,7 +77,7 @@ struct QuestionTurns {
     return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
 
-  /// For privileged users together, and for all others together.
+  /// The most that privileged users together, or all others together, may have.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
   /// Returns false if the question cannot be sent; then `wait` must follow.
@@ -252,7 +252,7 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// Per user, and how many of them `markRead` releases.
+  /// The unread questions of each user, and how many of them `markRead` releases.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }

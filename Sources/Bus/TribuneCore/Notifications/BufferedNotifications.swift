@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// In the order of delivery.
+/// A suspended connection's notifications, in the order of delivery.
 struct BufferedNotifications {
   /// Contiguous frames of one name and object.
   struct Run {
@@ -15,7 +15,7 @@ struct BufferedNotifications {
 
   private(set) var runs: CoalescingQueue<Run>
   var lostCount: UInt64 = 0
-  /// Replaced by later ones during this suspension.
+  /// Notifications that later ones replaced during this suspension.
   var coalescedCount: UInt64 = 0
   private var count: UInt64 = 0
   /// Includes losses to report.
@@ -44,7 +44,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // Not copied, because a run over the limit is dropped.
+      // The run is not copied, because over the limit it is dropped.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {

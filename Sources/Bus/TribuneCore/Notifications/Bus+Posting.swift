@@ -66,7 +66,7 @@ extension Bus {
 
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// After its longest wait for an idle bus.
+  /// Delivers a notification after its longest wait for an idle bus.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -229,6 +229,6 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// Without userInfo, it clears the retained notification.
+  /// If false, the post clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

@@ -4,7 +4,7 @@ import TribuneWire
 
 /// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// Keys can lead to removed entries. Compaction bounds these by the number of elements.
+/// Keys can lead to removed entries. Compaction keeps these fewer than the elements.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -18,7 +18,7 @@ struct CoalescingQueue<Element> {
   /// nil where an element was removed.
   private var entries: [Entry?] = []
   private var head = 0
-  /// Unique while the queue has elements.
+  /// The number of the first entry. Numbers are unique while the queue has elements.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 

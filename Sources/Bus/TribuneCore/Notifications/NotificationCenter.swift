@@ -175,6 +175,6 @@ package struct NotificationCenter {
     routes.remember(actions, at: index, for: permissions)
   }
 
-  /// Permissions decide who receives.
+  /// Must follow a change of permissions, which decide who receives.
   mutating func invalidateRoutes() { routes.invalidate() }
 }

@@ -11,7 +11,7 @@ package import TribuneWire
 /// The nodes of up to `unusedMax` released patterns stay, because programs observe and cancel the same names
 /// repeatedly. Eviction is FIFO by release, not LRU.
 ///
-/// A key can have several patterns, and be several times under one. A class, because copies would share the
+/// A key can have several patterns, and be several times under one. The tree is a class, because copies would share the
 /// nodes.
 package final class PatternTree<Key: Hashable> {
   /// A cell, because exclusivity checks would take a twentieth of an observation.
@@ -112,7 +112,7 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// Without `**`; `goesOn` is true if the pattern ends with it. `reuse` returns the array.
+  /// The tokens before a final `**`; `goesOn` is true if there is one. `reuse` takes the array back.
   @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {

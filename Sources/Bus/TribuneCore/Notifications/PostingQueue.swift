@@ -20,7 +20,7 @@ struct PostingQueue {
   var hasIdle: Bool { !idle.isEmpty }
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
-  /// Of the same user, with the same name, object or both.
+  /// Removes and returns waiting notifications of the same user, with the same name, object or both.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)

@@ -35,7 +35,7 @@ struct TextNumbers {
 
   var capacity: Int { entries.count }
 
-  /// Valid until each `retain` of the text was balanced by a `release`.
+  /// The number is valid until each `retain` of the text was balanced by a `release`.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)
     let index = index(of: text, hash)
@@ -66,7 +66,7 @@ struct TextNumbers {
     return number
   }
 
-  /// Also for a text that is not in use, without registrations.
+  /// The text may be out of use, and so have no registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   private func index(of text: RawSpan, _ hash: Int) -> Int {

@@ -253,7 +253,7 @@ extension Bus {
     }
   }
 
-  /// Of the object's protocol or, if it has none, of the protocol with that name.
+  /// The methods of the object's protocol or, if it has none, of the protocol with that name.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

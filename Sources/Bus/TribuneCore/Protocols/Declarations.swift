@@ -55,8 +55,7 @@ struct Declarations {
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
   private(set) var count = 0
-  /// The protocols of the next declaration's definitions and, during a replay, of its names when it first
-  /// came.
+  /// The protocols that the next declaration defines and, during a replay, those that it named when it first came.
   var context: [DelegateProtocol] = []
 
   let payloadCheck: PayloadCheck

@@ -32,7 +32,7 @@ struct RestoredBuffer {
   private(set) var coalescedCount: UInt64
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
-  /// A run has whole posts; only one if it has a file or can be replaced.
+  /// Each run must have whole posts, and only one if it has a file or can be replaced.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
     guard lostCount <= BusCounters.most else {

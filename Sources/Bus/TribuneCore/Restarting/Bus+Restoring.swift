@@ -7,7 +7,7 @@ package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
 
-  /// A bus cannot count so far. A higher number is corrupt, and would soon overflow.
+  /// No bus can count so far, so a higher number is corrupt, and would soon overflow.
   package static let most: UInt64 = 1 << 62
 
   package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0) {
@@ -27,7 +27,7 @@ extension Bus {
     }
   }
 
-  /// Until `finishRestoring`, these can be lower than ids already given; after it, ids are unique.
+  /// Until `finishRestoring`, the numbers can be lower than ids already given; after it, ids are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)

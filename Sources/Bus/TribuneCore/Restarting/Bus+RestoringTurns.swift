@@ -89,7 +89,7 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // The replay reported some connections repeatedly, and others whose clients have read since.
+    // Starts anew, because the replay reported some connections repeatedly, and others whose clients have read since.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

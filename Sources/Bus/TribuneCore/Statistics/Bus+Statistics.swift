@@ -10,7 +10,7 @@ extension Bus {
 
   // MARK: Counting
 
-  /// A replay has counted events of the earlier bus.
+  /// Drops the counts of a replay, whose events the earlier bus has counted.
   package mutating func beginCounting() {
     totals = Totals()
     tallies.names.beginCounting()

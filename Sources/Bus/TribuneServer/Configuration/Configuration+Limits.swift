@@ -39,7 +39,7 @@ extension Configuration {
   /// notifications.
   nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
 
-  /// Only a log that lacked memory has less space.
+  /// Lowers limits to the log's space, which is short only if the log lacked memory.
   func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
     let length = wal.segmentCapacity
     guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }

@@ -24,8 +24,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      // Reading causes no event. The period grows with the sessions: one user can have thousands that do not
-      // read.
+      // Reading causes no event, so a timer checks again. Its period grows with the sessions: one user can have
+      // thousands that do not read.
       guard !session.output.isReadCheckScheduled else { return }
       session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)

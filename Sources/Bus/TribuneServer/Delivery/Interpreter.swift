@@ -33,7 +33,7 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// One transaction. If a replay cannot derive the event, the caller has logged it.
+  /// Performs one transaction. If a replay cannot derive the event, the caller must have logged it.
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()
     event()
@@ -223,7 +223,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Their size is bounded, and they are unsent, so the next notification checks the connection's flow.
+  /// The notifications are bounded in size. The next one checks the connection's flow.
   private func enqueueBuffered(_ slices: [ByteSlice], lost: UInt64, for slot: ConnectionSlot) {
     defer { recorder.storeBufferedCount(for: slot) }
     guard let session = session(at: slot) else {

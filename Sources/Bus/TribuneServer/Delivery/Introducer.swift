@@ -29,8 +29,8 @@ final class Introducer {
   }
 
   /// - Parameters:
-  /// - peer: for a departed poster.
-  /// - wereBuffered: the notifications are already counted, as buffered.
+  ///   - peer: for a departed poster.
+  ///   - wereBuffered: the notifications are already counted, as buffered.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
     before count: Int, wereBuffered: Bool = false

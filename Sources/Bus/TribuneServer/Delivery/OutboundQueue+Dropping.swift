@@ -4,7 +4,7 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Down to `target` bytes. The cost is proportional to the drops, not to the queue's length.
+  /// Drops until `target` bytes are left. The cost is proportional to the drops, not to the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -41,8 +41,9 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// A later `lost` frame reports later losses. If one is at or after `end`, the search goes back from `end`
-  /// only to the entry before `start`.
+  /// The place of the `lost` frame that new losses before `end` increase; nil if a new one is needed. Later losses have
+  /// a later one. If the last one is at or after `end`, the search goes back from `end` only to the entry before
+  /// `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }

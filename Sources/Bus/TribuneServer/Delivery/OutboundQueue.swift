@@ -16,7 +16,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
-    /// Its count can change until its first byte is sent.
+    /// The entry is a `lost` frame, whose count can change until its first byte is sent.
     var isLost = false
     /// The entry is in `ownBuffer`, or is long enough to keep its buffer.
     var isConsolidated = false
@@ -136,7 +136,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
     guard openEntry == (isNotification ? .notification : .other), count > 0 else { return false }
-    // Moved out and back: a copy would count a reference.
+    // The buffer is moved out and back, because a copy would count a reference.
     var own: ByteBuffer?
     swap(&own, &ownBuffer)
     let isCopied = own?.append(ifItFits: slice.bytes) == true
@@ -152,8 +152,8 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// much memory.
   ///
   /// - Parameters:
-  /// - count: 0 for the beginning of a frame, whose rest must follow.
-  /// - pool: nil to disable copies.
+  ///   - count: 0 for the beginning of a frame, whose rest must follow.
+  ///   - pool: nil to disable copies.
   mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
   ) {

@@ -120,7 +120,7 @@ extension Sender {
 
   // MARK: Limits
 
-  /// In bytes. Early flushes free space for questions.
+  /// In bytes. A longer queue is flushed early, to free space for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
   /// One iteration can cause unlimited replies and questions, so the limits apply before it ends.
@@ -172,7 +172,7 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// At most a quarter of the configured memory above the queues.
+  /// Lowers the memory of the next relief to a quarter of the configured memory above the queues.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
@@ -214,9 +214,8 @@ extension Sender {
 
   /// Each slow observer keeps as much as the low mark, or an even part of half of the share if that is less.
   ///
-  /// Control frames stay. If they alone exceed the share, the bus stops reading from connections with longer
-  /// queues. If others cause more, it closes the largest ones, from an eighth of the memory above the user's
-  /// lone share.
+  /// Control frames stay. If they alone exceed the share, the bus stops reading from connections with longer queues. If
+  /// the user's bytes still exceed its lone share by an eighth of the memory, the bus closes its largest connections.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)

@@ -49,7 +49,7 @@ final class Sender {
   let overSoftLimit = Cell<[Session]>([])
   let overShare = Cell<[UserAccount]>([])
   var isOverTotal = false
-  /// The next examination is above this many unread bytes of all users.
+  /// All users' unread bytes are examined again above this number.
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
@@ -112,8 +112,8 @@ final class Sender {
   }
 
   /// - Parameters:
-  /// - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
-  /// - wereBuffered: the notifications are already counted, as buffered.
+  ///   - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
+  ///   - wereBuffered: the notifications are already counted, as buffered.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false

@@ -27,7 +27,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case postponedPostDone = 15
   /// The client must reconnect before the entry's time.
   case detached = 16
-  /// From here on (`Bus.restoreConfiguration`); empty if it was too long.
+  /// The configuration of all later entries (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
   case registrationEnd = 18
   /// Waiting questions by delegate, and the unread ones.

@@ -10,7 +10,8 @@ struct FoundConnection {
     case survives
     /// Resumed without this many unsent notifications.
     case loses(UInt32)
-    /// `isNotified`: with a refusal, unless the socket may be in mid-frame.
+    /// The client must reconnect. It is sent a refusal if `isNotified`, which is false if the socket may be in
+    /// mid-frame.
     case restarts(isNotified: Bool)
   }
 

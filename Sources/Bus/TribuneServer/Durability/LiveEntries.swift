@@ -18,8 +18,8 @@ final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
-  /// Ended since the compaction began. Without their connect entries, a replay would skip their changes to
-  /// others' registrations.
+  /// Connections that ended since the compaction began. Without their connect entries, a replay would skip their
+  /// changes to others' registrations.
   private var ended: Set<ConnectionID> = []
 
   /// `bus` must outlive this, because a `Reference` does not retain it.
@@ -37,7 +37,7 @@ final class LiveEntries {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
       .inFlight, .buffered, .handoverEnd:
       false
-    // Of a newer version, which this one cannot update.
+    // The entry is of a newer version, which this one cannot update.
     case nil: false
     case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
     case .postponedPost: postponed.contains(entry)

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// A control frame's slot and number there, stored as the entry's time.
+/// A control frame's slot, and its number in that slot, stored as the entry's time.
 nonisolated struct ControlFrameID {
   /// Wraps around.
   let number: UInt32

@@ -13,7 +13,7 @@ extension Recorder {
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: they stay counted as buffered: two counters cannot change at once.
+  /// - Parameter wereBuffered: the notifications stay counted as buffered, because two counters cannot change at once.
   func countQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
@@ -44,7 +44,7 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Call before the bus has finished with the poster: the log does not record these elsewhere.
+  /// Must be called before the bus has finished with the poster: the log has these counts nowhere else.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }

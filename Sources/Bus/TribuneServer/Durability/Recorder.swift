@@ -176,7 +176,7 @@ final class Recorder {
     }
   }
 
-  /// Without its content if the core kept none: its replay must not decide more.
+  /// Logs the answer without its content if the core kept none: its replay must not decide more.
   private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
     guard let reason = bus.value.restoring.truncationReason else { return }
     wal.discard(from: position)

@@ -43,7 +43,7 @@ extension Recovery {
   }
 
   private func replay(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
-    // A newer daemon may have written others.
+    // A newer daemon may have written other kinds.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
     // A higher id is damaged.

@@ -73,7 +73,7 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    // Not in the log, so their in-flight I/O and registrations are unknown.
+    // These connections are not in the log, so their in-flight I/O and registrations are unknown.
     unknownCount = passed.shutConnections()
     recorder.beginTransaction()
     commitDetachedTimeouts()
@@ -150,7 +150,7 @@ final class Recovery {
     return true
   }
 
-  /// Once for each, even over several restarts. Their resources do not keep their clients from reconnecting.
+  /// Each session gets one timeout, even over several restarts. Its charges do not keep its client from reconnecting.
   private func commitDetachedTimeouts() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {

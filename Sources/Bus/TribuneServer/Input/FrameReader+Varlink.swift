@@ -61,7 +61,7 @@ extension FrameReader {
     recorder.markReceived(from: session)
   }
 
-  /// The client may still wait for replies. A full close causes another event.
+  /// The client may still wait for replies. If it closes fully, another event follows.
   ///
   /// - Returns: false if the connection must be closed.
   func halfClose(_ session: Session) -> Bool {

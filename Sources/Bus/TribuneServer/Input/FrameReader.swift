@@ -114,7 +114,7 @@ final class FrameReader {
     case .descriptors:
       gatekeeper.dismiss(session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
     case .bytes where session.speaksVarlink && !session.input.descriptors.isEmpty:
-      // Linux before 6.16 delivers them although the socket forbids it.
+      // Linux before 6.16 delivers descriptors although the socket forbids them.
       dismissCaller(session, WireError(.unexpectedDescriptors, "a call has no descriptors"))
     case .bytes where session.input.hasLast: gatekeeper.dismiss(session, Self.afterLast)
     case .bytes(let count):

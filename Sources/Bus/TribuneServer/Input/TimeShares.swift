@@ -24,14 +24,14 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: UserAccount?
   private var framesSinceLook = 0
-  /// Unprivileged users whose frames came too late in this iteration: with a turn, and all.
+  /// Unprivileged users whose frames came too late in this iteration: those with a turn, and all of them.
   private var lateTurns = 0
   private var lateUsers = 0
   /// Iterations between two late turns of a user.
   private var roundCount: UInt64 = 0
   /// The clock must be read before the next socket.
   private(set) var isTight = false
-  /// The clock was read, or work was expensive. An ask is cheap; its fan-out may not be.
+  /// True if the clock was read, or work was expensive. An ask is cheap; its fan-out may not be.
   private var mayBeLong = false
   private var longest = LongestIteration()
 

@@ -89,7 +89,7 @@ final class VarlinkCalls {
     try dispatcher.dispatch(FrameView(header, slice.bytes), in: slice, of: session)
   }
 
-  /// As if it came from the asked connection.
+  /// Handles the answer as if it came from the asked connection.
   ///
   /// - Returns: the bus's refusal.
   private func answer(

@@ -58,8 +58,8 @@ package final class Keeper {
   private var nextBeat = Instant(nanoseconds: 0)
 
   /// - Parameters:
-  /// - listener: a listening socket of type SOCK_SEQPACKET.
-  /// - isStepped: true to close descriptors at once, instead of on threads.
+  ///   - listener: a listening socket of type SOCK_SEQPACKET.
+  ///   - isStepped: true to close descriptors at once, instead of on threads.
   package init(
     on listener: consuming FileDescriptor, endedBy signals: consuming SignalDescriptor, capacity: Int,
     log: Log, beatMilliseconds: CInt = -1, beat: (() -> Void)? = nil, isStepped: Bool = false

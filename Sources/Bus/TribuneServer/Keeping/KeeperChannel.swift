@@ -72,7 +72,7 @@ package final class KeeperChannel {
       return try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0
     } catch {
       if error.isDisconnection { throw .ended }
-      // Temporary: the other end takes descriptors that are in flight.
+      // The error is temporary: the other end takes descriptors that are in flight.
       guard error == .tooManyPassed || error.isOutOfResources else { throw .failed(error) }
       return false
     }

@@ -208,7 +208,7 @@ final class KeeperLink {
     retryAt = nil
     while case .up(let channel) = state, hasWork {
       guard !sendNext(over: channel) else { continue }
-      // No acknowledgement would cause another try.
+      // Without messages in flight, no acknowledgement would cause another try.
       if unacknowledged.isEmpty, hasWork { retryAt = now.advanced(byNanoseconds: Self.retryNanoseconds) }
       return
     }
@@ -216,7 +216,7 @@ final class KeeperLink {
 
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
-      // First, because an item that is kept again must be sent after it was forgotten.
+      // Forgotten items go first, because an item that is kept again must be sent after it was forgotten.
       let items = Array(forgetting.prefix(KeeperMessage.itemsMax))
       guard send(.forget(items), as: .forget, over: channel) else { return false }
       forgetting.removeFirst(items.count)
@@ -371,7 +371,7 @@ final class KeeperLink {
     }
   }
 
-  /// New for each bus and keeper, because an end of an earlier pair may be lost. The service manager drops
+  /// The lease is new for each bus and keeper, because an end of an earlier pair may be lost. The service manager drops
   /// its end when the other end is closed.
   func renewLease() {
     guard let manager else { return }

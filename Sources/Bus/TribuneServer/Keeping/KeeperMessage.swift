@@ -32,8 +32,8 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   package static let version: UInt8 = 1
   /// The kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// Ahead of the acknowledgements. Times `itemsMax`, below the kernel's limit on a user's descriptors in
-  /// flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// Messages ahead of the acknowledgements. Times `itemsMax`, they stay below the kernel's limit on a user's
+  /// descriptors in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
   /// In bytes.
   package static let lengthMax = 8 + 8192

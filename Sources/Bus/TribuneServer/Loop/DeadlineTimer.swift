@@ -14,7 +14,7 @@ package final class DeadlineTimer {
 
   package init() {
     source.setEventHandler { [weak self] in
-      // Nil if an iteration has just cleared it. A later deadline needs the timer again.
+      // `due` is nil if an iteration has just cleared it. A later deadline needs the timer again.
       if let self, let due { set(due) }
     }
     source.activate()

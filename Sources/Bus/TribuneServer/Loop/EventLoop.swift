@@ -41,7 +41,7 @@ package protocol EventLoopTarget: AnyObject {
   /// Called first in each iteration.
   func beginIteration()
   func handleEvent(_ token: WatchToken, _ readiness: Readiness)
-  /// Work can wait although all sockets are idle.
+  /// True if work waits although all sockets are idle.
   var hasWork: Bool { get }
   var wantsIdle: Bool { get }
   /// Called when no event was ready, before `endIteration`.

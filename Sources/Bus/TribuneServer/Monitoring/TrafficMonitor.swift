@@ -26,7 +26,7 @@ final class TrafficMonitor {
   private struct TakenFrame {
     let connection: ConnectionSlot
     let name: ByteSlice?
-    /// Its answer is not shown to the monitor itself.
+    /// True for a `monitor` frame, whose answer is not shown to the monitor itself.
     let isMonitor: Bool
   }
 
@@ -52,7 +52,7 @@ final class TrafficMonitor {
     show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
-  /// A waiting one was already shown.
+  /// A post that waits was already shown.
   func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
@@ -133,7 +133,7 @@ final class TrafficMonitor {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
-  /// At once, because the observer's `lost` frame counts all drops until it is read.
+  /// Shows each loss at once, because the observer's `lost` frame counts all drops until it is read.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
@@ -154,8 +154,8 @@ final class TrafficMonitor {
   }
 
   /// - Parameters:
-  /// - parts: the frame, in one or two pieces.
-  /// - name: empty for none.
+  ///   - parts: the frame, in one or two pieces.
+  ///   - name: empty for none.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isAnnounced: Bool = true

@@ -35,7 +35,7 @@ final class DescriptorQuota {
       count <= Self.waitingMax
     else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard isMore else { return }
-    // They are already counted.
+    // The descriptors are already counted.
     do throws(WireError) {
       try accounts.requireDescriptors(0, of: session.account)
     } catch {

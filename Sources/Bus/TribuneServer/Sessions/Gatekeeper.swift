@@ -111,7 +111,7 @@ final class Gatekeeper {
     of descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> Groups {
     let named = bus.value.groupsInPolicy
-    // The kernel needs some 30 ns for each.
+    // The kernel needs some 30 ns for each group.
     let groups = try UnixSocket.groups(ofPeer: descriptor, countMax: named.isEmpty ? Groups.keptMax : .max)
     return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }

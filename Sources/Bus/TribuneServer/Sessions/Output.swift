@@ -77,8 +77,8 @@ struct Output: ~Copyable {
   /// Ever queued. Control frames count only if the log counts them.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
-  /// Buffered, and now queued or reported as lost. The log's counter of buffered ones still includes them:
-  /// each counter is stored separately, so none may depend on another.
+  /// Notifications that were buffered, and are now queued or reported as lost. The log's counter of buffered ones still
+  /// includes them: each counter is stored separately, so none may depend on another.
   var bufferedBefore: UInt32 = 0
   var flags: SessionFlags = []
 

@@ -65,7 +65,7 @@ final class Session {
   private(set) var inherited = TrafficCounts()
   /// The client's further frames wait for its end.
   var listing: Listing?
-  /// Replaced connections, directly or through other lost ones.
+  /// Connections that this one replaced, directly or through other lost ones.
   var predecessors: [ConnectionID] = []
   var isKnownPoster = false
   var isKept = false

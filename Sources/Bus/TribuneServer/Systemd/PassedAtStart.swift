@@ -124,7 +124,7 @@ nonisolated package final class PassedAtStart {
   /// In ascending order: the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
-  /// Keeps the listening sockets from the service manager.
+  /// Closes everything but the listening sockets from the service manager.
   func discard() {
     shutConnections()
     _ = takeLog()
