@@ -30,7 +30,7 @@ package final class WriteAheadLog {
   struct Compaction {
     var read = 0
     var written = 0
-    /// Entries at or behind this offset were appended after the compaction began.
+    /// Entries from this offset on were appended after the compaction began.
     var tailStart: Int
     var isFull = false
     var commits = false

@@ -34,7 +34,7 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// If the request's action needs another action, that is decided first. Returns the refused request, if one is.
+  /// If the request's action needs another one, that one is decided first. Returns the refused request, if any.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {

@@ -42,7 +42,7 @@ package final class BusInstance {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
         keeper.keep(log: wal.rawDescriptor)
-        // The keeper may be the only other holder of the log.
+        // If the log came from the keeper, the service manager gets it too.
         if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
         return wal
       } catch {

@@ -2,7 +2,6 @@
 
 package import TribuneService
 
-/// The daemon's command line.
 nonisolated package struct DaemonArguments: Equatable, Sendable {
   package enum Action: Equatable, Sendable {
     case serve

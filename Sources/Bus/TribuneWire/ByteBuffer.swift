@@ -223,7 +223,7 @@ extension String {
 }
 
 extension String {
-  /// The bytes in place, without a copy.
+  /// Without a copy.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe utf8Span.span.bytes }
@@ -242,7 +242,7 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// The bytes in place, without a copy.
+  /// Without a copy.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

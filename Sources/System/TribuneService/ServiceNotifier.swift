@@ -75,7 +75,7 @@ import TribuneWire
     case .watchdog: later == .watchdog
     case .status: later == .status
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // A manager that requested the reload waits for RELOADING and READY, so READY does not supersede RELOADING.
+    // A manager that requested the reload waits for both RELOADING and READY.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }

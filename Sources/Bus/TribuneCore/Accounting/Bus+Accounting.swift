@@ -102,7 +102,7 @@ extension Bus {
     return length
   }
 
-  /// Answers to the user do not use up its share, because others send them.
+  /// Answers, which others send, do not use up the user's share.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account

@@ -10,7 +10,7 @@ package final class UserAccount {
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0
-    /// Charged to the log.
+    /// Bytes of answers, charged to the log.
     var answerByteCount = 0
     var exemptByteCount = 0
     var suspendedCount = 0

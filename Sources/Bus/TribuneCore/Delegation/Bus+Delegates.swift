@@ -89,7 +89,7 @@ extension Bus {
   }
 
   /// The object's whole chain is replaceable. Delegates without an object can be about unrelated things, so only those
-  /// that respond to some of the same names are replaceable. During a replay, the log determines them.
+  /// with some of the same names are replaced. During a replay, the log determines them.
   func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot
   ) throws(WireError) -> [DelegateRegistration] {

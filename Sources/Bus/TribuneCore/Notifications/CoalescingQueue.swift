@@ -4,7 +4,7 @@ import TribuneWire
 
 /// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// Keys can lead to removed entries. Compaction keeps these fewer than the elements.
+/// Keys can lead to removed entries. Compaction bounds their number by that of the elements.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element

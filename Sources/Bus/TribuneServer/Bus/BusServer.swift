@@ -157,7 +157,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func handOver() throws(Errno) {
-    // This daemon has come so far, so the log did not crash it.
+    // This daemon hands over, so the log did not crash it.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()

@@ -223,7 +223,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// The notifications are bounded in size. The next one checks the connection's flow.
+  /// Does not check the flow: the notifications are bounded in size, and the next one checks.
   private func enqueueBuffered(_ slices: [ByteSlice], lost: UInt64, for slot: ConnectionSlot) {
     defer { recorder.storeBufferedCount(for: slot) }
     guard let session = session(at: slot) else {

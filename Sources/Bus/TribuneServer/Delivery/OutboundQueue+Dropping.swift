@@ -41,9 +41,8 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The place of the `lost` frame that new losses before `end` increase; nil if a new one is needed. Later losses have
-  /// a later one. If the last one is at or after `end`, the search goes back from `end` only to the entry before
-  /// `start`.
+  /// The place of the `lost` frame to increase; nil if a new one is needed. If the last one is at or after `end`, the
+  /// search goes back from `end` only to the entry before `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }

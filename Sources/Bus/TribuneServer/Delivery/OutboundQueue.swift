@@ -81,7 +81,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Can extend into the second entry.
   var partialLeft = 0
   var firstUnconsolidated = 0
-  /// A lower bound.
+  /// A lower bound of the index of the first droppable entry.
   var firstDroppable = 0
   var lastLost: Int?
   var droppedCount = 0

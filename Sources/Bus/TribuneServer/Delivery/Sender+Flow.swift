@@ -172,7 +172,7 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// Lowers the memory of the next relief to a quarter of the configured memory above the queues.
+  /// Lowers `relievedAbove` to at most a quarter of the configured memory above the queues.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// The time between retries. It is longer for a lossy observer, which may never take its files.
+  /// A lossy observer may never take its files, so retries for it are rarer.
   private static let retryNanoseconds: UInt64 = 10_000_000
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 

@@ -13,8 +13,8 @@ import TribuneWire
 /// without them, a replay would decide differently.
 final class Compactor {
   private static let stepLength = 131_072
-  /// Bytes that a step copies for each byte appended since the last step. It is above 1, so compaction catches up with
-  /// the end of the log.
+  /// Bytes that a step reads for each byte appended since the last one. Above 1, so compaction catches up with the end
+  /// of the log.
   private static let stepPerAppended = 4
   /// Between two compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000

@@ -10,7 +10,6 @@ nonisolated struct ConnectionFacts {
   /// SO_COOKIE, which is the same in every process that has the socket.
   var cookie: UInt64
   var peer: PeerIdentity
-  /// The subject of policy decisions.
   var subject: Subject
   var connected: Instant
   var limits: FrameLimits

@@ -10,8 +10,7 @@ struct FoundConnection {
     case survives
     /// Resumed without this many unsent notifications.
     case loses(UInt32)
-    /// The client must reconnect. It is sent a refusal if `isNotified`, which is false if the socket may be in
-    /// mid-frame.
+    /// The client must reconnect. If `isNotified`, a refusal tells it, unless the socket may be in mid-frame.
     case restarts(isNotified: Bool)
   }
 

@@ -26,7 +26,7 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client's last frame has come. The log may lack it, because its hold may have ended.
+  /// The client has sent its last frame, which the log may lack if its hold has ended.
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)

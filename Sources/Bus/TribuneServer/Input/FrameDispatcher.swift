@@ -166,8 +166,8 @@ final class FrameDispatcher {
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // The client may know neither the losses nor the successor, if that died early. Processes outside the bus's pid
-    // namespace all have pid 0, so pid 0 identifies none.
+    // The successor may have died before its client learned of the losses, or of that connection. Processes outside the
+    // bus's pid namespace all have pid 0, so pid 0 identifies none.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),

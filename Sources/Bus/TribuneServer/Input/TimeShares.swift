@@ -24,7 +24,7 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: UserAccount?
   private var framesSinceLook = 0
-  /// Unprivileged users whose frames came too late in this iteration: those with a turn, and all of them.
+  /// Unprivileged users whose frames came too late in this iteration: with a turn, and in all.
   private var lateTurns = 0
   private var lateUsers = 0
   /// Iterations between two late turns of a user.

@@ -61,7 +61,7 @@ final class Session {
   private let positionsCell = Cell(LogPositions())
   /// As of the last `countedTraffic()`.
   var traffic = TrafficCounts()
-  /// Under earlier daemons.
+  /// The traffic under earlier daemons.
   private(set) var inherited = TrafficCounts()
   /// The client's further frames wait for its end.
   var listing: Listing?

@@ -7,7 +7,6 @@ import Glibc
 package struct FileDescriptor: ~Copyable, Sendable {
   package let rawValue: CInt
 
-  /// Takes ownership.
   package init(owning rawValue: CInt) {
     precondition(rawValue >= 0)
     self.rawValue = rawValue
@@ -64,8 +63,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// The inode number of a memory file with a sealed length; nil for any other file. Only one file system has such
-  /// files, so the number is unique among open ones.
+  /// The inode number, unique among open memory files with a sealed length; nil for any other file.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     do throws(MemoryFile.Flaw) {

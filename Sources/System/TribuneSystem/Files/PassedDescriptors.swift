@@ -45,7 +45,6 @@ package struct PassedDescriptors: ~Copyable {
     return released.filter { $0 >= 0 }
   }
 
-  /// Takes ownership.
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
   /// Takes the place of a descriptor that was lost or is foreign.

@@ -79,8 +79,7 @@ struct ChildWait: ~Copyable {
 
   /// Ends a group whose leader got a signal and has ended. The members get the signal again: a shell blocks signals
   /// while it starts a command, so a signal at that moment ends only the shell. Survivors are killed once the output
-  /// pipe is closed or SIGKILL is sent, after a second at most. The leader's id is not reused, because the leader is
-  /// reaped later.
+  /// pipe is closed or SIGKILL is sent, after a second at most. The leader is reaped later, so its id is not reused.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)

@@ -8,7 +8,7 @@ import Glibc
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
-    /// True for signals of a terminal, which reach its whole foreground group, including children.
+    /// True for signals of the kernel, such as those of a terminal to its whole foreground group, including children.
     package var isFromKernel: Bool
   }
 
