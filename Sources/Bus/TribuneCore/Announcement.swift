@@ -4,7 +4,7 @@ package import TribuneWire
 
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
-  /// Without a reason if the client disconnected.
+  /// `reason` is nil if the client disconnected.
   case didDisconnect(ConnectionID, PeerIdentity, reason: ErrorCode?)
   case didAttach(DelegateRegistration)
   case didDetach(DelegateRegistration)
@@ -12,7 +12,7 @@ package enum Announcement {
   case didChange(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
-  /// Also when a bus continues where another one ended.
+  /// Also posted when a bus continues where another one ended.
   case didReload
   case willStop
 }

@@ -18,10 +18,10 @@ struct Connection {
   var delegatePatterns = (count: 0, tokenCount: 0)
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
-  /// By the serial of the last `amend`.
+  /// The key is the serial of the last `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
-  /// By the serial of the `ask`.
+  /// The key is the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
   var participantCount = 0
   /// Includes exempt bytes.

@@ -9,8 +9,8 @@ import TribuneWire
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if the log is longer than min(1 MiB, limit / 2), and than kept + min(kept, max((limit − kept) / 2,
-  /// limit / 16)). `kept` is its length after the last compaction.
+  /// True if the log is not short, and has doubled since the last compaction or used half of what that left (at least a
+  /// sixteenth of the limit).
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))

@@ -6,7 +6,7 @@ import TribuneSystem
 // counts unfinished recoveries.
 
 extension WriteAheadLog {
-  /// A process can die at any moment, for example for lack of memory, but hardly three times in a row.
+  /// A process can die at any moment, but hardly three times in a row.
   package static let recoveriesMax: UInt32 = 3
 
   /// Must precede all other reads from an adopted log.

@@ -75,7 +75,7 @@ extension ProtocolLibrary {
     if !findings.isNone { throw findings }
   }
 
-  /// Each once; required if any of the protocols requires it.
+  /// Each method once; required if any of the protocols requires it.
   private static func methods(of protocols: [DelegateProtocol]) -> [ProtocolMethod] {
     var methods: [ProtocolMethod] = []
     var places: [String: Int] = [:]

@@ -8,7 +8,7 @@ package final class DelegateProtocol: Sendable {
   package let documentation: String
   package let location: SourceLocation
   package let parents: [DelegateProtocol]
-  /// Each once, before its own ancestors.
+  /// Each ancestor once, before its own ancestors.
   package let ancestors: [DelegateProtocol]
   /// Own methods in source order, then the ancestors'. Names are unique.
   package let methods: [ProtocolMethod]

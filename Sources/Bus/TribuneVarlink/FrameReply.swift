@@ -4,7 +4,7 @@ import TribuneJSON
 package import TribuneWire
 
 package struct FrameReply {
-  /// Without its zero byte; nil if the client gets none.
+  /// The reply without its zero byte; nil if the client gets none.
   package let message: String?
   package let isLast: Bool
   /// The connection ends with the call, because more frames of the call may follow.

@@ -6,7 +6,7 @@ package import TribuneWire
 package enum VarlinkError: Error, Equatable, Sendable {
   case interfaceNotFound(String)
   case methodNotFound(String)
-  /// The method exists, but the call asks to upgrade the connection to another protocol.
+  /// The method exists, but cannot upgrade the connection.
   case methodNotImplemented(String)
   case invalidParameter(String)
   case expectedMore

@@ -42,7 +42,7 @@ extension ByteBuffer {
     store(count, at: offset + FrameHeader.length)
   }
 
-  /// For an `ask`, or a `post` with fields.
+  /// The frame must be an `ask`, or a `post` with fields.
   package func setDeadline(_ deadline: UInt32, frameAt offset: Int) {
     let fields = bytes.frameKind(at: offset) == .ask ? Ask.deadlineOffset : Post.deadlineOffset
     store(deadline, at: offset + FrameHeader.length + fields)

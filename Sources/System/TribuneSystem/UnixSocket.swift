@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// Clients beyond the backlog block in connect(2). With a longer backlog, they would wait as long. The systemd units
-  /// have the same number.
+  /// Further clients block in connect(2); a longer backlog would not serve them sooner. The systemd units have the same
+  /// number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -142,13 +142,13 @@ package enum UnixSocket {
 
   /// Ends the connection even for copies of the descriptor in other processes.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN: the peer has already disconnected.
+    // ENOTCONN: the peer has disconnected.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
   /// This side can still read.
   package static func endWriting(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN: the peer has already disconnected.
+    // ENOTCONN: the peer has disconnected.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
@@ -256,7 +256,7 @@ package enum UnixSocket {
   /// Peeks, because descriptors that it received would have to be closed. Needs an earlier shutdown, or more may
   /// arrive. Peeking stops at the first descriptors, and at urgent data, which can have some.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
-    // Together, the parts are larger than a socket's default buffer.
+    // Together more than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)
     let socket = descriptor.rawValue
     do throws(Errno) {

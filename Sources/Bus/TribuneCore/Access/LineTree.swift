@@ -9,7 +9,7 @@ import TribuneWire
 /// a star where the lines differ.
 struct LineTree {
   private struct Node {
-    /// By hash. A collision only finds more lines than needed.
+    /// Keys are hashes. A collision only finds more lines than needed.
     var children: [UInt64: Int] = [:]
     var star: Int?
     /// Lines with a pattern that ends here, and those with a final `**` here.

@@ -79,7 +79,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// Without userInfo and answers.
+  /// Bytes without userInfo and answers.
   mutating func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
@@ -91,7 +91,7 @@ extension Bus {
     return length
   }
 
-  /// Without answers. `keyLength` is 0 if name and object are not kept.
+  /// Bytes without answers. `keyLength` is 0 if name and object are not kept.
   mutating func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [MissingObserver] = []
   ) -> Int {

@@ -79,14 +79,14 @@ package struct PauseBudget {
   package mutating func take(nanoseconds: UInt64) { left -= Int64(clamping: nanoseconds) }
 }
 
-/// Any thread may count them.
+/// Any thread may change these counts.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
   /// As `SharedResource.descriptors`.
   package let held = SharedCount()
   package let unclosed = SharedCount()
   package let closing = SharedCount()
-  /// Among `unclosed`; charged until they are closed.
+  /// Connections among `unclosed`, charged until they are closed.
   package let unclosedConnections = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }

@@ -5,7 +5,7 @@ package import TribuneWire
 package struct BusPolicy: Equatable, Sendable {
   package struct QueryRule: Equatable, Sendable {
     package var pattern: Pattern
-    /// For each, a matching delegate must respond to the query.
+    /// Each needs a matching delegate that responds to the query.
     package var required: [RequiredDelegate]
     /// Decides queries without approvals and vetoes.
     package var vetoesByDefault: Bool

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Its queries keep it after it has left the chain, to name it in verdicts.
+/// Queries keep a delegate after it has left its chain, to name it in verdicts.
 package final class DelegateRegistration {
   package let identity: DelegateIdentity
   package let connection: ConnectionID

@@ -2,8 +2,7 @@
 
 import TribuneWire
 
-/// Without a bound, clients that may hold or delegate a name could make its verdicts arbitrarily long, by
-/// long reasons and labels.
+/// Bounds a verdict's reasons and labels. Clients that may hold or delegate its name could make them arbitrarily long.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int

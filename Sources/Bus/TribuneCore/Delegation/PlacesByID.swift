@@ -17,7 +17,7 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// By number: a type of another module is hashed through its witness, which takes twice as long.
+  /// The key is a number: a type of another module is hashed through its witness, which takes twice as long.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 

@@ -5,7 +5,7 @@ import TribuneWire
 /// The queries under way. Records are reused with the memory of their arrays and buffers.
 struct QueryTable {
   private struct Record {
-    /// In a free record, the previous query without its participants.
+    /// A free record has the previous query without its participants.
     var query: Query
     /// Name and object, and userInfo if the query keeps it.
     var tail = ByteBuffer(capacity: 0)

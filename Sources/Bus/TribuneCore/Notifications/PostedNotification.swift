@@ -33,10 +33,10 @@ struct PostedNotification {
   }
 }
 
-/// At delivery, its slot can belong to another connection.
+/// At delivery, the poster's slot can belong to another connection.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
-  /// Only the user, if it posted to an earlier daemon and has not come back.
+  /// Only the user is known if it posted to an earlier daemon and has not come back.
   package let peer: PeerIdentity
 }

@@ -25,9 +25,9 @@ struct RouteCache<Receiver> {
   }
 
   private static var placesEach: Int { 4 }
-  /// In all cached routes together.
+  /// Receivers in all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// In invalid routes, until their entries are reused.
+  /// Receivers in invalid routes, until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
   private static var capacityKeptMax: Int { 64 }

@@ -241,7 +241,7 @@ extension Bus {
       connection: declarations.declarer(of: text) ?? .bus)
   }
 
-  /// By name. 0 is for all connections.
+  /// Sorted by name. 0 is for all connections.
   package func protocolEntries(of connection: UInt64) -> [ProtocolEntry] {
     declarations.library.protocols.compactMap { linked in
       let definer = declarations.library.owner(of: linked.name)?.connection ?? .bus

@@ -14,7 +14,7 @@ extension Bus {
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)
     if let linked = declaration.linked { used += linked.ancestors + [linked] }
-    // Without protocols that the frame itself defines.
+    // Excludes protocols that the frame itself defines.
     var names = Set(own.map(\.name))
     for linked in used where names.insert(linked.name).inserted {
       buffer.appendBytesField(linked.text.utf8Bytes)

@@ -10,9 +10,7 @@ import TribuneWire
 /// Everything runs on the main actor. Frames are handled in place in the read buffer; their consequences are
 /// queued, and sent at the end of the iteration in one call for each connection.
 ///
-/// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier,
-/// introducer · interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery,
-/// handover, timeouts.
+/// Each part calls only the parts before it, in the order of docs/ARCHITECTURE.md.
 final class BusServer: EventLoopTarget {
   /// The log's counter slots for connections: the upper limit of `ConnectionsMax=`.
   nonisolated static let slotCount = 1 << 17

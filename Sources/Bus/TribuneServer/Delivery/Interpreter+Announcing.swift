@@ -33,7 +33,7 @@ extension Interpreter {
   }
 
   func announceEvents() {
-    // An announcement can add events, so the count is read anew.
+    // An announcement can add events.
     var index = 0
     while index < sender.events.value.count {
       switch sender.events.value[index] {

@@ -138,8 +138,8 @@ final class Interpreter {
       }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
-      // Each progress supersedes the last, so dropping one is safe. A delegate that defers endlessly must not
-      // get a slow asker closed.
+      // Each progress supersedes the last, so dropping one is safe. A delegate that defers endlessly must not make the
+      // bus close a slow asker.
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }

@@ -78,7 +78,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var head = 0
   /// Sent bytes of the first entry.
   var headSent = 0
-  /// Can extend into the second entry.
+  /// The unsent bytes of a partly sent frame. They can extend into the second entry.
   var partialLeft = 0
   var firstUnconsolidated = 0
   /// A lower bound of the index of the first droppable entry.

@@ -16,9 +16,9 @@ final class Compactor {
   /// Bytes that a step reads for each byte appended since the last one. Above 1, so compaction catches up with the end
   /// of the log.
   private static let stepPerAppended = 4
-  /// Between two compactions that may free little.
+  /// The time between compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// Kept free for the rest of a transaction; few append more.
+  /// Bytes kept free for the rest of a transaction; few append more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Restores the in-flight I/O of handed-over connections.
 extension Recovery {
-  /// By connection id; nil after a death.
+  /// The key is the connection's id. Nil after a death.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode)
     else { return nil }

@@ -256,7 +256,7 @@ final class FrameReader {
 
   // MARK: Lists
 
-  /// One chunk, then more until lists have used their share of the iteration.
+  /// Sends one chunk, then more until lists have used their share of the iteration.
   private func goOnListing() {
     repeat {
       let session = listing.value.removeNext()

@@ -15,7 +15,7 @@ package final class Keeper {
   private static let messagesPerTurn = 64
 
   private static let delayMilliseconds: CInt = 20
-  /// After the keeper had no descriptor for a connection.
+  /// The pause after the keeper had no descriptor for a connection.
   private static let acceptPauseMilliseconds: UInt32 = 1000
 
   private enum Token {

@@ -12,7 +12,7 @@ extension KeeperLink {
 
   private static let connectingLimit = Duration.seconds(2)
   private static let givingLimit = Duration.seconds(5)
-  /// For a message, if the system lacks memory.
+  /// The time to send a message if the system lacks memory.
   private static let sendingLimit = Duration.seconds(1)
   static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10

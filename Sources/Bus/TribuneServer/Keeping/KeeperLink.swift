@@ -48,7 +48,7 @@ final class KeeperLink {
 
   private static let answerLimitNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
-  /// Before a full keeper is offered another item.
+  /// The time before a full keeper is offered another item.
   private static let offerAgainNanoseconds: UInt64 = 1_000_000_000
   private static let forgettingMax = 65_536
 
@@ -67,7 +67,7 @@ final class KeeperLink {
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
   private var retryAt: Instant?
-  /// From the keeper; neither kept nor forgotten yet.
+  /// Items from the keeper that are neither kept nor forgotten yet.
   var given: Set<KeptItem> = []
   private var lastRefusal: String?
   private var refillBegan: Instant?

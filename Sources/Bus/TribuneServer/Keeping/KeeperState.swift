@@ -25,7 +25,7 @@ nonisolated package struct KeeperState: Equatable {
     case exit
   }
 
-  /// Without a lease.
+  /// The limit without a lease.
   package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 

@@ -304,7 +304,7 @@ extension ConnectionEntry {
 }
 
 extension Entry {
-  /// In order of creation.
+  /// Numbers follow the order of creation.
   fileprivate nonisolated var number: UInt64 {
     switch self {
     case .delegate(let entry): entry.delegate.id.rawValue

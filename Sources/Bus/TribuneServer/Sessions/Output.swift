@@ -66,7 +66,7 @@ struct Output: ~Copyable {
   /// The bus does not read from the client, because its user's unread bytes exceed their share.
   var holdsInput = false
   var questionSpace = QuestionSpace()
-  /// Since the client last read everything. The count is charged to the user.
+  /// Files sent since the client last read everything. The count is charged to the user.
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
   var sentByteCount: UInt64 = 0
   /// The value of `sentByteCount` at which waiting questions continue.
@@ -74,7 +74,7 @@ struct Output: ~Copyable {
   var isReadCheckScheduled = false
   var isRetryScheduled = false
 
-  /// Ever queued. Control frames count only if the log counts them.
+  /// Notifications and control frames ever queued, the latter only if the log counts them.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
   /// Notifications that were buffered, and are now queued or reported as lost. The log's counter of buffered ones still

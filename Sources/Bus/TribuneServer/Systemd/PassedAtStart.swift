@@ -25,10 +25,10 @@ nonisolated package final class PassedAtStart {
 
   private var listening: [Listening] = []
   private var log: CInt?
-  /// By the cookies of their sockets.
+  /// The key is the cookie of the socket.
   private var connections: [UInt64: CInt] = [:]
   private var files: [UInt64: CInt] = [:]
-  /// The last daemon's, by the inodes of their files.
+  /// The last daemon's listeners. The key is the inode of the file.
   private var listeners: [UInt64: CInt] = [:]
   package private(set) var storedNames: Set<String> = []
 

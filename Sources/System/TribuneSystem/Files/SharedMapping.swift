@@ -95,7 +95,7 @@ import Glibc
       @inline(__always) nonmutating set { unsafe address(of: row, word).pointee = newValue }
     }
 
-    /// This store happens after all earlier ones and before all later ones.
+    /// Like `SharedMapping.publish`.
     package func publish(_ value: UInt64, row: Int, word: Int) {
       unsafe tribune_publish(address(of: row, word), value)
     }
