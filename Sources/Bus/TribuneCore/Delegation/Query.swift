@@ -370,8 +370,8 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let overrides = !isForValues && ask.flags.contains(.overrides)
-    // An override goes past holds and missing required delegates. Without other vetoes and without consent,
-    // the fallback decides.
+    // An override goes past holds and missing required delegates. Without other vetoes and approvals, the fallback
+    // decides.
     let isAnswered =
       hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =

@@ -5,11 +5,10 @@ import TribuneWire
 
 /// Controls the flow to slow observers, and from their posters.
 ///
-/// Past its high mark, an observer is *paced*: the bus does not read from its posters. If it does not drain
-/// below the low mark in time, it becomes *lossy* until it does: its oldest notifications are dropped, a
-/// `lost` frame counts them, and its posters are read again. It becomes lossy at once without a poster to
-/// pause, if its user exceeds its share of unread bytes, or if that user has delayed others' posters for too
-/// long.
+/// Past its high mark, an observer is *paced*: the bus does not read from its posters. If it does not drain below the
+/// low mark in time, it becomes *lossy* until it does: its oldest notifications are dropped, a `lost` frame counts
+/// them, and its posters are read again. It becomes lossy at once if there is no poster to pause, if its user exceeds
+/// its share of unread bytes, or if that user has delayed others' posters for too long.
 extension Sender {
   // MARK: Pacing
 

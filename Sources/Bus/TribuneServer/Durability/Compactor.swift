@@ -198,7 +198,7 @@ final class Compactor {
   }
 
   func clearFullIfPossible() {
-    // Otherwise, the two messages would alternate in the journal.
+    // With less space, the two messages would alternate in the journal.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

@@ -18,7 +18,6 @@ nonisolated struct ConnectionFacts {
   var wantsPosters: Bool
   var varlinkSecret: UInt64?
 
-  /// Bits of one byte.
   private static let acceptingFiles: UInt8 = 1
   private static let wantingPosters: UInt8 = 2
   private static let havingSomeGroups: UInt8 = 4

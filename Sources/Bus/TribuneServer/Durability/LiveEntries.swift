@@ -31,7 +31,7 @@ final class LiveEntries {
 
   func markEnded(_ id: ConnectionID) { ended.insert(id) }
 
-  /// Forgets a registration that another connection has ended.
+  /// Also forgets a registration that another connection has ended.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,

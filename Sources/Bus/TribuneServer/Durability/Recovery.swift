@@ -86,8 +86,8 @@ final class Recovery {
     applyEffectsToPresent()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.storeGivenIDs()
-    // One store commits all effects before any is sent. Only this compaction's queries and posts record their
-    // causes.
+    // One store commits all effects before any is sent. The log has their causes only in this compaction's queries and
+    // posts.
     recorder.compactAll()
     recorder.endTransaction()
     interpreter.relieveAndAnnounceIfNeeded()

@@ -13,8 +13,8 @@ import TribuneWire
 /// written ahead of waiting entries, later ones after a full queue of entries, because a slow journal must
 /// not get counts instead of entries.
 ///
-/// Users have half of the queue, and each user at most the space left for the others, because a user must not
-/// drown the entries of the bus, root or other users.
+/// Users have half of the queue, and each user at most as much as it leaves for others, because a user must not drown
+/// the entries of the bus, root or other users.
 ///
 /// Two threads share the queue, hence the lock. It is never held during a write.
 nonisolated package final class JournalWriter: Sendable {
