@@ -80,7 +80,7 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let name: String
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
-  /// If it throws, the section is still read, after a warning.
+  /// If it throws a warning, the section is still read.
   let begin: Begin
   /// Applies the strict value after an unknown key or unreadable line, which may have forbidden something.
   let doubt: Doubt?
