@@ -6,10 +6,10 @@ import TribuneSystem
 public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The socket's path.
   public var path: String { didSet { servers = nil } }
-  /// The users whose processes may serve the bus; nil for all.
+  /// The users whose processes may serve the bus; nil if any user may.
   var servers: [UInt32]?
 
-  /// The socket need not exist.
+  /// Makes the address of a socket that need not exist.
   public init(path: String) { self.path = path }
 
   /// Parses `unix:PATH`.
@@ -25,14 +25,14 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     try validate()
   }
 
-  /// `unix:PATH`.
+  /// The text `unix:PATH`.
   public var description: String { "unix:\(path)" }
 
   /// The system's bus: `/run/tribune/bus`.
   public static let system = Address(path: "/run/tribune/bus")
 
-  /// The bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil without the variable. The bus need
-  /// not run.
+  /// The bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil without the variable. No bus need be
+  /// running there.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -44,8 +44,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The default: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
-  /// Such a folder must belong to this user, and this user or root must serve its bus: a program that runs as root
-  /// with another user's environment must not let that user's delegates decide.
+  /// Such a folder must belong to this user, and this user or root must serve its bus: otherwise, if a program ran as
+  /// root with another user's environment, that user's delegates would decide.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {
@@ -86,7 +86,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Advice to append to a message; empty for other errors and addresses.
+  /// Advice to append to an error's message; empty if there is none for this error and address.
   func remedy(for error: Errno) -> String {
     guard self == .system, [.noSuchFile, .connectionRefused].contains(error) else { return "" }
     return "; is tribuned.socket running?"

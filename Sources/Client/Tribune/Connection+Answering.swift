@@ -6,23 +6,23 @@ package import TribuneWire
 extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
-  /// The connection does not retain the delegate. After the delegate's deallocation, the next question or
-  /// notification for it detaches it; the question is answered with ``Answer/abstain``. Attaching the same delegate
+  /// The connection does not retain the delegate. When the delegate has been deallocated, the library detaches it at
+  /// its next question or notification, and answers the question with ``Answer/abstain``. Attaching the same delegate
   /// in the same way twice has no effect.
   ///
   /// - Parameters:
-  ///   - delegate: kept until the attachment ends.
-  ///   - object: empty for any.
+  ///   - delegate: not retained.
+  ///   - object: empty for any object.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
   ///   - order: the position in the chain: lower is earlier; equal values are ordered by time.
   ///   - onFailure: the effect of a timeout, a lost connection or an error.
-  ///   - timeout: for an answer; nil for the bus's default, 5 s unless configured otherwise.
+  ///   - timeout: for each answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
   ///     protocol accepts only delegates that conform to it or to a protocol that inherits from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `refused` when
   ///   another delegate of this connection responds to exactly these names of the object under this label, or when
-  ///   the same attachment is taken back during each of 8 attempts.
+  ///   another task takes back the same attachment during each of 8 attempts.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -37,8 +37,9 @@ extension Connection {
 
   /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, delegates without an
-  /// object are replaced that respond to some of the same names; else these stay. After an error, all delegates stay.
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the delegate replaces the
+  /// delegates without an object that respond to some of the same names; otherwise, delegates without an object stay.
+  /// If the call throws, all delegates stay.
   ///
   /// Parameters and errors: as for ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult
@@ -53,7 +54,7 @@ extension Connection {
     return try await attach(delegate, to: object, fields)
   }
 
-  /// More than one is needed only if the same attachment is taken back at the same time.
+  /// The second attempt is needed only if another task takes back the same attachment at the same time.
   private static var attachingTries: Int { 8 }
 
   private func attach(
@@ -90,10 +91,10 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - pattern: the names to veto.
-  ///   - object: nil for any.
+  ///   - object: the object of the queries; nil for any object.
   ///   - why: the reason in verdicts; truncated at 4,096 bytes.
   ///   - label: the holder's claimed name, at most 255 bytes.
-  ///   - span: nil to hold without expiry.
+  ///   - span: how long the hold lasts; nil if it does not expire.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or the
   ///   reason is empty.
   @discardableResult
@@ -104,8 +105,9 @@ extension Connection {
   }
 
   /// - Parameters:
-  ///   - isLast: the connection will not send again, so `Hold.duplicateSocket()` has a descriptor for a child. If
-  ///     more is sent, even by ``Hold/release()``, the bus ends the connection.
+  ///   - isLast: true if the hold is the connection's last frame, so that `Hold.duplicateSocket()` can return a
+  ///     descriptor for a child. If the connection sends anything later, even by ``Hold/release()``, the bus ends the
+  ///     connection.
   ///   - holder: the process in verdicts and lists; nil for this one. Only root and the user that runs the bus may
   ///     name another.
   package func hold(
@@ -128,16 +130,16 @@ extension Connection {
     return Hold(serial: serial, term: term, connection: self)
   }
 
-  /// Asks for more time on behalf of a delegate of this user, even of another connection.
+  /// Asks for more time on behalf of a delegate of this user, even if it is attached by another connection.
   ///
-  /// This is for programs that a delegate runs; a delegate uses ``Question/deferAnswer(by:status:)``. It returns when
-  /// the bus has accepted it.
+  /// This is for programs that a delegate runs; a delegate uses ``Question/deferAnswer(by:status:)``. Returns when the
+  /// bus has accepted the new time.
   ///
   /// - Parameters:
   ///   - query: the query in which the delegate was asked.
   ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
-  ///   - extension: the time until the answer, from now, within the asker's deadline.
-  ///   - status: for the asker; truncated at 4,096 bytes.
+  ///   - extension: the delegate's time from now on, within the asker's deadline.
+  ///   - status: the status text for the asker; truncated at 4,096 bytes.
   /// - Throws: `notFound` when the query does not wait for that delegate, and any other refusal of the bus, such as
   ///   when 0 could mean several delegates.
   public func deferAnswer(

@@ -3,23 +3,24 @@
 import TribuneWire
 
 extension Connection {
-  /// Asks the delegates of an object, and of any object, before something is done.
+  /// Asks the delegates of an object, and those for any object, for permission before an action.
   ///
-  /// Without a responding delegate, the default is the verdict, at once. A matching hold is a veto, and so is a
-  /// missing delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
+  /// If no delegate responds to the name, the verdict is the default, at once. A matching hold vetoes, and so does each
+  /// delegate that the bus's configuration requires and that is not attached. Cancelling the task cancels the query on
+  /// the bus.
   ///
   /// - Parameters:
   ///   - name: such as `window.shouldClose`.
   ///   - object: empty for all objects.
   ///   - userInfo: for the delegates.
-  ///   - deadline: of the verdict; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
-  ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
+  ///   - deadline: how long to wait for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
+  ///     rounded up to whole milliseconds, at least one; the bus refuses more than ``BusInfo/deadlineMax``.
   ///   - mode: in which order to ask, and when to stop.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
   ///     verdict is allowed and lists the vetoes; the bus logs and posts it.
-  ///   - isDryRun: tells the delegates that no action will follow.
-  ///   - parent: the query that the caller is answering (``Question/query``).
+  ///   - isDryRun: true to tell the delegates that no action will follow.
+  ///   - parent: the query that the caller is answering (``Question/query``); nil if none.
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
   ///     thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
@@ -41,10 +42,10 @@ extension Connection {
     return try await ask(fields, name, object, userInfo, progress)
   }
 
-  /// Asks the delegates of an object, and of any object, for a value, one after the other until one gives it.
+  /// Asks the delegates of an object, and those for any object, for a value, one after the other until one gives it.
   ///
-  /// Without a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value queries.
-  /// Cancelling the task cancels the query on the bus.
+  /// If no delegate gives a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value
+  /// queries. Cancelling the task cancels the query on the bus.
   ///
   /// Parameters: as for `ask`; the name is such as `browser.numberOfRows`.
   ///
@@ -57,7 +58,7 @@ extension Connection {
     try await ask(.first, name, object, userInfo, deadline, parent, progress)
   }
 
-  /// Asks all delegates of an object, and of any object, at once, and collects every value.
+  /// Asks all delegates of an object, and those for any object, at once, and collects every value.
   ///
   /// Parameters and errors: as for ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(

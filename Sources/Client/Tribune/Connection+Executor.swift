@@ -6,8 +6,8 @@ import TribuneSystem
 extension Connection {
   /// Runs tasks on the thread that receives for this connection.
   ///
-  /// That thread resumes the tasks that wait for the bus. A task that also runs there needs no wake-up of another
-  /// thread, which is most of the cost of a quick `ask`:
+  /// That thread resumes the tasks that wait for the bus. A task that also runs on that thread is resumed without a
+  /// wake-up of another thread. That wake-up is most of the cost of a quick `ask`:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {
@@ -15,9 +15,9 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// Switching to the executor and back costs one hop each, so it pays from the second `ask` on. Until such a task
-  /// suspends, the connection does not receive. After about 10 ms, another thread takes over receiving, and the
-  /// executor's tasks run on Swift's threads until the first thread is back, and after the connection's end.
+  /// A switch to the executor and back costs two hops, so it pays from the second `ask` on. The connection does not
+  /// receive until such a task suspends. After about 10 ms, another thread takes over receiving, and the executor's
+  /// tasks run on Swift's threads until the first thread is free, and after the connection's end.
   public var executor: any TaskExecutor { link }
 }
 

@@ -3,13 +3,15 @@
 import TribuneWire
 
 extension Connection {
+  /// The bus's status and counters.
+  ///
   /// - Throws: `protocolViolation` if the bus reports no status.
   public func status() async throws(TribuneError) -> BusStatus {
     for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
     throw .violation("the bus reports no status")
   }
 
-  /// Includes this connection.
+  /// The open connections, including this one.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
     try await link.list(.connections).compactMap {
       if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
@@ -27,8 +29,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus begins
-  /// without any.
+  /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus starts with
+  /// an empty list.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -41,7 +43,7 @@ extension Connection {
     }
   }
 
-  /// The retained notifications, by name and object.
+  /// The retained notifications, sorted by name and object.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
     try await link.list(.retained).compactMap {
       if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
@@ -60,14 +62,15 @@ extension Connection {
     }
   }
 
-  /// The objects with a declaration or with delegates.
+  /// The objects that are declared or have delegates.
   public func objects() async throws(TribuneError) -> [ObjectInfo] {
     try await link.list(.objects).compactMap {
       if case .object(let entry) = $0 { ObjectInfo(entry) } else { nil }
     }
   }
 
-  /// Of all users if the policy lets this connection list everything, else of its user. Sorted by user.
+  /// The users' quotas, sorted by user: all users' if the policy lets this connection list everything, else its own
+  /// user's.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
     try await link.list(.accounts).compactMap {
       if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
@@ -81,32 +84,32 @@ extension Connection {
     }
   }
 
-  /// The busiest 1,000 names first, then one entry for all others, if the policy lets this connection list
-  /// everything.
+  /// Counts of queries by name: the busiest 1,000 names first, then one entry for all others, if the policy lets this
+  /// connection list everything.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
     }
   }
 
-  /// Of all users if the policy lets this connection list everything, else of its user. The busiest 1,000 come first,
-  /// then one entry for all others.
+  /// Counts of outcomes by delegate and awaited observer: of all users if the policy lets this connection list
+  /// everything, else of its own user. The busiest 1,000 come first, then one entry for all others.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
     }
   }
 
-  /// By unit, otherwise like ``participantStatistics()``.
+  /// Activity by user and unit, otherwise like ``participantStatistics()``.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }
     }
   }
 
-  /// The last verdicts of a bus that writes to no journal, the oldest first: those that this user asked for, and those on
-  /// names that the policy lets this connection list. At most 1,000 on queries of root and the bus's own user, and 1,000
-  /// on those of other users, since the daemon started.
+  /// The last verdicts of a bus that writes to no journal, the oldest first: those that this user asked for, and those
+  /// on names that the policy lets this connection list. Since its start, the daemon keeps the last 1,000 verdicts for
+  /// root and its own user, and the last 1,000 for all other users.
   ///
   /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
@@ -122,10 +125,10 @@ extension Connection {
     }
   }
 
-  /// The messages of a protocol, inherited ones included.
+  /// The messages of a protocol, including inherited ones.
   ///
   /// - Parameter what: a declared object, or the name of a protocol.
-  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when it is neither.
+  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when `what` is neither.
   public func introspect(_ what: String) async throws(TribuneError) -> [MemberInfo] {
     let what = try Checked.object(what)
     guard !what.isEmpty else {
@@ -136,7 +139,7 @@ extension Connection {
     }
   }
 
-  /// Matching holds, missing required delegates, and the delegates that a query would ask. Does not ask them.
+  /// The matching holds, the missing required delegates, and the delegates that a query would ask. Asks no delegate.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
@@ -161,14 +164,14 @@ extension Connection {
   /// How the policy decides about an action, and why.
   ///
   /// - Parameters:
-  ///   - action: such as `hold`; tribune-policy(5) lists them.
+  ///   - action: the action, such as `hold`; tribune-policy(5) lists them all.
   ///   - pattern: the name of a message, or the pattern of a registration.
-  ///   - object: empty for none, or any.
-  ///   - subject: nil for a connection.
-  ///   - connection: `:N`, without a subject; nil for this connection.
-  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` for an unknown action, or if it is never about that
-  ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one
-  ///   hidden from this process.
+  ///   - object: empty for none, or for any.
+  ///   - subject: whose rights to examine; nil for a connection's.
+  ///   - connection: without a subject: the connection, such as `:7`; nil for this one.
+  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` for an unknown action, or one that never has such a
+  ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one hidden
+  ///   from this process.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
     connection: String? = nil

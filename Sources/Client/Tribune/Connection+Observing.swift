@@ -7,18 +7,18 @@ extension Connection {
   /// Observes notifications by name and object.
   ///
   /// Returns once the bus has confirmed the observation. It covers all later posts. With `retained`, the sequence
-  /// begins with the matching retained notifications (``Notification/isRetained``) and continues with new ones,
-  /// without a gap or a repetition. Those beyond the limit are reported as lost.
+  /// begins with the matching retained notifications (``Notification/isRetained``) and continues with new ones, without
+  /// a gap or a repetition. Retained notifications beyond the limit are reported as lost.
   ///
   /// - Parameters:
-  ///   - pattern: the names; nil for any.
-  ///   - object: nil for any.
-  ///   - limit: the number of deliveries, of 64 MiB together at most, that are buffered for the reader; one at least.
-  ///     Beyond that, the oldest are dropped and reported as lost.
+  ///   - pattern: the pattern of names; nil for any name.
+  ///   - object: the object; nil for any object.
+  ///   - limit: how many unread deliveries, of at most 64 MiB together, are buffered; at least one. Beyond that, the
+  ///     oldest are dropped and reported as lost.
   ///   - suspension: the treatment of notifications while the connection is suspended.
-  ///   - retained: begin with the retained notifications.
-  ///   - awaited: awaited posts wait for this observer, which must acknowledge each of them
-  ///     (``Notification/acknowledgement``). A notification that it does not read in time has failed.
+  ///   - retained: true to begin with the retained notifications.
+  ///   - awaited: true if awaited posts shall wait for this observer, which must acknowledge each of them
+  ///     (``Notification/acknowledgement``). A notification that is dropped unread counts as failed.
   /// - Throws: `invalidPattern`, `invalidObject`; `limitExceeded`, also when retained notifications cannot be sent
   ///   because this connection has not read earlier data.
   public func observe(
@@ -28,7 +28,7 @@ extension Connection {
     try await observe(pattern.map { [$0] } ?? [], object, limit, suspension, retained, awaited)
   }
 
-  /// Observes notifications whose name matches any of several patterns, one copy of each.
+  /// Observes notifications whose name matches any of several patterns. Each notification is delivered once.
   ///
   /// - Throws: as the other `observe`; `invalidPattern` also for an empty array.
   public func observe(
@@ -54,7 +54,7 @@ extension Connection {
       key.pattern = pattern
       observations.append((key, try Checked.pattern(pattern)))
     }
-    // If one of them fails, the subscription is released, which takes back the others.
+    // If one observation fails, the subscription is released, which takes back the others.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
     if wantsRetained { stream.bufferChanges() }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
@@ -62,22 +62,22 @@ extension Connection {
     return Notifications(subscription: subscription)
   }
 
-  /// Suspends this connection's notifications, as with Cocoa's NSDistributedNotificationCenter.
+  /// Suspends this connection's notifications, as Cocoa's NSDistributedNotificationCenter.
   ///
-  /// Returns when the bus has confirmed. Until ``resume()``, each observation's ``SuspensionBehavior`` applies to its
-  /// notifications. Questions and notifications to delegates still arrive, and so do awaited and immediate
-  /// notifications (``PostOptions/isImmediate``), after the buffered ones. Suspending twice has no further effect.
-  /// Cancelling the task does not stop it.
+  /// Returns when the bus has confirmed the suspension. Until ``resume()``, each observation's ``SuspensionBehavior``
+  /// applies to its notifications. Questions and notifications to delegates still arrive, and so do awaited and
+  /// immediate notifications (``PostOptions/isImmediate``), after the buffered ones. A second suspension has no effect.
+  /// Cancelling the task does not stop the suspension.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
-  /// When it returns, the buffered notifications are in the sequences, in the order of their posts. Cancelling the
-  /// task does not stop it.
+  /// Ends the suspension. On return, the buffered notifications are in the sequences, in the order of their posts.
+  /// Cancelling the task does not stop this.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
-  /// As the bus last confirmed.
+  /// True if the connection is suspended, as the bus last confirmed.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
-  /// Monitors traffic under names that match any of the patterns; without patterns, all traffic.
+  /// Monitors the traffic whose names match any of the patterns; without patterns, all traffic.
   ///
   /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has the
   /// messages of all its monitors.

@@ -6,27 +6,28 @@ import TribuneWire
 
 /// A connection to the bus: posts, asks, observes and answers.
 ///
-/// Any number of tasks may use one connection at the same time. Its requests throw `connectionLost` and, unless they
-/// say otherwise, `cancelled`; each lists its further errors (``TribuneError/Code``). Releasing the last reference to
-/// it and to the objects that it returned ends it as ``close()`` does, without waiting.
+/// Any number of tasks may use one connection at the same time. Every request can throw `connectionLost` and, unless it
+/// says otherwise, `cancelled`; its documentation lists further errors (``TribuneError/Code``). Releasing the last
+/// reference to the connection and to the objects that it returned ends the connection as ``close()`` does, without
+/// waiting.
 ///
 /// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. If the bus
-/// is gone or was killed at a bad moment, this object reconnects. It then renews all registrations: observations,
-/// delegates, holds, declarations, monitors, and suspension.
+/// stops, or is killed at a moment that it cannot recover from, this object reconnects. It then renews all
+/// registrations: observations, delegates, holds, declarations, monitors, and suspension.
 ///
 /// - An unanswered request that the bus may have received fails with `connectionLost`: its outcome is unknown. New
 ///   requests, and old ones that the bus cannot have received, wait for the new connection; queries and awaited posts
-///   wait at most until their deadlines. A ``post(_:object:userInfo:options:)`` that was already sent may be lost
-///   without notice; a waiting one is lost if its userInfo is over the new bus's limit.
-///   ``postAcknowledged(_:object:userInfo:options:)`` reports both.
+///   wait at most until their deadlines. A notification that ``post(_:object:userInfo:options:)`` has already sent may
+///   be lost without notice; one that waits to be sent is lost if its userInfo exceeds the new bus's limit.
+///   ``postAcknowledged(_:object:userInfo:options:)`` reports both losses.
 /// - Open questions end as ``Conclusion/Ending/cancelled``, and their answers are discarded.
 /// - Sequences and delegates learn of missed notifications (``Delivery/lost(_:)``, ``Delivery/interrupted``).
 /// - The ids of the connection, of delegates and of holds change.
 ///
-/// If the bus is not back in time, or if the new bus refuses a registration, the connection ends: its owner must know
-/// that its registrations are no longer in force.
+/// If the bus is not back in time, or if the new bus refuses a registration, the connection ends, so that its owner
+/// learns that its registrations are no longer in force.
 public final class Connection: Sendable {
-  /// `:N`, which the bus never uses again. It changes after an interruption.
+  /// Such as `:7`; never reused. It changes after an interruption.
   public var id: String { session.connection.description }
   public var bus: BusInfo { session.bus }
 
@@ -47,13 +48,13 @@ public final class Connection: Sendable {
   ///
   /// - Parameters:
   ///   - address: by default ``Address/resolve()``, which says whose bus is accepted.
-  ///   - limit: the time limit for the welcome of a bus that listens. While a bus restarts, or hangs and is about to
-  ///     be replaced, new connections wait at its socket.
-  ///   - reconnectTimeout: how long to look for a lost bus at the same address; zero for never, nil for ever: then
-  ///     even a bus that stops (`shuttingDown`) does not end the connection. The first connection is tried again only
-  ///     if the bus closes it before its welcome.
-  ///   - identifiesPosters: notifications have their ``Notification/poster``. The bus introduces each poster once, so
-  ///     this has no cost per notification.
+  ///   - limit: how long to wait for the bus's welcome. New connections wait at the socket of a bus that restarts, or
+  ///     that hangs and is about to be replaced.
+  ///   - reconnectTimeout: how long to look for a lost bus at the same address; zero for never, nil for ever, even if
+  ///     the bus stops (`shuttingDown`). This call itself tries again only if the bus closes the connection before its
+  ///     welcome.
+  ///   - identifiesPosters: true if notifications shall have their ``Notification/poster``. The bus sends the facts
+  ///     about each poster once, so this costs nothing per notification.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's thread and must not
   ///     block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach the
@@ -72,15 +73,15 @@ public final class Connection: Sendable {
       events: events)
   }
 
-  /// Returns the reason when the connection has ended; nil after ``close()``, and on cancellation.
+  /// Waits for the end of the connection, and returns its reason; nil after ``close()``, or if the task is cancelled.
   public func closed() async -> TribuneError? { await link.ended() }
 
-  /// False while the connection is interrupted.
+  /// True once the connection has ended; false while it is interrupted.
   public var hasEnded: Bool {
     link.state.withLock { $0.hasEnded }
   }
 
-  /// Writes the posts, then ends the connection; returns when it has ended.
+  /// Writes the waiting posts and ends the connection; returns when it has ended.
   ///
   /// Sequences end without an error; unanswered requests fail with `connectionLost`. Closing waits at most 5 s for a
   /// bus that does not read, or that is gone while posts still wait for it.
@@ -89,7 +90,7 @@ public final class Connection: Sendable {
 
 /// A change of a connection's state.
 public enum ConnectionEvent: Equatable, Sendable {
-  /// The client looks for the bus.
+  /// The connection to the bus was lost, and the client looks for the bus.
   case disconnected(TribuneError)
   /// The connection is back, with another id, and all its registrations are renewed.
   ///

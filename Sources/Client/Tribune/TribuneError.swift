@@ -2,22 +2,24 @@
 
 /// The reason why a request to the bus failed.
 public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// For programs. Later versions may add codes: compare with those you know, and treat the rest alike.
+  /// The kind of failure, for programs. Later versions may add codes: compare with those you know, and treat the rest
+  /// alike.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private let name: String
 
     private init(_ name: String) { self.name = name }
 
-    /// The bus at the address does not answer.
+    /// No bus answers at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. An
-    /// unanswered request may have been carried out.
+    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. The bus
+    /// may have carried out a request that was not answered.
     public static let connectionLost = Code("connectionLost")
     /// The task was cancelled, and its request withdrawn if possible.
     public static let cancelled = Code("cancelled")
-    /// A name is not dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
+    /// A name is invalid: it must be tokens of `[A-Za-z0-9_-]`, separated by dots, 1 to 255 bytes in all.
     public static let invalidName = Code("invalidName")
-    /// A pattern is not a name with `*` for one token and `**`, last, for one token or more.
+    /// A pattern is invalid: it must be a name in which `*` may stand for one token and `**`, at the end, for one token
+    /// or more.
     public static let invalidPattern = Code("invalidPattern")
     /// An object is not UTF-8, has control characters, or is longer than 255 bytes.
     public static let invalidObject = Code("invalidObject")
@@ -39,8 +41,8 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let shuttingDown = Code("shuttingDown")
     /// The text is not the address of a bus.
     public static let invalidAddress = Code("invalidAddress")
-    /// The query is asked within itself: an enclosing query has the same name and object, or it has more than 32
-    /// enclosing queries.
+    /// The query is asked within itself: an enclosing query has the same name and object, or more than 32 queries
+    /// enclose it.
     public static let recursion = Code("recursion")
     /// This user may not do that.
     public static let notPermitted = Code("notPermitted")
@@ -63,7 +65,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   public var code: Code
-  /// For people: one line without a full stop; mistakes in definitions have a line each.
+  /// The explanation for people: one line without a full stop; for mistakes in definitions, a line each.
   public var message: String
 
   /// For delegates and tests.

@@ -11,14 +11,14 @@ public struct AccountInfo: Hashable, Sendable {
   /// reserved sixteenth.
   public var isPrivileged: Bool
   /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues` or
-  /// `unread-files`. Later versions can have more.
+  /// `unread-files`. Later versions may add resources.
   public var resource: String
-  /// Bytes of `partial-frames`, `log`, `retained` and `queues`; a number of the others. It can exceed the share,
-  /// which shrinks when others take some.
+  /// How much the user has: bytes of `partial-frames`, `log`, `retained` and `queues`, a number of the others. It can
+  /// exceed the share, which shrinks when other users take some.
   public var used: Int
-  /// At the moment.
+  /// How much the user may have at the moment.
   public var share: Int
-  /// Of all users together.
+  /// How much all users may have together.
   public var total: Int
 }
 

@@ -7,12 +7,12 @@ import Synchronization
 /// It lasts until ``detach()``, until another delegate is set in its place, until the delegate is deallocated, or
 /// until the connection ends, even if this object is not kept.
 ///
-/// After an interruption, the delegate is attached again, behind the delegates of its order that are attached by
-/// then; after `set`, it joins the chain like the others. Until then, a bus that was restarted with its state counts
-/// the delegate as attached, and its questions time out. On a bus that was restarted without state, it is not
-/// attached.
+/// After an interruption, the library attaches the delegate again, behind the delegates that have the same order and
+/// are attached by then, even if it was attached by `set`. Until then, a bus that was restarted with its state counts
+/// the delegate as attached, and questions to it time out; on a bus that was restarted without its state, the delegate
+/// is not attached.
 public final class Attachment: Sendable {
-  /// In verdicts and `explain`; never used again. It changes after an interruption.
+  /// The delegate's id in verdicts and `explain`; the bus never uses it again. It changes after an interruption.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
   private let attached: AttachedDelegate
   private let serial: UInt64
@@ -24,8 +24,8 @@ public final class Attachment: Sendable {
     self.connection = connection
   }
 
-  /// Leaves the chain. Unanswered questions are withdrawn, without ``Delegate/concluded(_:)``. Leaving twice, or
-  /// after being replaced, has no effect.
+  /// Leaves the chain. Unanswered questions are withdrawn, without ``Delegate/concluded(_:)``. Leaving twice, or after
+  /// a replacement, has no effect.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the attachment. Cancelling the task does not
   ///   stop it.

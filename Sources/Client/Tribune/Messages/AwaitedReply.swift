@@ -2,28 +2,28 @@
 
 /// The reply to an awaited post.
 public struct AwaitedReply: Hashable, Sendable {
-  /// A connection that is not done.
+  /// A connection with an awaited observer that is not done.
   public struct Missing: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-      /// It had not reported by the deadline.
+      /// The observer had not reported by the deadline.
       case timedOut
-      /// The connection ended first.
+      /// The connection ended before the observer had reported.
       case gone
       case failed
     }
 
-    /// `:N`.
+    /// Such as `:7`.
     public var connection: String
-    /// As in ``Asker``.
+    /// See ``Asker/pid``.
     public var pid: Int32
     public var uid: UInt32
     public var process: String
     public var units: Units
     public var unit: String { units.primary }
     public var kind: Kind
-    /// May be empty.
+    /// The reason that the observer gave; may be empty.
     public var reason: String
-    /// From the post to this result.
+    /// The time from the post to this result.
     public var elapsed: Duration
 
     /// For tests.
@@ -42,9 +42,9 @@ public struct AwaitedReply: Hashable, Sendable {
     }
   }
 
-  /// Connections that are done.
+  /// How many connections are done.
   public var acknowledged: Int
-  /// The others, by their ids.
+  /// The connections that are not done, sorted by id.
   public var missing: [Missing]
 
   /// For tests.

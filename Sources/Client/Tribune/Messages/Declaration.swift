@@ -10,7 +10,7 @@ public final class Declaration: Sendable {
     self.connection = connection
   }
 
-  /// Withdrawing twice has no effect. Protocols that other objects use stay for them.
+  /// Withdraws it; a second call has no effect. Protocols that other objects use stay defined for them.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the declaration. Cancelling the task does not
   ///   stop it.
@@ -18,24 +18,24 @@ public final class Declaration: Sendable {
 }
 
 public struct ObjectInfo: Hashable, Sendable {
-  /// A pattern of objects if the bus's configuration declares it.
+  /// A pattern of objects if the bus's configuration declares them.
   public var object: String
-  /// Nil if it was not declared.
+  /// The object's protocol; nil if it was not declared.
   public var protocolName: String?
-  /// Without delegates of any object.
+  /// Delegates of the object, without those for any object.
   public var delegates: Int
-  /// `:N`.
+  /// The declaring connection, such as `:7`; nil if none.
   public var connection: String?
 }
 
 /// A protocol that the bus knows.
 public struct ProtocolInfo: Hashable, Sendable {
   public var name: String
-  /// Its direct parents.
+  /// The direct parents.
   public var parents: [String]
-  /// Including inherited messages.
+  /// Messages, including inherited ones.
   public var members: Int
-  /// `:N`; nil for a file.
+  /// Such as `:7`; nil if a file defines it.
   public var connection: String?
   /// May be empty.
   public var documentation: String
@@ -43,25 +43,25 @@ public struct ProtocolInfo: Hashable, Sendable {
 
 public struct MemberInfo: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// Asked, and can be vetoed.
+    /// Delegates are asked for permission, and can veto.
     case should
-    /// Posted before something happens.
+    /// A notification, posted before something happens.
     case will
-    /// Posted after something happened.
+    /// A notification, posted after something happened.
     case did
-    /// Asked for a value.
+    /// Delegates are asked for a value.
     case value
   }
 
-  /// The protocol that defines it, which may be a parent.
+  /// The protocol that defines the message; it may be a parent.
   public var origin: String
   public var kind: Kind
   /// True if delegates must respond to it.
   public var isRequired: Bool
   public var name: String
-  /// In userInfo, in Varlink's type syntax, with the parentheses.
+  /// The fields of userInfo, in Varlink's type syntax, with the parentheses.
   public var parameters: String
-  /// In the same syntax; nil unless the kind is ``Kind/value``.
+  /// The value's type, in the same syntax; nil unless the kind is ``Kind/value``.
   public var result: String?
   /// May be empty.
   public var documentation: String

@@ -6,39 +6,38 @@
 /// main actor.
 ///
 /// Its methods start on the connection's thread, because a quick answer then wakes no other thread. After the first
-/// suspension, and on an actor from the start, they run where Swift runs tasks. Until a method suspends, the
-/// connection does not receive. After about 10 ms, another thread takes over receiving, and delegates are called on
-/// Swift's threads until the first thread is back.
+/// suspension, and on an actor from the start, they run on Swift's threads. The connection does not receive until the
+/// method suspends. If that takes more than about 10 ms, another thread takes over receiving, and delegates are called
+/// on Swift's threads until the first thread is free again.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///
-  /// If the question is withdrawn first, or the connection is interrupted, the task is cancelled, at its first
-  /// suspension at the latest, and the answer is discarded. A thrown error is an ``Answer/failed(_:)`` with the
+  /// If the question is withdrawn before the answer, or the connection is interrupted, the task is cancelled, at its
+  /// first suspension at the latest, and the answer is discarded. A thrown error is an ``Answer/failed(_:)`` with the
   /// error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports the end of a query in which this delegate was asked: it can undo its preparations.
+  /// Reports the end of a query in which this delegate was asked, so that it can undo preparations.
   ///
-  /// Called after `answer` has returned, once for each question, unless ``Attachment/detach()`` dropped it. If the
-  /// connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end of the
-  /// query, the ending is ``Conclusion/Ending/cancelled``. Empty by default.
+  /// Called once for each question, after `answer` has returned, unless ``Attachment/detach()`` withdrew the question.
+  /// If the connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end of
+  /// the query, the ending is ``Conclusion/Ending/cancelled``. Empty by default.
   func concluded(_ conclusion: Conclusion) async
 
   /// Receives a notification that something is about to happen, or has happened, as a window's delegate does in
   /// AppKit.
   ///
   /// The delegate receives notifications about its object, or about any, whose names it responds to and whose last
-  /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications.
-  /// Each attachment receives in the posters' order, one delivery at a time. Before a notification is delivered,
-  /// `answer` starts for all earlier questions (an actor has both in its queue in that order). A question does not
-  /// wait for earlier notifications.
+  /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications. Each
+  /// attachment receives one delivery at a time, in the order of the posts. Before a notification is delivered,
+  /// `answer` starts for all earlier questions; if the delegate is an actor, its queue has both in that order. A
+  /// question does not wait for earlier notifications.
   ///
   /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
   /// oldest are dropped and reported as lost. Empty by default.
   func received(_ delivery: Delivery) async
 
-  /// Reports that another delegate was set in this one's place: its last delivery, after all earlier ones. Empty by
-  /// default.
+  /// Reports that another delegate was set in this one's place: this is its last delivery. Empty by default.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -50,16 +49,16 @@ extension Delegate {
 
 public enum Answer: Hashable, Sendable {
   case approve
-  /// Has the reason.
+  /// Vetoes, with the reason.
   case veto(String)
   case abstain
-  /// Has the error; the failure policy decides.
+  /// The delegate failed, with this error; the ``FailurePolicy`` decides.
   case failed(String)
-  /// For a question that does not want a value (``Question/wantsValue``), this is a failure.
+  /// Gives a value. If the question does not want one (``Question/wantsValue``), this is a failure.
   case value(UserInfo)
 }
 
-/// The effect of a timeout, a lost connection or an error.
+/// The effect of a delegate's timeout, lost connection or error.
 public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
   case veto
   case abstain
@@ -67,16 +66,17 @@ public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
 
 /// The asker, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
-  /// As the kernel recorded it when it connected.
+  /// The process id, as the kernel recorded it when the process connected.
   public var pid: Int32
-  /// When it connected.
+  /// The user when the process connected.
   public var uid: UInt32
-  /// The comm, at most 15 bytes; empty if the process ended before it could be read.
+  /// The process's name as the kernel has it (comm), at most 15 bytes; empty if the process ended before the bus could
+  /// read it.
   public var process: String
   public var units: Units
   /// `units.primary`.
   public var unit: String { units.primary }
-  /// `:N`.
+  /// Such as `:7`.
   public var connection: String
 
   /// For tests.
@@ -93,7 +93,7 @@ public struct Asker: Hashable, Sendable {
 
 /// A query, as it is put to one delegate.
 public struct Question: Sendable {
-  /// Never used again. A nested query names it as its `parent`.
+  /// The query's id, never reused. A nested query names it as its `parent`.
   public let query: UInt64
   /// Such as `window.shouldClose`.
   public let name: String
@@ -103,16 +103,16 @@ public struct Question: Sendable {
   /// The time for the answer, unless the delegate defers.
   public let timeout: Duration
   public let asker: Asker
-  /// No action follows, whatever the verdict.
+  /// True if no action follows, whatever the verdict.
   public let isDryRun: Bool
-  /// The asker wants a value (``Answer/value(_:)``) instead of permission.
+  /// True if the asker wants a value (``Answer/value(_:)``) instead of permission.
   public let wantsValue: Bool
-  /// ``Attachment/id``.
+  /// The delegate's ``Attachment/id``.
   public let delegate: UInt64
 
-  /// Nil for a question that was made locally.
+  /// Nil if the question was made by the public initializer, not received.
   var link: Link?
-  /// `LinkState.epoch`.
+  /// The link's epoch when the question came.
   var epoch = 0
 
   /// For tests. Deferring its answer has no effect.
@@ -135,8 +135,8 @@ public struct Question: Sendable {
   /// Asks for more time, within the asker's deadline, and informs the asker.
   ///
   /// - Parameters:
-  ///   - extension: the time until the answer, from now.
-  ///   - status: for the asker; truncated at 4,096 bytes.
+  ///   - extension: the delegate's time for the answer, from now on.
+  ///   - status: the status text for the asker; truncated at 4,096 bytes.
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
@@ -150,7 +150,7 @@ public struct Conclusion: Hashable, Sendable {
     /// The action may happen now.
     case allowed
     case vetoed
-    /// The asker took the query back or has disconnected, or this delegate can no longer learn the ending.
+    /// The asker took the query back or disconnected, or this delegate can no longer learn how it ended.
     case cancelled
   }
 

@@ -6,13 +6,13 @@ package import TribuneWire
 ///
 /// Durations are counted in buckets, so quantiles are exact to 3.2 %.
 public struct DurationHistogram: Hashable, Sendable {
-  /// Durations from `lowerBound` up to the next bucket.
+  /// A bucket counts durations from `lowerBound` up to the next bucket.
   public struct Bucket: Hashable, Sendable {
-    /// The inclusive bound.
+    /// The shortest duration in the bucket.
     public var lowerBound: Duration
-    /// The exclusive bound.
+    /// The end of the bucket; durations are shorter.
     public var upperBound: Duration
-    /// At most 4,294,967,295.
+    /// How many durations are in the bucket, at most 4,294,967,295.
     public var count: Int
   }
 
@@ -29,7 +29,7 @@ public struct DurationHistogram: Hashable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// Adds the counts `factor` times.
+  /// Adds each count of the other `factor` times.
   package mutating func add(_ other: DurationHistogram, times factor: Int) {
     count += factor * other.count
     sum += other.sum * factor
@@ -48,9 +48,9 @@ public struct DurationHistogram: Hashable, Sendable {
     buckets = counts
   }
 
-  /// The duration below which a part of all durations is, such as 0.99 for the 99th percentile; nil if empty.
+  /// A quantile: the duration that the given part of all durations does not exceed; nil if there are none.
   ///
-  /// - Parameter part: clamped to 0...1.
+  /// - Parameter part: such as 0.99 for the 99th percentile; clamped to 0...1.
   public func quantile(_ part: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))

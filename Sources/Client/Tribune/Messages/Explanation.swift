@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The holds and delegates that a query would meet.
+/// The holds and delegates that would take part in a query.
 public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
-  /// The labels or units of required delegates that are not attached: each would veto.
+  /// The labels or units of required delegates that are not attached. Each would veto.
   public var missing: [String]
-  /// In the chain's order.
+  /// The delegates that would be asked, in the chain's order.
   public var delegates: [DelegateInfo]
-  /// The object's; nil if it was not declared.
+  /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?
 
   /// For tests.

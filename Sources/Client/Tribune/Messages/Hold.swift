@@ -8,12 +8,13 @@ import TribuneWire
 ///
 /// It lasts until ``release()``, until it expires, or until the connection ends, even if this object is not kept.
 ///
-/// After an interruption, the hold is taken again. A bus that was restarted with its state has kept it until then. On
-/// a bus that was restarted without state, the hold is not in force until this process has taken it again, usually
-/// some milliseconds after its start. If the veto must be certain even then, require a delegate in the bus's
-/// configuration (`RequireDelegate=`).
+/// After an interruption, the library takes the hold again. A bus that was restarted with its state keeps it until
+/// then. On a bus that was restarted without its state, the hold is not in force until this process has taken it again,
+/// usually some milliseconds after the bus's start. If the veto must be certain even then, require a delegate in the
+/// bus's configuration (`RequireDelegate=`).
 public final class Hold: Sendable {
-  /// In verdicts and `holds`; never used again, and never a delegate's. It changes after an interruption.
+  /// The hold's id in verdicts and `holds`. The bus uses it for no other hold or delegate. It changes after an
+  /// interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
   private let serial: UInt64
   private let term: HoldTerm
@@ -25,12 +26,12 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
-  /// Releasing twice, or after it has expired, has no effect.
+  /// Ends the hold. Has no effect if it has ended or expired.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the hold. Cancelling the task does not stop it.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
-  /// Changes the reason in verdicts and lists, such as *backup at 40 %*, even over an interruption. Observers of
+  /// Changes the reason in verdicts and lists, such as *backup at 40 %*, and when the hold is taken again. Observers of
   /// `tribune.hold.didChange` learn of it; clients that wait for the end of the hold do not wake.
   ///
   /// - Parameter why: truncated at 4,096 bytes.
@@ -44,27 +45,27 @@ public final class Hold: Sendable {
     }
   }
 
-  /// A duplicate of the connection's socket, for a child: while the child has it, the hold stands, even if this
-  /// process was killed. The child must not send over it: the bus would end the connection.
+  /// A duplicate of the connection's socket, for a child process. While the child has it, the hold stands, even if this
+  /// process is killed. If the child sends anything over it, the bus ends the connection.
   ///
   /// - Returns: nil if the hold was not the connection's last frame, or was taken again over another connection.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(of: term)
   }
 
-  /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if
-  /// the task was cancelled.
+  /// Waits for the end of the hold. Returns true if it expired; false if it was released, if the connection ended, or
+  /// if the task was cancelled.
   public func expired() async -> Bool { await term.expired() }
 }
 
 public struct HoldInfo: Hashable, Sendable {
-  /// Never used again.
+  /// The hold's id, never reused.
   public var id: UInt64
-  /// `:N`.
+  /// Such as `:7`.
   public var connection: String
   /// The holder's claimed name; may be empty.
   public var label: String
-  /// As in ``Asker``.
+  /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -73,9 +74,9 @@ public struct HoldInfo: Hashable, Sendable {
   public var pattern: String
   /// Empty for any.
   public var object: String
-  /// The reason.
+  /// The holder's reason.
   public var why: String
-  /// Since it was taken.
+  /// The time since it was taken.
   public var age: Duration
   /// Nil if it does not expire.
   public var expiresIn: Duration?

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus of a connection, as it introduced itself.
+/// The facts that a bus sends to a new connection about itself.
 public struct BusInfo: Hashable, Sendable {
   public var pid: Int32
-  /// For people.
+  /// The version, for people, such as `0.9.0`.
   public var software: String
-  /// Bytes of userInfo in one message.
+  /// The largest userInfo of a message, in bytes.
   public var payloadMax: Int
-  /// Open observations of one connection.
+  /// How many observations a connection may have.
   public var observationsMax: Int
-  /// Attachments of one connection.
+  /// How many delegates a connection may attach.
   public var delegatesMax: Int
-  /// Open queries of one connection.
+  /// How many queries a connection may have open.
   public var queriesMax: Int
   public var deadlineMax: Duration
-  /// For queries whose askers set none.
+  /// The deadline of a query whose asker sets none.
   public var deadlineDefault: Duration
 }
 
 /// The status of the bus. Its counters begin at 0 when it starts.
 public struct BusStatus: Hashable, Sendable {
   public var pid: Int32
-  /// For people.
+  /// The version, for people, such as `0.9.0`.
   public var software: String
   public var address: String
-  /// Since its start.
+  /// The time since the bus started.
   public var uptime: Duration
   public var connections: Int
   public var observations: Int
@@ -32,9 +32,9 @@ public struct BusStatus: Hashable, Sendable {
   public var queries: Int
   /// Accepted notifications.
   public var posted: Int
-  /// Delivered copies of notifications.
+  /// Copies of notifications delivered to observers.
   public var delivered: Int
-  /// Copies of notifications that it dropped because an observer did not read.
+  /// Copies dropped because an observer did not read.
   public var lost: Int
   public var asked: Int
   public var vetoed: Int
@@ -43,63 +43,63 @@ public struct BusStatus: Hashable, Sendable {
   public var denied: Int
   /// Frames refused for other reasons.
   public var refused: Int
-  /// Bytes of the accepted notifications, as frames.
+  /// Bytes of the accepted notifications' frames.
   public var postedBytes: Int
   public var iterations: Int
-  /// Processor time of its thread since its start.
+  /// Processor time of the bus's thread since its start.
   public var busy: Duration
-  /// The longest iteration in the last minute.
+  /// The longest iteration of the event loop in the last minute.
   public var longestIteration: Duration
-  /// Bytes.
+  /// Used bytes of the log.
   public var logUsed: Int
-  /// Bytes.
+  /// The size of the log, in bytes.
   public var logMax: Int
-  /// Descriptors that the keeper has or will get; 0 without a keeper.
+  /// Descriptors that the keeper has or is about to get; 0 without a keeper.
   public var kept: Int
 }
 
 public struct ConnectionInfo: Hashable, Sendable {
-  /// `:N`, never used again.
+  /// Such as `:7`; never reused.
   public var id: String
-  /// As in ``Asker``.
+  /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var gid: UInt32
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// Since it connected.
+  /// The time since it connected.
   public var age: Duration
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Queued bytes that it has not read.
+  /// Bytes that the bus has queued for it and that it has not read.
   public var queuedBytes: Int
-  /// Because it did not read. Continues over a restart.
+  /// Notifications lost because it did not read. The count continues over a restart.
   public var lost: Int
   public var posted: Int
-  /// The bus does not read from it for now, to let its observers catch up.
+  /// The bus does not read from it for now, so that its observers can catch up.
   public var isPaused: Bool
-  /// It does not read, and loses notifications.
+  /// It does not read, so it loses notifications.
   public var isLossy: Bool
   public var isSuspended: Bool
-  /// Bytes that the bus buffers for it until it resumes.
+  /// Bytes that the bus buffers for it while it is suspended.
   public var heldBytes: Int
-  /// Suspended notifications that later ones have replaced.
+  /// Notifications that were buffered while it is suspended and that later ones replaced.
   public var coalesced: Int
-  /// It survives a restart of the bus. If false, it ends with the bus: the bus had no space to log it, or the keeper
-  /// has no copy of it yet.
+  /// True if it survives a restart of the bus. If false, it ends with the bus, because the bus had no space to log it,
+  /// or the keeper has no copy of its socket yet.
   public var isSurviving: Bool
-  /// Bytes of its posted notifications, as frames.
+  /// Bytes of the frames of its notifications.
   public var postedBytes: Int
-  /// Notifications that were queued for it. Continues over a restart.
+  /// Notifications that were queued for it. The count continues over a restart.
   public var delivered: Int
-  /// Its frames that the policy refused.
+  /// Frames from it that the policy refused.
   public var denied: Int
-  /// Its frames refused for other reasons.
+  /// Frames from it that were refused for other reasons.
   public var refused: Int
   public var asked: Int
-  /// Times that it was paused.
+  /// How often the bus has paused it.
   public var pauses: Int
   public var pausedTime: Duration
   public var lossyTime: Duration
@@ -107,48 +107,49 @@ public struct ConnectionInfo: Hashable, Sendable {
 
 /// A connection that left in the last minute.
 public struct DepartedConnectionInfo: Hashable, Sendable {
-  /// `:N`, never used again.
+  /// Such as `:7`; never reused.
   public var id: String
-  /// As in ``Asker``. Another process may have the id by now.
+  /// See ``Asker/pid``. Another process may have the pid by now.
   public var pid: Int32
   public var uid: UInt32
   public var gid: UInt32
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// While it was connected.
+  /// How long it was connected.
   public var age: Duration
-  /// Since it left.
+  /// The time since it left.
   public var elapsed: Duration
   /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client closed it.
   public var closedBecause: String?
-  /// Because it did not read.
+  /// Notifications that it lost because it did not read.
   public var lost: Int
   public var posted: Int
 }
 
 /// A verdict of the past.
 public struct PastVerdict: Hashable, Sendable {
-  /// The asker, `:N`.
+  /// The asker's, such as `:7`.
   public var connection: String
-  /// Grows from 1 with each verdict of this daemon.
+  /// The verdict's number: 1 for the first verdict of this daemon, then one more for each.
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
-  /// Names and values as the journal would have them; docs/CONCEPTS.md lists them. Control characters are escaped.
+  /// The verdict as the fields that the journal would have: names, each with its values. docs/CONCEPTS.md lists them.
+  /// Control characters are escaped.
   public var fields: [String: [String]]
 }
 
 public struct ObservationInfo: Hashable, Sendable {
-  /// `:N`.
+  /// Such as `:7`.
   public var connection: String
-  /// `**` or empty for any.
+  /// `**` or empty for any name.
   public var pattern: String
   /// Empty for any.
   public var object: String
   /// Applies while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// Awaited posts wait for it.
+  /// True if awaited posts wait for it.
   public var isAwaited: Bool
 }
 
@@ -157,24 +158,24 @@ public struct RetainedInfo: Hashable, Sendable {
   public var name: String
   /// Empty for none.
   public var object: String
-  /// `:N`; it may have ended.
+  /// The poster's, such as `:7`; it may have ended.
   public var connection: String
-  /// Its quota is charged.
+  /// The user whose quota it counts against.
   public var uid: UInt32
-  /// Bytes of userInfo.
+  /// Bytes of its userInfo.
   public var byteCount: Int
-  /// Since it was posted.
+  /// The time since it was posted.
   public var age: Duration
 }
 
 public struct DelegateInfo: Hashable, Sendable {
-  /// Never used again.
+  /// The delegate's id, never reused.
   public var id: UInt64
-  /// `:N`.
+  /// Such as `:7`.
   public var connection: String
-  /// May be empty.
+  /// The name in verdicts; may be empty.
   public var label: String
-  /// As in ``Asker``.
+  /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -182,11 +183,11 @@ public struct DelegateInfo: Hashable, Sendable {
   public var unit: String { units.primary }
   /// Empty for any.
   public var object: String
-  /// Lower is earlier.
+  /// Lower is earlier in the chain.
   public var order: Int32
-  /// The effect of a failure.
+  /// The effect of a timeout, a lost connection or an error.
   public var failurePolicy: FailurePolicy
-  /// For an answer.
+  /// Its time for each answer.
   public var timeout: Duration
   public var patterns: [String]
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message that informs. Its poster does not know its observers, and waits only for awaited ones.
+/// A message that informs. Its poster does not know its observers, and waits for them only if both sides chose so.
 ///
 /// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
@@ -8,7 +8,7 @@ public struct Notification: Hashable, Sendable {
   public var name: String
   /// Such as `window/42`; empty for none.
   public var object: String
-  /// `:N`, stamped by the bus; nil for the bus itself.
+  /// The poster, such as `:7`, stamped by the bus; nil for the bus itself.
   public var sender: String?
   /// Nil unless the connection asked for posters, and for the bus itself.
   public var poster: Poster?
@@ -17,7 +17,7 @@ public struct Notification: Hashable, Sendable {
   public var isRetained: Bool
   /// Reports that the observer is done; nil unless the poster waits for this observation.
   ///
-  /// Copies of the notification share it. A poster waits for observations with `awaited`, and never for a delegate.
+  /// Copies of the notification share it. Posters wait only for observations with `awaited`, never for delegates.
   public internal(set) var acknowledgement: Acknowledgement?
 
   /// For tests.
@@ -51,14 +51,14 @@ public struct Notification: Hashable, Sendable {
 
 /// An element of an observer's sequence: a notification, or a report of missed ones.
 public enum Delivery: Hashable, Sendable {
-  /// In its poster's order.
+  /// One poster's notifications come in the order of its posts.
   case notification(Notification)
-  /// This many notifications were dropped here, because they were not read in time or too much was buffered while the
-  /// connection was suspended.
+  /// This many notifications were dropped here, because this side did not read them in time, or because too many came
+  /// while the connection was suspended.
   ///
-  /// The bus counts drops per connection, so not all of them need have matched this observation.
+  /// The bus counts drops per connection, so this observation need not match all of them.
   case lost(Int)
   /// The connection was interrupted here, and an unknown number of notifications was missed, perhaps none. If the bus
-  /// knows the number, ``lost(_:)`` comes instead, unless it is 0.
+  /// knows the number, ``lost(_:)`` comes instead, or nothing if the number is 0.
   case interrupted
 }

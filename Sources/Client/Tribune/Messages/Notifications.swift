@@ -3,14 +3,15 @@
 /// The notifications of an observation.
 ///
 /// **Its buffer.** The connection reads from the bus even if its readers are slow. Each sequence buffers unread
-/// deliveries: at most the observation's limit, 4,096 by default, and at most 64 MiB of userInfo, but always the
-/// newest delivery. Beyond either limit, the oldest are dropped, and the next element reports their number as
-/// ``Delivery/lost(_:)``. Losses on the bus are also reported. A dropped awaited notification has failed.
+/// deliveries: at most the observation's limit, 4,096 by default, and at most 64 MiB of userInfo, but always the newest
+/// delivery. Beyond either limit, the oldest are dropped, and the next element reports their number as
+/// ``Delivery/lost(_:)``. Losses on the bus are also reported. If an awaited notification is dropped, its poster is
+/// told of a failure.
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
-/// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation
-/// with retained notifications delivers them again (``Notification/isRetained``), so a reader that keeps the last of
-/// each is up to date. Pending acknowledgements are void: for the posters, this connection has gone.
+/// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation with
+/// retained notifications delivers them again (``Notification/isRetained``), so a reader that keeps the last of each is
+/// up to date. Pending acknowledgements are void, because the posters were told that this connection has gone.
 ///
 /// **When it ends.** It throws when the connection has ended with an error. After ``Connection/close()`` or
 /// ``cancel()``, it delivers its buffer and ends without an error. Releasing the last reference to the sequence ends
@@ -21,11 +22,11 @@ public struct Notifications: AsyncSequence, Sendable {
 
   let subscription: Subscription<Delivery>
 
-  /// Reads deliveries. Several iterators share them: each delivery goes to one of them.
+  /// Reads deliveries. If there are several iterators, each delivery goes to one of them.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<Delivery>
 
-    /// Nil after the end, and on cancellation.
+    /// Waits for the next delivery; nil after the end, or if the task is cancelled.
     public mutating func next() async throws(TribuneError) -> Delivery? {
       try await subscription.stream.next()
     }
@@ -37,6 +38,6 @@ public struct Notifications: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Takes the observation back; the sequence ends after its buffer.
+  /// Ends the observation. The sequence delivers its buffer, then ends.
   public func cancel() async { subscription.cancel() }
 }

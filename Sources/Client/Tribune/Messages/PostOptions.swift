@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Options of a post beyond plain delivery.
+/// Options of a post that change how the bus delivers it.
 ///
-/// The terms come from Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, a notification is
-/// delivered now, to all observers that are not suspended.
+/// The terms come from Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, the bus delivers a
+/// notification at once to all observers that are not suspended.
 public struct PostOptions: Hashable, Sendable {
   /// When the bus delivers a notification.
   ///
-  /// Notifications of one style keep their order. A notification with ``now`` overtakes waiting ones.
+  /// Notifications of one style keep their order. A notification with ``now`` overtakes those that wait.
   public enum Style: String, Hashable, Sendable, CaseIterable {
-    /// When the bus reads it.
+    /// When the bus reads the notification.
     case now
-    /// At the end of the event loop iteration in which the bus reads it, before anything is written.
+    /// At the end of the event loop iteration in which the bus reads the notification, before it writes anything.
     case asap
     /// When the bus's event loop is idle, and after 1 s at the latest.
     case idle
@@ -19,8 +19,8 @@ public struct PostOptions: Hashable, Sendable {
 
   /// Which waiting notifications a new one replaces.
   ///
-  /// The bus compares notifications of the same *user*, from any connection and in any style. With both options, both
-  /// must be equal.
+  /// The bus compares waiting notifications of the same *user*, from any connection and in any style. With both
+  /// options, both name and object must be equal.
   public struct Coalescing: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -31,20 +31,21 @@ public struct PostOptions: Hashable, Sendable {
   }
 
   public var style: Style
-  /// The waiting notifications that it replaces; it takes the last place itself.
+  /// Which waiting notifications this one replaces. It is queued last, not in the place of one of them.
   ///
-  /// With the style ``Style/now``, it removes matching waiting ones, and is itself delivered at once. Replaced
-  /// notifications are not reported as lost. When more than 1 MiB waits on the bus, it delivers the oldest early.
+  /// With the style ``Style/now``, this notification is delivered at once, and those that it replaces are removed.
+  /// Replaced notifications are not reported as lost. When more than 1 MiB of notifications waits, the bus delivers the
+  /// oldest early.
   public var coalescing: Coalescing
-  /// The bus retains it, as the last of its name and object, for observers with `retained`.
+  /// True if the bus retains it, as the last of its name and object, for observers with `retained`.
   ///
-  /// Observers receive it also. It is retained until the next of its name and object, or until the bus ends. Without
-  /// userInfo, it clears the retained one.
+  /// Present observers receive it as usual. The bus retains it until the next retained notification of its name and
+  /// object, or until the bus ends. Without userInfo, it only clears the retained one.
   public var isRetained: Bool
-  /// Suspended connections receive it also, after their buffered notifications.
+  /// True if suspended connections receive it also, after their buffered notifications.
   public var isImmediate: Bool
 
-  /// The defaults are plain delivery.
+  /// By default, no option is set.
   public init(
     style: Style = .now, coalescing: Coalescing = [], isRetained: Bool = false, isImmediate: Bool = false
   ) {

@@ -4,18 +4,18 @@ import TribuneWire
 
 /// The process that posted a notification, as the kernel and systemd identify it.
 ///
-/// Only connections that ask for it have this
-/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:events:)``). Facts that the bus has forgotten
-/// are nil or empty.
+/// Connections receive it only if they ask for it
+/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:events:)``). A fact is nil or empty if the bus
+/// does not know it, or not any more.
 public struct Poster: Hashable, Sendable {
-  /// Shared by all notifications of the poster.
+  /// One object, which all notifications of the poster share.
   private let identity: PeerIdentity
 
-  /// Nil if it is unknown, or has no meaning where the bus runs.
+  /// The process id; nil if it is unknown, or has no meaning where the bus runs.
   public var pid: Int32? { identity.pid == 0 ? nil : Int32(clamping: identity.pid) }
-  /// When the process connected; nil if unknown.
+  /// The user when the process connected; nil if unknown.
   public var uid: UInt32? { identity.uid == PeerIdentity.unknownUser ? nil : identity.uid }
-  /// The comm, at most 15 bytes; empty if unknown.
+  /// The process's name as the kernel has it (comm), at most 15 bytes; empty if unknown.
   public var process: String { identity.process }
   public var units: Units { Units(identity.units) }
   /// `units.primary`.

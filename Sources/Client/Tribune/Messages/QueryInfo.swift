@@ -7,41 +7,41 @@ public struct QueryInfo: Hashable, Sendable {
   /// A hold against the query, or a delegate that takes part in it.
   public struct Participant: Hashable, Sendable {
     public enum State: Hashable, Sendable {
-      /// Others are asked first.
+      /// Other delegates are asked first.
       case unasked
-      /// The question waits until the delegate has fewer others.
+      /// The question waits until the delegate has fewer other questions.
       case queued
       case asked
       case settled(Outcome.Kind)
     }
 
-    /// Of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
+    /// The id of the delegate or hold, never reused; 0 for a required delegate that is not attached.
     public var delegate: UInt64
-    /// `:N`; nil for a required delegate that is not attached.
+    /// Such as `:7`; nil for a required delegate that is not attached.
     public var connection: String?
-    /// May be empty.
+    /// The claimed name; may be empty.
     public var label: String
-    /// As in ``Asker``.
+    /// See ``Asker/pid``.
     public var pid: Int32
     public var uid: UInt32
     public var process: String
     public var units: Units
     public var state: State
-    /// Of the outcome; may be empty.
+    /// The outcome's reason; may be empty.
     public var reason: String
-    /// Up to now, or to the outcome.
+    /// The time from the question to the outcome, or up to now.
     public var elapsed: Duration
-    /// Until it times out; nil unless the query waits for it.
+    /// The time until it times out; nil unless the query waits for it.
     public var remaining: Duration?
-    /// The query waits for it now.
+    /// True if the query waits for it now.
     public var isAwaited: Bool { state == .queued || state == .asked }
   }
 
-  /// Never used again.
+  /// The query's id, never reused.
   public var id: UInt64
-  /// `:N`.
+  /// The asker's, such as `:7`.
   public var connection: String
-  /// As in ``Asker``.
+  /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
@@ -52,13 +52,14 @@ public struct QueryInfo: Hashable, Sendable {
   /// Nil for a value query.
   public var mode: Mode?
   public var isDryRun: Bool
-  /// Since it was asked.
+  /// The time since it was asked.
   public var age: Duration
-  /// Until the asker's deadline.
+  /// The time until the asker's deadline.
   public var remaining: Duration
-  /// The holds against it, then delegates in the chain's order, including all awaited ones; 256 at most.
+  /// The holds against it, then the delegates in the chain's order: at most 256, including all for which the query
+  /// waits.
   public var participants: [Participant]
-  /// Participants that the bus has not listed.
+  /// How many participants the bus has left out.
   public var omittedCount: Int
 }
 

@@ -2,13 +2,13 @@
 
 /// The reply to a value query.
 public struct QueryReply: Hashable, Sendable {
-  /// Never used again.
+  /// The query's id, never reused.
   public var query: UInt64
-  /// In the chain's order: all with a value, and the others that fit.
+  /// The outcomes in the chain's order: all that have a value, and as many others as fit in the reply.
   public var outcomes: [Outcome]
-  /// Outcomes that do not fit. They have no values.
+  /// How many outcomes did not fit in the reply. None of them has a value.
   public var omittedCount: Int
-  /// As in ``Verdict/similarName``.
+  /// See ``Verdict/similarName``.
   public var similarName: String
 
   /// For tests.
@@ -19,7 +19,7 @@ public struct QueryReply: Hashable, Sendable {
     self.similarName = similarName
   }
 
-  /// In the chain's order.
+  /// The values, in the chain's order.
   public var values: [UserInfo] { outcomes.compactMap(\.value) }
 
   public var value: UserInfo? { outcomes.lazy.compactMap(\.value).first }

@@ -15,9 +15,9 @@ public struct OutcomeCounts: Hashable, Sendable {
   public var answered: Int
 }
 
-/// Queries of a name since the bus started. Dry runs do not count.
+/// Counts of queries of a name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
-  /// Nil for the rest beyond the busiest 1,000.
+  /// Nil for all beyond the busiest 1,000.
   public var name: String?
   public var asked: Int
   public var vetoed: Int
@@ -26,11 +26,11 @@ public struct NameStatistics: Hashable, Sendable {
   /// Queries that ended without a verdict.
   public var cancelled: Int
   public var outcomes: OutcomeCounts
-  /// From the ask to the verdict.
+  /// Times from the question to the verdict.
   public var durations: DurationHistogram
 }
 
-/// The outcomes of delegates or awaited observers of one user, unit and label since the bus started.
+/// Counts of outcomes of one user's delegates or awaited observers, by unit and label, since the bus started.
 public struct ParticipantStatistics: Hashable, Sendable {
   public enum Role: String, Hashable, Sendable {
     case delegate
@@ -38,34 +38,34 @@ public struct ParticipantStatistics: Hashable, Sendable {
   }
 
   public var role: Role
-  /// Empty for observers.
+  /// The delegates' label; empty for observers.
   public var label: String
-  /// Of the system's service manager or, without one, of the user's; may be empty.
+  /// The unit of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
-  /// Nil for the rest beyond the busiest 1,000.
+  /// Nil for all beyond the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
-  /// From the question, or the notification, to the outcome.
+  /// Times from the question, or the notification, to the outcome.
   public var durations: DurationHistogram
 }
 
 /// The activity of a user's processes in a unit since the bus started.
 public struct UserStatistics: Hashable, Sendable {
-  /// Nil for the rest beyond the busiest 1,000.
+  /// Nil for all beyond the busiest 1,000.
   public var uid: UInt32?
-  /// Of the system's service manager or, without one, of the user's; may be empty.
+  /// The unit of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
   public var connections: Int
   public var posted: Int
-  /// As frames.
+  /// Bytes of the frames of their notifications.
   public var postedBytes: Int
   /// Notifications that were queued for them.
   public var delivered: Int
   public var lost: Int
   public var asked: Int
-  /// Frames that the policy refused.
+  /// Frames from them that the policy refused.
   public var denied: Int
-  /// Frames refused for other reasons.
+  /// Frames from them that were refused for other reasons.
   public var refused: Int
 }
 

@@ -3,9 +3,9 @@
 /// A frame on the bus, as a monitor sees it.
 public struct TrafficItem: Sendable, CustomStringConvertible {
   public enum Content: Sendable, CustomStringConvertible {
-    /// A notification, with its options beyond plain delivery, as short texts.
+    /// A notification, with the options that it sets, as short texts.
     case post(wishes: [String])
-    /// A query for permission; a nil deadline is the bus's default; with a nil override, vetoes count.
+    /// A query for permission; a nil deadline is the bus's default; a nil override means that vetoes count.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
       isDryRun: Bool)
@@ -16,10 +16,10 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
       query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker, isDryRun: Bool, wantsValue: Bool)
     case answer(query: UInt64, delegate: UInt64, Answer)
     case deferral(query: UInt64, delegate: UInt64, by: Duration, status: String)
-    /// A report to the asker of the query's progress with one delegate.
+    /// The bus tells the asker about the query's progress with one delegate.
     case progress(Progress)
     case verdict(Verdict)
-    /// A report to a delegate of the end of a query.
+    /// The bus tells a delegate how the query ended.
     case concluded(Conclusion, delegate: UInt64)
     /// The bus refuses a frame. The code is the name of the protocol's error, or an unknown number.
     case refusal(code: String, message: String)
@@ -30,9 +30,9 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
 
   /// Microseconds since 1970, UTC.
   public var time: UInt64
-  /// `:N`; nil for the bus itself.
+  /// The sender, such as `:7`; nil for the bus itself.
   public var from: String?
-  /// `:N`; nil unless it went to a single connection.
+  /// The receiver, such as `:7`; nil unless it is a single connection.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
@@ -44,8 +44,8 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   /// May be empty.
   public var object: String
   public var content: Content
-  /// The `traffic` frame in which the bus showed it, as it was on the wire: the header, the time, sender and
-  /// receiver, and then the frame itself.
+  /// The `traffic` frame in which the bus showed it to the monitor, as it was on the wire: its header, the time, the
+  /// sender and receiver, and then the shown frame itself.
   public let capture: [UInt8]
   /// The offsets of the frame and of its payload in `capture`.
   let frameStart: Int
@@ -66,21 +66,20 @@ public enum TrafficDelivery: Sendable {
   case interrupted
 }
 
-/// The traffic on the bus.
-///
-/// Like ``Notifications``, it buffers at most 4,096 unread items, of 64 MiB together, reports dropped ones as
-/// ``TrafficDelivery/lost(_:)``, and ends with the connection or with its last reference.
+/// The traffic on the bus. Like ``Notifications``, it buffers at most 4,096 unread items, of 64 MiB together, and
+/// reports dropped ones as ``TrafficDelivery/lost(_:)``. It ends with the connection, or when its last reference is
+/// released.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError
 
   let subscription: Subscription<TrafficDelivery>
 
-  /// Reads elements. Several iterators share them: each element goes to one of them.
+  /// Reads elements. If there are several iterators, each element goes to one of them.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<TrafficDelivery>
 
-    /// Nil after the end, and on cancellation.
+    /// Waits for the next element; nil after the end, or if the task is cancelled.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
       try await subscription.stream.next()
     }
@@ -92,6 +91,6 @@ public struct Traffic: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Ends monitoring; the sequence ends after its buffer.
+  /// Ends monitoring. The sequence delivers its buffer, then ends.
   public func cancel() async { subscription.cancel() }
 }

@@ -2,36 +2,36 @@
 
 /// How a query for permission goes through the delegate chain.
 public enum Mode: String, Hashable, Sendable, CaseIterable {
-  /// All are asked at once; the first veto decides, and the other questions are cancelled.
+  /// All delegates are asked at once; the first veto decides, and the other questions are cancelled.
   case parallel
-  /// All are asked at once, and all are awaited: the verdict has every veto.
+  /// All delegates are asked at once, and all are awaited, so the verdict has every veto.
   case all
-  /// One is asked at a time, in the chain's order; none after a veto.
+  /// The delegates are asked one at a time, in the chain's order, until one vetoes.
   case order
 }
 
 public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
-    /// Without a veto, or the asker overrides the vetoes.
+    /// Nobody vetoed, or the asker overrode the vetoes.
     case allowed
-    /// A veto, or the default without a decision by a delegate.
+    /// Somebody vetoed, or no delegate decided and the default is a veto.
     case vetoed
   }
 
   public var decision: Decision
-  /// Never used again.
+  /// The query's id, never reused.
   public var query: UInt64
-  /// Without an approval or a veto: the decision is the default.
+  /// True if nobody approved or vetoed, so the decision is the default.
   public var isUnanswered: Bool
-  /// In the chain's order: the holds and the delegates that fit.
+  /// The outcomes of the holds and delegates, in the chain's order, as many as fit in the verdict.
   public var outcomes: [Outcome]
-  /// Outcomes that do not fit. At least one veto is always listed if one exists.
+  /// How many outcomes did not fit in the verdict. If there is a veto, at least one is listed.
   public var omittedCount: Int
-  /// The asker overrode vetoes, which are among the outcomes.
+  /// True if the asker overrode vetoes, which are among the outcomes.
   public var isOverridden: Bool
-  /// The delegates knew that no action would follow.
+  /// True if the delegates were told that no action would follow.
   public var isDryRun: Bool
-  /// Without an outcome: a name like the asked one, which a delegate responds to, or which is held, configured or
+  /// If there is no outcome: a name like the asked one to which a delegate responds, or which is held, configured or
   /// well known. Empty if the asker may know none.
   public var similarName: String
 
@@ -60,32 +60,32 @@ public struct Outcome: Hashable, Sendable {
     case approved
     case vetoed
     case abstained
-    /// It did not answer in its time.
+    /// The delegate did not answer in its time.
     case timedOut
-    /// It left, or its connection ended, before it answered; or it is required and not attached.
+    /// The delegate left, or its connection ended, before it answered; or it is required and not attached.
     case gone
-    /// The reason is its error.
+    /// The delegate failed; the reason is its error.
     case failed
-    /// A standing veto; the reason is the hold's.
+    /// A hold vetoed; the reason is the hold's.
     case held
-    /// The outcome carries its value.
+    /// The delegate gave a value, which the outcome carries.
     case answered
   }
 
-  /// Of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
+  /// The id of the delegate or hold, never reused; 0 for a required delegate that is not attached.
   public var delegate: UInt64
-  /// May be empty.
+  /// The claimed name; may be empty.
   public var label: String
   public var kind: Kind
-  /// May be empty.
+  /// The reason of a veto or a failure; may be empty.
   public var reason: String
-  /// As in ``Asker``.
+  /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// From the question to the outcome.
+  /// The time from the question to the outcome.
   public var elapsed: Duration
   /// Nil unless the kind is ``Kind/answered``.
   public var value: UserInfo?
@@ -112,21 +112,21 @@ public struct Outcome: Hashable, Sendable {
 public struct Progress: Hashable, Sendable {
   public enum Stage: Hashable, Sendable {
     case asked
-    /// It asks for more time.
+    /// The delegate asks for more time.
     case deferred
-    /// The query no longer waits for it.
+    /// The query no longer waits for the delegate.
     case settled(Outcome.Kind)
   }
 
   public var query: UInt64
   public var delegate: UInt64
-  /// May be empty.
+  /// The claimed name; may be empty.
   public var label: String
-  /// The status if it has ``Stage/deferred``, or the reason for the outcome; may be empty.
+  /// For ``Stage/deferred``, the delegate's status; else the reason of its outcome. May be empty.
   public var status: String
-  /// The time that it now has; zero once it has settled.
+  /// The delegate's remaining time; zero once it has an outcome.
   public var timeout: Duration
-  /// As in ``Asker``.
+  /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
