@@ -3,10 +3,10 @@
 import Synchronization
 import TribuneWire
 
-/// A delegate's attachment on this side, and its pending deliveries.
+/// The client's side of a delegate's attachment, with its pending deliveries.
 ///
-/// Notifications are delivered one at a time, each after the questions before it have reached the delegate; questions
-/// never wait. The lock is held briefly, and calls are never resumed under it.
+/// Notifications are delivered one at a time, each after all earlier questions have reached the delegate; questions
+/// never wait. The lock is held briefly, and no waiting call is resumed under it.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -38,7 +38,7 @@ final class AttachedDelegate: Sendable {
     static let itemsMax = 4096
 
     var items = BoundedQueue<Item>(limit: State.itemsMax)
-    /// Deliveries behind the reserved position of a loss report.
+    /// Deliveries that wait until the loss report before them is known.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
     var isOver = false
@@ -51,7 +51,7 @@ final class AttachedDelegate: Sendable {
 
   weak let delegate: (any Delegate)?
   let id = Atomic<UInt64>(0)
-  /// Attaches beside other delegates, even if it was set.
+  /// The frame for renewals. It attaches beside other delegates, even after `set`.
   let renewal: [UInt8]
   private let object: String
   private let patterns: [Pattern]
@@ -75,13 +75,13 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// True if the caller must start the delivering task, as below.
+  /// Returns true if the caller must call `startDelivering()`, as do the methods below.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
   func replace(by info: DelegateInfo) -> Bool {
-    // An attachment that is over gets no later loss report.
+    // The attachment ends now, so its loss report would never come.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
@@ -90,13 +90,13 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await deliverAll() }
   }
 
-  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Those behind an
-  /// earlier position are dropped.
+  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries behind
+  /// an earlier reserved position are dropped.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }
 
-  /// Delivers `reports` at the reserved position, or now without one.
+  /// Delivers `reports` at the reserved position, or now if none is reserved.
   func fillPosition(with reports: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
@@ -170,7 +170,7 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Later notifications must not overtake the question. Nil if the delegate receives none.
+  /// Numbers a question, so that later notifications do not overtake it. Nil if the delegate receives no notifications.
   func numberQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in

@@ -4,22 +4,23 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// Readers are never resumed under its lock, and elements never released: an awaited one then reports a failure.
+/// No reader is resumed, and no element released, under its lock: an awaited element that is released unread reports a
+/// failure.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
   private struct State {
     var queue: BoundedQueue<Element>
-    /// Elements behind an incomplete snapshot.
+    /// Elements that wait until the retained notifications (the snapshot) are complete.
     var changes: BoundedQueue<Element>?
-    /// Elements behind the reserved position of a loss report.
+    /// Elements that wait until the loss report before them is known.
     var behind: BoundedQueue<Element>?
-    /// An inner nil is an end without an error.
+    /// The inner optional is nil if the stream ended without an error.
     var ending: TribuneError??
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
-    /// Returns the reader that gets the element, or dropped awaited elements.
+    /// Returns the reader to resume with the element, or the awaited elements that were dropped for it.
     mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
       if changes != nil { return (nil, changes?.append(element) ?? []) }
       if !readers.isEmpty { return (readers.removeFirst().reader, []) }
@@ -46,7 +47,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.failUnread() }
   }
 
-  /// Elements of the first snapshot precede all changes; later ones are like any others.
+  /// Adds a retained notification. Those of the first snapshot precede all changes; later ones are like other elements.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
       // Readers never wait before the first snapshot is complete.
@@ -57,7 +58,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.failUnread() }
   }
 
-  /// An incomplete snapshot comes again.
+  /// Discards an incomplete snapshot, because the next connection sends it again.
   func restartSnapshot() {
     let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       guard let changes = state.changes else { return [] }
@@ -84,8 +85,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.failUnread() }
   }
 
-  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Those behind an
-  /// earlier position are dropped.
+  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Elements behind an
+  /// earlier reserved position are dropped.
   func reservePosition() {
     let dropped = state.withLock { state -> BoundedQueue<Element>? in
       guard state.ending == nil else { return nil }
@@ -126,7 +127,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Queued elements stay readable up to a reserved position, whose report will never be known.
+  /// Ends the stream. Queued elements stay readable; those behind a reserved position are dropped, because their loss
+  /// report never comes.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in

@@ -6,7 +6,7 @@ import TribuneWire
 
 enum ReceivedFile {
   case file(MemoryFile)
-  /// This process was at its limit of descriptors.
+  /// The kernel discarded the file, because this process was at its limit of descriptors.
   case lost
 }
 
@@ -16,7 +16,7 @@ enum ReceivedFile {
 /// is valid: a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
-  /// Over this connection, including lost ones.
+  /// Notifications and traffic frames over this connection, including lost ones.
   private(set) var received: UInt64 = 0
   private let epoch: Int
   private var route: NotificationRoute
@@ -56,7 +56,7 @@ struct FrameReceiver {
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.okay(serial, okay) }
-      // It may have made an observation or an attachment live.
+      // An observation or an attachment may have become live.
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(action)
     case .error:
@@ -79,7 +79,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // The bus sends one copy for all monitors, without their serials.
+      // The bus sends one copy for all monitors of the connection, without their serials.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -105,7 +105,7 @@ struct FrameReceiver {
     }
   }
 
-  /// Serial 0 ends the connection.
+  /// Handles an error frame. With serial 0, it ends the connection.
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
@@ -120,11 +120,11 @@ struct FrameReceiver {
     link.perform(actions)
   }
 
-  /// The bus counts drops per connection: any receiver can have missed them.
+  /// Reports drops to all streams and delegates, because the bus counts drops per connection, not per observation.
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // Between two connections, the report goes to the reserved positions.
+    // Before the renewal is complete, the loss report goes later to the reserved positions.
     if link.state.withLock({ $0.deferLoss(of: count) }) { return }
     link.deliverLost(Int(clamping: count))
   }
@@ -167,7 +167,7 @@ struct FrameReceiver {
   }
 }
 
-/// Looked up once for a run of notifications with one name.
+/// The receivers, looked up once for a run of notifications with one name and object.
 private struct NotificationRoute {
   private let link: Link
   private let epoch: Int
@@ -211,7 +211,7 @@ private struct NotificationRoute {
       poster = posters[sender]
     }
     guard let userInfo = UserInfo(of: frame, file) else {
-      // Without its userInfo, the notification would be another one.
+      // Without its userInfo, the notification would say something else, so it counts as lost.
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
@@ -239,7 +239,7 @@ private struct NotificationRoute {
   private func deliverAwaited(_ notification: Notification, _ header: FrameHeader) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
-      // The bus sent it before it learned of the retirement.
+      // The bus sent the notification before it learned that the observation was taken back.
       if observers.isRetiring { acknowledge(header, "the observation was taken back") }
       return
     }
@@ -282,13 +282,13 @@ extension UserInfo {
   }
 }
 
-/// The introduced posters. Like the bus, it keeps one for each slot.
+/// The posters that the bus has introduced. Like the bus, it keeps one for each slot.
 struct KnownPosters {
-  /// More slots than a bus has.
+  /// An upper bound; no bus has as many slots.
   static let slotsMax: UInt32 = 1 << 20
 
   private var byID: [ConnectionID: (slot: UInt32, poster: Poster)] = [:]
-  /// Another slot may have it by now.
+  /// The last poster of each slot, which may have another slot by now.
   private var idBySlot: [UInt32: ConnectionID] = [:]
 
   var count: Int { byID.count }

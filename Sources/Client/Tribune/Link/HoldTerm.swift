@@ -11,7 +11,7 @@ final class HoldTerm: Sendable {
 
   /// Nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The connection whose last frame took the hold.
+  /// The epoch of the connection, if the hold was its last frame.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
@@ -28,7 +28,7 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(expired)) }
   }
 
-  /// False after another end, and on cancellation.
+  /// Waits for the end. True if the hold expired; false after another end, and on cancellation.
   func expired() async -> Bool {
     let id = state.withLock { state -> UInt64 in
       state.lastWaiter += 1

@@ -16,7 +16,7 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Detaches deallocated delegates.
+  /// Detaches delegates that were deallocated.
   ///
   /// - Parameter enqueue: returns true if the delivering task must be started.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
@@ -47,18 +47,18 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// The delegate's last reference must not end under the lock, because its end may use the link.
+  /// Returns also the delegate: its last reference must not end under the lock, because its `deinit` may use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
     let key = QuestionKey(question)
-    // The bus asks each delegate once in a query. If it asked again, the first question would stand.
+    // The bus asks each delegate once in a query. A second question would be ignored.
     guard isServing, let attached = registrations[serial]?.attached, questions[key] == nil else {
       return (.none, nil)
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // The cancel is written with the answer, or after it.
+      // The duty that is returned writes the cancel also.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }
@@ -81,13 +81,13 @@ extension LinkState {
     return .work(.conclusion(open, .init(concluded.conclusion)))
   }
 
-  /// - Parameter extensionTime: milliseconds from now.
+  /// - Parameter extensionTime: the delegate's new time, in milliseconds from now.
   mutating func deferAnswer(
     to question: Question, by extensionTime: UInt32, status: [UInt8]
   ) throws(TribuneError) -> Outbox.Duty {
     try requireOpen()
     let key = QuestionKey(question)
-    // Another bus may use the same ids for other queries.
+    // After a reconnection, the new bus may use the same ids for other queries.
     guard question.epoch == epoch, let open = questions[key], !open.isAnswered else {
       throw TribuneError(.notFound, "query \(question.query) does not wait for this answer")
     }
@@ -105,7 +105,7 @@ extension LinkState {
 
   private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     removeRegistration(serial)
-    // The bus no longer reports how their queries end.
+    // For a detached delegate, the bus does not report how its queries end.
     _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }

@@ -6,7 +6,8 @@ import TribuneWire
 
 /// The loss of a connection, and the start of the next one, on the link's thread.
 extension Link {
-  /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
+  /// Reports the loss. Returns false while a caller still writes to the old connection; that caller will wake the
+  /// thread.
   func finishOldConnection() -> Bool {
     let (actions, cause) = state.withLock { ($0.finishOldConnection(at: .now), $0.interruption?.cause) }
     guard let actions, let cause else { return false }
@@ -23,7 +24,7 @@ extension Link {
     return true
   }
 
-  /// Called before the next connection's deliveries.
+  /// Called before the next connection's deliveries, which then wait for the loss report.
   func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)
@@ -42,7 +43,7 @@ extension Link {
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPosition(with: deliveries) {
-      // The stream was added later, without a reserved position.
+      // The stream was added after the positions were reserved.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
       for gap in deliveries { stream.deliver(gap) }
     }

@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// Equal observations of a connection are one to the bus, and their streams share its copy. An observation that
-  /// wants retained notifications has one stream.
+  /// Equal observations of a connection share one observation on the bus, which sends one copy for all their streams.
+  /// An observation that wants retained notifications has one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -31,7 +31,7 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
-  /// Cancelling the task does not stop it, because bus and connection must agree.
+  /// Cancelling the task does not stop the change, because bus and connection must agree on whether it is suspended.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
@@ -52,11 +52,11 @@ extension Link {
 extension LinkState {
   struct ObservationKey: Hashable {
     var pattern: String
-    /// Like the pattern, empty for any.
+    /// Empty for any object, as an empty pattern is for any name.
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications, which come under the observation's serial.
+    /// The one stream that gets the retained notifications, if it wants them; they come under the observation's serial.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -78,7 +78,7 @@ extension LinkState {
     }
   }
 
-  /// If true, the caller resumes `reply`: the bus had confirmed it before.
+  /// Returns true for `isLive` if the bus had already confirmed the observation; then the caller resumes `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -140,9 +140,9 @@ extension LinkState {
 
   struct Observers {
     var streams: [DeliveryStream<Delivery>] = []
-    /// Of a stream, either all observations are awaited, or none.
+    /// The observations of one stream are all awaited, or none is.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// The bus may wait for an observation that is being taken back.
+    /// An awaited observation is being taken back, and the bus may still wait for it.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -160,8 +160,8 @@ extension LinkState {
     return found
   }
 
-  /// Nil if the stream already has the retained notification: if an earlier observation of it matches, the
-  /// notification was retained then, or has come since.
+  /// Nil if another live observation of the stream matches: then the stream already has the notification, as a retained
+  /// or as a new one.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
     guard let key = requests[serial]?.observation, let identity = key.snapshotStream else { return nil }
     for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
@@ -172,7 +172,7 @@ extension LinkState {
 
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }
 
-  /// Of observations that are registered again.
+  /// The streams of observations that the link renews.
   var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= (interruption?.lastSerial ?? 0) } }
 
   func streams(where isWanted: (Observation) -> Bool) -> [DeliveryStream<Delivery>] {

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 extension Link {
-  /// Cancelling the task does not stop it, because bus and connection must agree.
+  /// Cancelling the task does not stop this, because bus and connection must agree on what is registered.
   func takeBack(_ registration: Serial) async throws(TribuneError) {
     let result = await Reply<Okay>.wait { reply in
       guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return Okay() }
@@ -13,13 +13,13 @@ extension Link {
       perform(actions)
       return nil
     }
-    // If the bus does not know the registration, it has ended.
+    // `notFound` means that the registration had already ended on the bus.
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// The socket over which the hold was the last frame; nil if the link has another by now.
+  /// A duplicate of the socket over which the hold was the last frame; nil if the link has another socket by now.
   func duplicateSocket(of term: HoldTerm) throws(Errno) -> FileDescriptor? {
     guard let epoch = term.lastEpoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.
@@ -40,7 +40,7 @@ extension LinkState {
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
     case .declaration?, .monitor?: break
     }
-    // A closing connection ends it also. Calls that wait for its end are resumed even so.
+    // A closing connection ends the registration also. The actions still resume the calls that wait for that end.
     guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
     let serial = nextSerial()
     requests[serial] = .takingBack(reply)
@@ -52,8 +52,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// After a change of policy, the connection ends, as after a refused renewal: the loss of a hold or a delegate must
-  /// not go unnoticed.
+  /// If the policy no longer permits the registration, the connection ends, as after a refused renewal: its owner must
+  /// notice the loss of a hold or a delegate.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why): return end(TribuneError(.notPermitted, why))
@@ -62,7 +62,7 @@ extension LinkState {
       return []
     case .replaced(let entry):
       let registration = removeRegistration(serial)
-      // The bus no longer reports how its queries end.
+      // For a replaced delegate, the bus does not report how its queries end.
       let actions: [Action] = takeQuestions(of: serial).map { .cancel($0) }
       guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {
         return actions

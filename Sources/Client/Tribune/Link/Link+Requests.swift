@@ -14,7 +14,7 @@ extension Link {
   }
 
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
-    // The outbox must have capacity first, because it counts the file's memory only later.
+    // Wait for capacity first: the outbox counts the file's memory only once the frame is appended.
     post = try await waitForCapacity(for: post)
     let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
     guard takesFile else { return }
@@ -22,7 +22,7 @@ extension Link {
     do throws(Errno) {
       file = try MemoryFile(holding: message.payload.rawBytes)
     } catch {
-      // Without a descriptor or memory, the payload goes within the frame.
+      // No descriptor or memory is available for a file, so the payload goes within the frame.
       return
     }
     post.length = UInt32(file.length)
@@ -53,7 +53,7 @@ extension Link {
   }
 
   /// - Parameters:
-  ///   - isTakenBack: cancelling the task also cancels the request on the bus.
+  ///   - isTakenBack: true if cancelling the task also cancels the request on the bus.
   ///   - request: makes the entry that waits for the reply.
   func request<Value: Sendable>(
     _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
@@ -98,7 +98,7 @@ extension Link.Message {
   }
 }
 
-/// Checks arguments by the wire's rules, before the bus would refuse them.
+/// Checks arguments by the wire's rules before they are sent.
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
     do throws(WireError) { try name.utf8Bytes.requireName() } catch { throw TribuneError(wire: error) }
@@ -120,13 +120,13 @@ enum Checked {
     }
   }
 
-  /// Only the bus knows whether the protocol exists.
+  /// Checks only the syntax; only the bus knows whether the protocol exists.
   static func protocolName(_ name: String) throws(TribuneError) {
     try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
   }
 
-  /// Nanoseconds of the host's monotonic clock, up to its end; 0 for never.
+  /// The end of the span, in nanoseconds of the host's monotonic clock; 0 for never.
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
     guard span > .zero else { throw TribuneError(.refused, "the span of a hold must be positive") }
@@ -137,7 +137,7 @@ enum Checked {
     return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
-  /// On the wire, 0 means none.
+  /// A span in milliseconds for the wire, where 0 stands for nil.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

@@ -4,21 +4,22 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// A client's connection to a bus over all its sockets: at most one at a time, to which `socket` refers.
+/// A client's side of the bus: the state that outlives single connections. It has at most one socket at a time,
+/// `socket`.
 ///
 /// Callers append frames and, unless another thread writes, write them at once: a query is in the kernel before its
 /// caller suspends. The link's thread reads, and writes the rest.
 ///
-/// They share `state` under a lock, because callers are on any thread. Calls are never resumed, and frames never
-/// written, under it. The locks of `work` and of each `OpenQuestion` are taken after it.
+/// Callers are on any thread, so they share `state` with the link's thread under a lock. No call is resumed, and no
+/// frame written, under it. The locks of `work` and of each `OpenQuestion` are taken after it.
 ///
-/// The receiving thread retains the link, which is over when that thread has ended.
+/// The receiving thread retains the link, which lives until that thread has ended.
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// The thread checks its cached routes against this without the lock.
+  /// Counts changes, so that the thread can check its cached routes without the lock.
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
@@ -68,7 +69,7 @@ final class Link: Sendable {
 
   // MARK: Actions
 
-  /// Called without the lock.
+  /// Called without the lock, because actions resume calls.
   func perform(_ actions: [LinkState.Action]) {
     for action in actions { perform(action) }
   }
@@ -105,7 +106,7 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // Before the outbox knows of the failure: after that, `socket` can refer to the next connection.
+      // This comes before the outbox learns of the failure: after that, `socket` can refer to the next connection.
       if case .failed(let error) = progress { endReading(after: error) }
       let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
@@ -113,8 +114,8 @@ final class Link: Sendable {
     }
   }
 
-  /// After a failed write, later frames never reach the bus. The thread reads the frames that have arrived, and then
-  /// handles the end.
+  /// Shuts the socket down after a failed write, because later frames would never reach the bus. The thread reads the
+  /// frames that have arrived, and then handles the end.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -125,8 +126,8 @@ final class Link: Sendable {
 
   /// Returns when the outbox is below its low mark, or at once if it is not over its high mark.
   ///
-  /// - Parameter fields: of the frame to be sent. This wait is part of its deadline.
-  /// - Returns: the fields, with the rest of the deadline.
+  /// - Parameter fields: the fields of the frame to be sent, whose deadline includes this wait.
+  /// - Returns: the fields, with the remaining time as deadline.
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
@@ -136,7 +137,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The thread must know the deadline.
+      // The thread must learn the new deadline.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {
@@ -157,7 +158,7 @@ final class Link: Sendable {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Nil if this side closed it, and on cancellation.
+  /// Waits for the end. Returns nil if this side closed the link, and on cancellation.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in
@@ -169,7 +170,7 @@ final class Link: Sendable {
     return nil
   }
 
-  /// Ignores cancellation, because closing takes a bounded time.
+  /// Ignores cancellation, because closing takes at most `closeTimeout`.
   func close() async {
     abandon()
     _ = await Reply<TribuneError?>.wait { reply in

@@ -5,17 +5,18 @@ import TribuneSystem
 
 /// Alternates a link's thread between receiving and working.
 ///
-/// The thread that a question wakes also puts it to the delegate, and runs the executor's tasks: waking another
+/// The thread that receives a question also calls the delegate with it, and runs the executor's tasks: waking another
 /// thread would cost more than the rest of a quick answer.
 ///
-/// Such code may block its thread. After a while, another thread takes over receiving. Until the first is back, work
-/// goes to Swift's threads: a link never has more than two. The first ends if the other is receiving then.
+/// The client's code may block that thread. Then another thread takes over receiving, and work goes to Swift's threads
+/// until the first thread is free again; a link never has more than two threads. When the first is free and the other
+/// still receives, the first ends.
 final class LinkScheduler: Sendable {
-  /// It can take twice as long to notice.
+  /// After this, another thread takes over receiving; the periodic check may notice at twice the time.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
-  /// The lock's holder receives, for a whole turn. Other threads never wait for it.
+  /// The thread that holds the lock receives, for a whole turn. Other threads never wait for the lock.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {
@@ -62,7 +63,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Starts another receiver if needed, while there may be work.
+  /// Starts another receiver if a turn takes too long. Ends when there is no work.
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {

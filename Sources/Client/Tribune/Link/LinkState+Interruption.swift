@@ -3,19 +3,19 @@
 import Synchronization
 import TribuneWire
 
-// Between two connections: registrations are made again, requests wait, and losses are accounted for.
+// Between two connections, the link makes registrations again, keeps requests waiting and accounts for losses.
 //
 // Serials continue over all connections of a link, and a registration keeps its serial. So a frame of an old
 // connection is never mistaken for a new one.
 
 extension LinkState {
   struct Interruption {
-    /// Registrations with later serials wait in the outbox and are not renewed.
+    /// The last serial of the lost connection. Registrations with later serials wait in the outbox and are not renewed.
     let lastSerial: Serial
     let cause: TribuneError
     var failure: TribuneError?
     var closingDeadline: Instant?
-    /// With the number of notifications that each had received.
+    /// The lost connections that the next one follows, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
     var renewal: Renewal?
     /// False if a predecessor's loss is unknown.
@@ -26,9 +26,9 @@ extension LinkState {
 
   struct Renewal {
     var frames: ArraySlice<RenewalFrame>
-    /// The bus must confirm it before more is sent.
+    /// The renewal that the bus must confirm before the link sends the next one.
     var awaited: Serial?
-    /// Predecessors for which the bus's answer is missing.
+    /// How many predecessors the bus has not answered yet.
     var successions: Int
 
     var isComplete: Bool { frames.isEmpty && awaited == nil && successions == 0 }
@@ -37,14 +37,14 @@ extension LinkState {
   struct RenewalFrame {
     let serial: Serial
     let bytes: [UInt8]
-    /// Retained notifications come with its confirmation, and must be read before the next frame is sent.
+    /// True if the confirmation brings retained notifications, which must be read before the next frame is sent.
     let bringsSnapshot: Bool
   }
 
-  /// The losses of older ones remain unknown.
+  /// How many lost connections are kept. The losses of older ones remain unknown.
   private static let predecessorsMax = 4
 
-  /// The observations are unknown to every bus from now on.
+  /// Marks all observations as unknown to any bus, until they are renewed.
   mutating func invalidateObservations() {
     epoch += 1
     for key in observations.keys { observations[key]?.isLive = false }
@@ -60,8 +60,8 @@ extension LinkState {
     }
   }
 
-  /// Fails requests that the bus may have received; the others wait for the next connection. Nil while a caller is
-  /// still writing to the old one.
+  /// Fails requests that the bus may have received; the others wait for the next connection. Returns nil while a caller
+  /// still writes to the old one.
   mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -76,9 +76,9 @@ extension LinkState {
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      // A caller waits for the reply to a later one.
+      // Frames up to `lastSerial` are renewed or void. A caller waits for the reply to each later one.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
-      // These refer to ids of the old bus, and the next bus may be another.
+      // These frames refer to ids of the old bus, and the next bus may be another.
       case .answer, .deferral, .other: return .dropped
       }
     }
@@ -106,14 +106,14 @@ extension LinkState {
 
   // MARK: Waiting requests
 
-  /// - Parameter deadline: milliseconds from now.
+  /// - Parameter deadline: the time from `now` on, in milliseconds.
   mutating func addWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   struct Due {
     var actions: [Action] = []
-    /// The connection is closing, and has finished or has waited long enough.
+    /// True if the connection was closed meanwhile, and has written its posts or has waited long enough.
     var isOver = false
     var next: Instant?
   }
@@ -148,11 +148,11 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Frames that this bus does not accept would end the connection, so they are refused.
+  /// Opens the new connection. Frames that this bus does not accept would end the connection, so they fail here.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
-      // The registration was not renewed, so the bus does not have it.
+      // The registration was not renewed, so the new bus does not have it.
       if case .takingBack(let reply) = request {
         self.requests[serial] = nil
         reopening.actions.append(.okay(reply, .success(Okay())))
@@ -184,7 +184,7 @@ extension LinkState {
         }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
-      // The bus never sees the frame that this cancels.
+      // The frame that this one cancels was dropped, so the bus never sees it.
       case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept
@@ -225,7 +225,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// userInfo in a file is not copied into its frame later.
+  /// A frame with its userInfo in a file is not changed to one that contains it.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

@@ -3,8 +3,8 @@
 import TribuneWire
 
 extension LinkState {
-  /// Prepares to send every registration over a new connection, in the original order. Returns also the existing
-  /// delegates: the last reference to one must not end under the lock.
+  /// Prepares to send every registration over a new connection, in the original order. Returns also the delegates,
+  /// because the last reference to one must not end under the lock.
   mutating func beginRenewal() -> (streams: [DeliveryStream<Delivery>], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var streams: [DeliveryStream<Delivery>] = []
@@ -45,11 +45,14 @@ extension LinkState {
     return (streams, delegates)
   }
 
-  /// - Parameter isWelcomed: true if the bus knows the connection.
+  /// Called when the new connection is lost also.
+  ///
+  /// - Parameter isWelcomed: true if the bus had accepted that connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
-    // Deliveries behind the reserved positions are dropped, so it has missed everything.
+    // What that connection delivered waits behind the reserved positions and is dropped. So it counts as having
+    // received nothing.
     if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {
@@ -64,7 +67,7 @@ extension LinkState {
     changeInterruption {
       $0.failure = $0.failure ?? error
       $0.renewal = nil
-      // That report came over the ended connection, which has missed it.
+      // These losses were reported over the lost connection, and the report is void with it.
       $0.missed = 0
     }
     return actions + takeQuestions()
@@ -96,18 +99,18 @@ extension LinkState {
     }
   }
 
-  /// True if the loss is reported later, at the reserved positions.
+  /// Adds a loss to the report. Returns true if that report comes later, at the reserved positions.
   mutating func deferLoss(of count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
   }
 
-  /// A refused renewal ends the connection, unless it is of an expired hold.
+  /// A refused renewal ends the connection, unless it was of an expired hold.
   ///
-  /// - Parameter nanoseconds: the host's monotonic clock.
+  /// - Parameter nanoseconds: the time of the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The registration may have been taken back by then.
+    // The renewal does not matter if the registration was taken back meanwhile.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))

@@ -10,15 +10,15 @@ extension LinkState {
     case registration(Reply<Serial>, Registration)
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
-    /// The matcher of an awaited observation is kept until the bus has confirmed its end.
+    /// The end of an awaited observation. Its matcher is kept until the bus has confirmed that end.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
     case entries(Reply<[Entry]>, [Entry])
-    /// The end of the connection also takes the registration back.
+    /// The connection's end also ends the registration.
     case takingBack(Reply<Okay>)
-    /// An observation has its key.
+    /// The renewal of a registration; the key is that of an observation.
     case renewal(ObservationKey?)
     case succession
 
@@ -46,7 +46,8 @@ extension LinkState {
     }
   }
 
-  /// Nil if the same attachment existed, and was taken back before the bus answered: the caller tries again.
+  /// The result of an attachment. Nil if an equal attachment existed and was taken back before the bus answered; then
+  /// the caller tries again.
   typealias Attached = (serial: Serial, delegate: AttachedDelegate)
 
   enum Action {
@@ -55,9 +56,9 @@ extension LinkState {
     case disconnect
     case work(WorkQueue.Work)
     case discard([OutgoingBatch])
-    /// The query will have no reported end.
+    /// The bus will not report how the query ended.
     case cancel(OpenQuestion)
-    /// The attachment was taken back.
+    /// The delegate's attachment was taken back.
     case withdraw(OpenQuestion)
     case endAttachment(AttachedDelegate)
     case endHold(HoldTerm, hasExpired: Bool)
@@ -67,7 +68,7 @@ extension LinkState {
 
     case welcome(Reply<Welcome>, Result<Welcome, TribuneError>)
     case okay(Reply<Okay>, Result<Okay, TribuneError>)
-    /// `keeping` may be the last reference to a delegate, whose end may use the link.
+    /// `keeping` may be the last reference to a delegate, whose `deinit` may use the link.
     case attachment(Reply<Attached?>, Result<Attached?, TribuneError>, keeping: (any Delegate)? = nil)
     case registration(Reply<Serial>, Result<Serial, TribuneError>)
     case plain([Reply<Void>], Result<Void, TribuneError>)
@@ -102,9 +103,9 @@ extension LinkState {
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
   }
 
-  /// Returns nil if the outbox is full.
+  /// Appends a notification; returns nil if the outbox is full.
   ///
-  /// - Parameter tick: of the coarse clock.
+  /// - Parameter tick: the time of the coarse clock.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
   ) throws(TribuneError) -> Outbox.Duty? {
@@ -114,7 +115,7 @@ extension LinkState {
     return outbox.append(fields, message, serial: nextSerial(), at: tick())
   }
 
-  /// Does not send when the notification's connection is ending or replaced, which the bus notices itself.
+  /// Sends nothing if the notification's connection is ending or lost, because the bus notices that itself.
   mutating func acknowledge(_ done: Done, reason: [UInt8], in epoch: Int) -> Outbox.Duty {
     guard isServing, epoch == self.epoch else { return .none }
     return outbox.append(done, .init(payload: reason), serial: nextSerial())
@@ -248,7 +249,7 @@ extension LinkState {
 
   mutating func add(_ entry: Entry, to serial: Serial) {
     guard case .entries(let reply, var entries) = requests[serial] else { return }
-    // Without a second reference to it, the list grows in place.
+    // The list grows in place only if nothing else refers to it.
     requests[serial] = nil
     entries.append(entry)
     requests[serial] = .entries(reply, entries)
@@ -281,7 +282,7 @@ extension LinkState {
     }
     attached.id.store(okay.delegate, ordering: .relaxed)
     registrations[known] = .attachment(attached)
-    // A renewal must not replace other delegates again. The frame of an older attachment stays.
+    // The renewal must not replace other delegates again. An equal older attachment keeps its frame.
     if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
     return (.success((known, attached)), nil)
   }

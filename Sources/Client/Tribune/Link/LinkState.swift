@@ -10,15 +10,15 @@ struct LinkState {
   typealias Instant = ContinuousClock.Instant
 
   enum Phase {
-    /// Has the call that connects. → open, ended
+    /// A caller waits for the welcome, unless it was cancelled. → open, ended
     case connecting(Reply<Welcome>?)
-    /// → interrupted, closing, ended
+    /// The bus has sent its welcome. → interrupted, closing, ended
     case open(Departure?)
     /// The thread looks for the bus. → open, closing, ended
     case interrupted(Interruption)
     /// Writes the rest of the outbox, then waits for the bus to close. → ended
     case closing(Closing)
-    /// Final; nil after `close()`.
+    /// Final; the error is nil after `close()`.
     case ended(TribuneError?)
   }
 
@@ -40,15 +40,15 @@ struct LinkState {
     let acceptsFiles: Bool
   }
 
-  /// Zero for never, nil for ever.
+  /// How long to look for a lost bus: zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
-  /// Outlives the connection, because the public ids do.
+  /// Outlives the connection, because `Connection.id` stays readable after its end.
   private(set) var session: Session?
   private var lastSerial: Serial = 0
   private var closers: [Serial: Reply<TribuneError?>] = [:]
 
-  // Only methods of this type change the rest, but in several files.
+  // The properties below are changed only by methods of this type, which are in several files.
 
   var outbox: Outbox
   /// Counts lost connections. The bus's ids are valid for one connection only.
@@ -58,7 +58,7 @@ struct LinkState {
   /// The frame that made each registration, under way or confirmed. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
-  /// Awaited observations, by the serial of the `cancel`.
+  /// The matchers of awaited observations that are being taken back, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
   var registrations: [Serial: Registration] = [:]
@@ -71,7 +71,7 @@ struct LinkState {
 
   var reconnects: Bool { outbox.survives }
 
-  /// Serials are never used again, not even over another connection; 0 is none.
+  /// Serials are never used again, not even over the next connection; 0 means none.
   mutating func nextSerial() -> Serial {
     lastSerial += 1
     return lastSerial
@@ -87,10 +87,10 @@ struct LinkState {
     }
   }
 
-  /// Requests are accepted, for this bus or for the next.
+  /// True if requests are accepted, for this bus or for the next.
   var isAsking: Bool { isServing && interruption?.closingDeadline == nil }
 
-  /// The bus can send requests to this side, now or after reconnecting.
+  /// True if the bus can send requests to this side, now or after a reconnection.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
@@ -109,7 +109,7 @@ struct LinkState {
 
   mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
     guard case .interrupted(var interruption) = phase else { return }
-    // Without a second reference to them, its collections change in place.
+    // The collections change in place only if nothing else refers to them, so `phase` lets go of them.
     phase = .ended(nil)
     change(&interruption)
     phase = .interrupted(interruption)
@@ -122,7 +122,7 @@ struct LinkState {
     phase = .connecting(greeting)
   }
 
-  /// A connection that follows another opens later, after the renewal.
+  /// Stores the welcome. After an interruption, the connection opens later, when the renewal is complete.
   mutating func receive(_ welcome: Welcome, acceptsFiles: Bool) -> Action {
     switch phase {
     case .connecting, .interrupted: session = Session(welcome, acceptsFiles: acceptsFiles)
@@ -133,7 +133,7 @@ struct LinkState {
     return greeting.map { .welcome($0, .success(welcome)) } ?? .none
   }
 
-  /// An open connection goes on.
+  /// Ends a connection without a welcome, because its caller was cancelled.
   mutating func stopConnecting() -> [Action] {
     if case .connecting = phase { end(.taskCancelled) } else { [] }
   }
@@ -168,12 +168,12 @@ struct LinkState {
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (action: Action, wake: Bool) {
     var written = outbox.wrote(batch, bytes: bytes, progress)
-    // Closing continues once callers have stopped writing.
+    // The thread continues closing once callers have stopped writing.
     if case .closing = phase { written.wake = true }
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// A caller's failed write to a lost connection is irrelevant.
+  /// Records a failed write. It does not matter if the connection was already lost.
   mutating func handleFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -185,7 +185,7 @@ struct LinkState {
     }
   }
 
-  /// Returns false if reading ends now, and the thread looks for the bus.
+  /// The bus announces an end. Returns false if reading ends now, and the thread looks for the bus.
   mutating func handleClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)
@@ -238,7 +238,8 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// While interrupted, posts may still reach a bus. Returns false if it was closing already.
+  /// Begins closing. An interrupted link still looks for the bus, to deliver posts. Returns false if it was closing
+  /// already.
   mutating func close(by deadline: Instant) -> Bool {
     switch phase {
     case .open(let departure):
@@ -269,7 +270,7 @@ struct LinkState {
     phase = .ended(error)
     actions += Array(requests.keys).map { refuse($0, failure) }
     actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
-    // Between two connections, requests do not represent them.
+    // Between two connections, these calls have no entry in `requests`.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
     actions.append(.plain(waiting, .failure(failure)))
     actions.append(.discard(outbox.end()))

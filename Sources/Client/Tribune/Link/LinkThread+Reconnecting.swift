@@ -7,20 +7,21 @@ import TribuneWire
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 
-  /// The pauses grow up to the second of these. The first attempt is made at once.
+  /// The first attempt is made at once. The pauses before the next ones grow from `pauseMin` to `pauseMax`.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// After a shorter connection, the pauses continue to grow.
+  /// If a connection lasted less than this, the pauses continue to grow instead of starting anew.
   private static let settling = Duration.seconds(1)
-  /// Longer than any process lives.
+  /// Stands for no limit; longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)
 
   enum Stage {
-    /// A caller may still use the last connection's socket, and its end has not been reported. → pausing
+    /// A caller may still write to the lost socket, and the loss has not been reported yet. → pausing
     case settling(nextAttempt: Instant)
-    /// → renewing
+    /// The thread waits for the time of the next attempt. → renewing
     case pausing(nextAttempt: Instant)
-    /// Has the frames that the kernel has not taken completely. → pausing
+    /// A socket is connected, and registrations are sent. Has the batch that the kernel has not taken completely. →
+    /// pausing
     case renewing(OutgoingBatch?)
   }
 
@@ -30,7 +31,7 @@ struct Reconnection {
 
   init(within limit: Duration?, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
     deadline = now.advanced(by: limit ?? Self.forEver)
-    // A connection that is lost as soon as it is made must not lead to a busy loop.
+    // Without this pause, connections that are lost as soon as they are made would lead to a busy loop.
     if let last, last.moment.duration(to: now) < Self.settling { pause = Self.pause(after: last.pause) }
     stage = .settling(nextAttempt: now.advanced(by: pause))
   }
@@ -72,7 +73,7 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
-      // A resumed task may be the executor's, which runs before this thread waits.
+      // The actions may have resumed a task of the executor, which runs before this thread waits.
       return .goesOn
     }
     let now = ContinuousClock.now
@@ -101,7 +102,7 @@ extension LinkThread {
     }
     let isSent = goOnRenewing(&reconnection)
     let interruption = link.state.withLock { $0.interruption }
-    // A frame that was read may have ended it.
+    // A frame that was just read may have ended the interruption.
     guard let interruption else { return .ended }
     return greeting == .done && isSent && interruption.renewal?.isComplete == true ? .found : .goesOn
   }
@@ -149,7 +150,7 @@ extension LinkThread {
   private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
     while true {
       if case .renewing(let batch?) = reconnection.stage {
-        // If it fails, the next read reports it.
+        // If the write fails, the next read reports the error.
         guard case .whole = batch.write(to: link.socket).progress else { return false }
       }
       reconnection.stage = .renewing(nil)

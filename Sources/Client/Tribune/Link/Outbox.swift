@@ -3,10 +3,11 @@
 import TribuneSystem
 import TribuneWire
 
-/// Frames that wait to be written, and their writer: the caller that appended without a writer, or the link's thread.
+/// Frames that wait to be written, and which thread writes them: a caller that appends while nobody writes, or the
+/// link's thread.
 ///
 /// The thread takes over when the kernel has no space, when others appended during the write, and in a burst. Frames
-/// that are appended during a write go with the next batch.
+/// that are appended during a write go into the next batch.
 struct Outbox {
   typealias Instant = ContinuousClock.Instant
 
@@ -17,11 +18,11 @@ struct Outbox {
   }
 
   private enum Writer {
-    /// → caller, thread, noConnection, broken
+    /// Nobody writes. → caller, thread, noConnection, broken
     case idle
-    /// → idle, thread, lateCaller, noConnection, broken
+    /// The caller that appended writes. → idle, thread, lateCaller, noConnection, broken
     case caller
-    /// → idle, noConnection, broken
+    /// The link's thread writes. → idle, noConnection, broken
     case thread
     /// A caller is still writing to a lost connection. → noConnection, broken
     case lateCaller
@@ -34,7 +35,7 @@ struct Outbox {
   private enum Unfinished {
     case none
     case stuck(OutgoingBatch)
-    /// Is polled: the kernel has space, but the bus must take files first, which no event reports.
+    /// The batch is polled: the kernel has space, but the bus must take files first, which no event reports.
     case fullOfFiles(OutgoingBatch)
 
     var batch: OutgoingBatch? {
@@ -45,11 +46,11 @@ struct Outbox {
     }
   }
 
-  /// Over the high mark, posting waits until the unwritten bytes are below the low mark.
+  /// Once the unwritten bytes exceed the high mark, posts wait until they are below the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
-  /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: batches cost
-  /// a thread switch each instead of a system call per post.
+  /// How many posts callers write themselves within one tick of the coarse clock. More are a burst, which the thread
+  /// writes in batches: a thread switch per batch costs less than a system call per post.
   private static let callerPostsMax = 16
 
   private let passed: PassedCount
@@ -63,7 +64,7 @@ struct Outbox {
   let survives: Bool
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
-  /// Lower bound of the waiting calls' deadlines.
+  /// No waiting call's deadline is earlier.
   private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
@@ -77,7 +78,7 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
-  /// - Parameter tick: of the coarse clock, for a frame without a reply, which may go in a burst.
+  /// - Parameter tick: the time of the coarse clock for a frame without a reply, which may go in a burst; else nil.
   mutating func append(
     _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
     serial: Serial, at tick: @autoclosure () -> Int64? = nil
@@ -95,7 +96,7 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// Returns calls that waited for capacity, and true if the link's thread must continue.
+  /// Records a write. Returns the calls that waited for capacity, and true if the link's thread must continue.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -109,7 +110,7 @@ struct Outbox {
       unfinished = .stuck(batch)
       writer = .noConnection
     case .failed:
-      // The writer ends reading, and the end of reading notifies all.
+      // The writer stops the reading, and the end of reading resumes all calls.
       writer = .broken
       pending = OutgoingBatch(passed)
       pendingBytes = 0
@@ -134,7 +135,7 @@ struct Outbox {
     return nil
   }
 
-  /// Returns the unsent frames. Their files must be closed outside the lock.
+  /// Discards all frames and returns them, so that the caller closes their files outside the lock.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
@@ -156,12 +157,12 @@ struct Outbox {
 
   mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
-  /// Writers have stopped using the socket.
+  /// True once no thread writes to the lost socket.
   var isInterrupted: Bool { writer == .noConnection }
 
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Filters unsent frames in order. Returns calls that regain capacity.
+  /// Filters the unsent frames, in order. Returns the calls for which there is capacity again.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
@@ -209,7 +210,7 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    // The end of a broken connection resumes them with the reason.
+    // On a broken connection, its end resumes the calls with the reason.
     guard !capacityWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
     return takeAllWaiters()
   }

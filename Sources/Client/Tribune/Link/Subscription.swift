@@ -3,7 +3,7 @@
 /// Keeps a stream registered: releasing the last reference takes the registration back.
 final class Subscription<Element: LossReporting>: Sendable {
   let stream: DeliveryStream<Element>
-  /// A stream in use keeps its connection open.
+  /// A stream in use keeps its connection open, so it holds a reference to it.
   private let connection: Connection
   private let takeBack: @Sendable (Link, DeliveryStream<Element>) -> Void
 
@@ -18,7 +18,7 @@ final class Subscription<Element: LossReporting>: Sendable {
 
   deinit {
     cancel()
-    // The rest is unreadable now, but a poster may wait for its acknowledgement.
+    // No reader can read the rest, but posters may wait for acknowledgements of it.
     stream.discard()
   }
 
