@@ -8,11 +8,11 @@ final class BusPresence: Sendable {
   private struct State {
     /// Nil while the bus is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When all clients are back on a bus that did not know them.
+    /// The time at which all clients are back on a bus that had lost its state.
     var settledAt: ContinuousClock.Instant?
   }
 
-  /// The time that clients need to come back to a bus that does not know them. They retry at least once a second.
+  /// How long clients take to come back to a bus that has lost its state. They retry at least once a second.
   static let settling = Duration.seconds(5)
 
   private let state = Mutex(State())
@@ -22,7 +22,7 @@ final class BusPresence: Sendable {
 
   var isUnreachable: Bool { state.withLock { $0.since == nil } }
 
-  /// True once all holds and delegates of a lost bus are in force again.
+  /// True once the holds and delegates of a lost bus have had time to come back.
   var isSettled: Bool { state.withLock { $0.settledAt.map { $0 <= .now } ?? true } }
 
   func update(for event: ConnectionEvent) {

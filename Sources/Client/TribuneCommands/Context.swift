@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The global options and the output of a verb.
+/// The global options, and what a verb needs for its output.
 struct Context: Sendable {
   enum Output: Sendable {
     case table
@@ -13,7 +13,7 @@ struct Context: Sendable {
     case yaml
     case template(Template)
 
-    /// True for output that programs read.
+    /// True for output that programs read, such as JSON.
     var writesValues: Bool { if case .table = self { false } else { true } }
   }
 
@@ -24,12 +24,12 @@ struct Context: Sendable {
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
-  /// For a bus that is gone; nil for ever.
+  /// For a bus that is lost; nil for ever.
   var reconnectTimeout: Duration?
-  /// For a bus at the start; nil for ever.
+  /// How long to wait for a bus at the start; nil for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// By an option, which a tribunectl under a command does not know.
+  /// True if an option chose the bus, which a tribunectl under a command does not know.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -37,7 +37,7 @@ struct Context: Sendable {
     self.signals = signals
     showsLegend = !invocation.has(.noLegend)
     isQuiet = invocation.has(.quiet)
-    // For a delegate, --timeout is the time for an answer and does not concern the bus.
+    // For `delegate`, --timeout is the time for an answer, not for the bus.
     let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
     reconnectTimeout = invocation.has(.reconnect) ? invocation.span(.reconnect)?.duration : .seconds(10)
@@ -74,7 +74,7 @@ struct Context: Sendable {
     return [("TRIBUNE_ADDRESS", address.description)]
   }
 
-  /// Why none of these names is ever asked on this bus; nil if one may be.
+  /// The reason why one of these names is never asked on this bus; nil if all may be asked.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
       let pattern = patterns.first(where: { $0.hasPrefix("host.") || $0.hasPrefix("packages.") })
@@ -130,7 +130,7 @@ struct Context: Sendable {
       hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
-  /// Unbuffered, for the reader of a pipe.
+  /// Unbuffered, so that the reader of a pipe has it at once.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
@@ -142,7 +142,7 @@ struct Context: Sendable {
     }
   }
 
-  /// The exit status follows the verdict, even if standard output cannot be written.
+  /// Writes output whose failure does not change the exit status, which follows the verdict.
   func show(_ write: () throws(CommandError) -> Void) {
     guard !isQuiet else { return }
     do throws(CommandError) {
@@ -170,7 +170,7 @@ struct Context: Sendable {
   /// Reports on standard error and to the service manager.
   func reportReady(_ line: String, usesBus: Bool = true) {
     if !isQuiet {
-      // Registrations on the user's bus have no effect on the system's.
+      // Says which bus: registrations on the user's have no effect on the system's.
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
       terminal.reportLine(line + bus.terminalSafe)
     }
@@ -187,7 +187,7 @@ struct Context: Sendable {
 
   /// Connects, and makes a verb's first request. Without a bus, waits as long as --wait-for-bus says.
   ///
-  /// - Parameter asks: after such a wait, let holders and delegates come back first.
+  /// - Parameter asks: after such a wait, give holders and delegates time to come back.
   func waitingForBus<Answer>(
     toAsk asks: Bool = false, _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
@@ -211,7 +211,7 @@ struct Context: Sendable {
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
-      // The library's limit ends later than this one, whose message names the span.
+      // The library's own limit is longer, so that the message that names the span comes first.
       try await Connection.connect(
         to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
         identifyingPosters: identifiesPosters, events: events)
@@ -233,13 +233,13 @@ struct Context: Sendable {
     }
   }
 
-  /// Also reports each loss if it looks for the bus for ever.
+  /// Reports each reconnection and, if it looks for the bus for ever, each loss.
   ///
   /// - Parameters:
-  ///   - limit: nil means the global option.
-  ///   - saysLoss: report even with --quiet, unless 0 were missed.
+  ///   - limit: the time to connect; nil for the global option's.
+  ///   - saysLoss: report even with --quiet, if notifications were missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
-  ///     notifications; nil when the bus did not know this connection.
+  ///     notifications, or nil if the bus did not know this connection.
   func connectToStay(
     within limit: Duration? = nil, updating presence: BusPresence? = nil,
     identifyingPosters identifiesPosters: Bool = false,

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// tribune-logind's statement about a veto, or an override of vetoes, that concerns the host.
+/// What tribune-logind says about its effect of a hold or an override on the host.
 struct HostEnforcement {
   private static let time = Duration.seconds(15)
 
@@ -17,8 +17,8 @@ struct HostEnforcement {
   let isTooLate: Bool
   let obstacles: [String]
 
-  /// Waits until a hold is in force with logind, or until logind allows the overridden action. Returns nil if the
-  /// pattern is not about the host, or without an answer.
+  /// Waits until logind enforces a hold, or until it allows an overridden action. Returns nil if the pattern is not
+  /// about the host, or if tribune-logind does not answer.
   static func ask(
     about pattern: String, after event: Event, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {

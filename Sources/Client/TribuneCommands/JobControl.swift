@@ -4,12 +4,12 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Stops and continues this process for Ctrl-Z and `fg`. It first suspends the connection on the bus: a stopped
-/// process does not read, and would delay posters.
+/// Stops and continues this process for Ctrl-Z and `fg`. First, it suspends the connection on the bus, because a
+/// stopped process does not read and would delay posters.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
-  /// The process then stops anyway.
+  /// After this, the process stops without the bus's confirmation.
   private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection
@@ -25,7 +25,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Returns at the first signal of another kind. May be called only once.
+  /// Returns at the first signal other than these two. May be called only once.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }
@@ -39,7 +39,7 @@ actor JobControl {
     }
   }
 
-  /// The signals may change while the bus answers: if SIGCONT has arrived by then, the process does not stop.
+  /// If SIGCONT arrives before the bus's answer to SIGTSTP's suspension, the process does not stop.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {
@@ -66,7 +66,7 @@ actor JobControl {
         )
       }
     } catch {
-      // The reader of the connection reports its end.
+      // If the connection has ended, its reader reports that.
       guard error.code == .unreachable else { return }
       context.terminal.report(
         "the bus did not confirm that it has \(isSuspended ? "suspended" : "resumed") this observer: "

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneWire
 
-/// Words from the bus for completion: `list --complete`.
+/// Words that completion gets from the bus, by `list --complete`.
 enum LiveWords: String, CaseIterable, Sendable {
   case names, questions, actions, objects, connections
 
@@ -40,7 +40,7 @@ enum LiveWords: String, CaseIterable, Sendable {
 
   private static func declaredObjects(of bus: Connection) async throws(TribuneError) -> [String] {
     do throws(TribuneError) {
-      // The bus logs a list that it refuses.
+      // The bus logs a list that it refuses, so the permission is checked first.
       try await bus.requirePermission(to: "list", "**", object: "")
       return try await bus.objects().map(\.object)
     } catch {
@@ -49,8 +49,8 @@ enum LiveWords: String, CaseIterable, Sendable {
     }
   }
 
-  /// True if every shell takes the word literally. Other users choose names and objects, so completion must not offer
-  /// shell syntax or options.
+  /// True if every shell takes the word literally. Completion must not offer shell syntax or options, because other
+  /// users choose names and objects.
   static func isPlain(_ word: String) -> Bool {
     !word.isEmpty && !word.hasPrefix("-")
       && word.utf8.allSatisfy { byte in

@@ -73,7 +73,7 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// JSON, or with --text a text as a JSON string. For `-`, standard input.
+  /// JSON, or with --text a JSON string. For `-`, standard input has it.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text instead of JSON") }
@@ -90,7 +90,7 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // Input that begins like JSON probably has another mistake.
+      // Input that begins like JSON is probably wrong JSON, not a text.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"
@@ -115,7 +115,7 @@ extension Invocation {
     return bytes
   }
 
-  /// At most 1 MiB, like a file in protocols.d. For `-`, standard input.
+  /// Reads at most 1 MiB, like a file in protocols.d. For `-`, reads standard input.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?

@@ -14,8 +14,8 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// - Parameter presence: of the bus that the work needs. The limit does not run while the connection looks for the
-///   bus, and starts again afterwards. If the search fails, the work must end by itself.
+/// - Parameter presence: tells whether the bus that the work needs is reachable. While it is not, the limit does not
+///   run; afterwards, it starts anew. If the bus does not return, the work must end by itself.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   _ work: @escaping @Sendable () async throws(TribuneError) -> Answer
@@ -35,7 +35,7 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// Repeats `work` after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
+/// Repeats `work` until it is done. The pauses grow from 10 ms to 1 s, or to 10 s if the bus refuses.
 func tryUntilDone<Answer>(
   _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
 ) async throws(TribuneError) -> Answer {
@@ -52,7 +52,7 @@ func tryUntilDone<Answer>(
 }
 
 extension TribuneError {
-  /// The request was not refused.
+  /// True if there was no bus to refuse the request.
   var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 

@@ -3,12 +3,13 @@
 import Tribune
 import TribuneSystem
 
-/// Runs the command of a guard or a hold. A signal before its start prevents it; later signals are relayed to it.
+/// Runs the command of a guard or a hold. A signal before the command's start prevents it; later signals are relayed to
+/// the command.
 actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
   private let interrupt: AsyncStream<Int32>.Continuation
-  /// Ends with the number of the first signal before the command runs.
+  /// Ends with the number of the first signal that comes before the command runs.
   nonisolated let interruption: Task<Int32, Never>
 
   static func routing(_ watch: SignalWatch) -> SignalRouter {
@@ -22,7 +23,7 @@ actor SignalRouter {
     self.interrupt = interrupt
     interruption = Task {
       for await number in interruptions { return number }
-      // The stream is never finished, and the task is never cancelled.
+      // Never reached: the stream is never finished, nor the task cancelled.
       return 0
     }
   }
@@ -33,7 +34,7 @@ actor SignalRouter {
       interrupt.yield(signal.number)
       return
     }
-    // The terminal has sent this signal to the command also.
+    // If a terminal caused the signal, the command has it already.
     if !signal.isFromKernel { command.send(signal: signal.number) }
   }
 
@@ -44,13 +45,13 @@ actor SignalRouter {
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// If an option chose the bus, a tribunectl under the command uses the same one.
+  /// Runs the command. If an option chose the bus, a tribunectl under the command uses the same bus.
   ///
-  /// - Parameter hold: the command inherits its connection, like a lock of flock(1): if this process is killed, all
-  ///   holds of the connection stand until the command ends. With nil it inherits none, because it may have fewer
-  ///   privileges than this process.
-  /// - Returns: after an earlier signal, killed by that signal. A failed start is reported, and exits with a shell's
-  ///   status.
+  /// - Parameter hold: its connection is inherited by the command, like a lock of flock(1): if this process is killed,
+  ///   all holds of the connection stand until the command ends. With nil, the command inherits no connection, because
+  ///   it may have fewer privileges than this process.
+  /// - Returns: how the command ended; after an earlier signal, killed by that signal. A failed start is reported, and
+  ///   counts as an exit with a shell's status.
   nonisolated func run(
     _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
   ) async -> ChildProcess.Termination {

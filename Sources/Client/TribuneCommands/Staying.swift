@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 
 extension SignalWatch {
-  /// SIGHUP is one, because a command must not go on after its terminal closes.
+  /// SIGHUP interrupts also, because a command must not continue after its terminal has closed.
   static let interrupting = [Signals.interrupt, Signals.terminate, Signals.hangUp]
   /// The signals with which people and service managers end or notify a process.
   static let relayed = interrupting + [Signals.quit, Signals.user1, Signals.user2]
@@ -15,11 +15,11 @@ extension SignalWatch {
   }
 }
 
-/// Reads a sequence until it ends, until `count` elements counted, or until an interruption. Elements that the
-/// sequence already holds are read even then. Returns the exit status.
+/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. After an
+/// interruption, it still reads the elements that the sequence holds. Returns the exit status.
 ///
 /// - Parameters:
-///   - limit: ends with this error after the span.
+///   - limit: after the span, the reading ends with the error.
 ///   - cancel: ends the sequence after the elements that it holds.
 ///   - show: returns true if the element counts.
 func stay<S: AsyncSequence & Sendable>(
@@ -66,7 +66,7 @@ func stay<S: AsyncSequence & Sendable>(
       of: { await reading.value },
       { () async -> Result<Int32, CommandError> in
         await cancel()
-        // The program that reads the output may have stopped.
+        // The program that reads the output may have stopped reading, so the wait is limited.
         await sleep(.seconds(2))
         return .success(ExitStatus.success)
       })

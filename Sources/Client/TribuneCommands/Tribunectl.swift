@@ -14,7 +14,7 @@ package struct Tribunectl: Sendable {
   /// Must be called while the process has a single thread, because it blocks the verb's signals for all threads that
   /// start later.
   ///
-  /// - Parameter arguments: without the program's name.
+  /// - Parameter arguments: the arguments without the program's name.
   package init(_ arguments: [[UInt8]]) {
     let terminal = Terminal()
     self.terminal = terminal
@@ -45,7 +45,8 @@ package struct Tribunectl: Sendable {
     return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
-  /// Clients rely on the command of a delegate, a lease or an announcement, so without it, the verb does not begin.
+  /// If the command cannot be found, the verb must not begin, because other clients rely on the delegate, lease or
+  /// announcement.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

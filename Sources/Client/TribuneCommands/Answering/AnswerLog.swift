@@ -5,7 +5,8 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers and notifications, cut and limited per user, because any asker or poster causes lines.
+/// Prints a delegate's answers and notifications, shortened and limited per user, because any asker or poster can cause
+/// lines.
 final class AnswerLog: Sendable {
   private struct State {
     var omittedCount = 0
@@ -30,7 +31,7 @@ final class AnswerLog: Sendable {
         do throws(CommandError) {
           try context.write(bytes: bytes)
         } catch {
-          // Neither a full disk nor a closed pipe may lift a veto.
+          // A full disk or a closed pipe must not lift a veto.
           let isFirst = hasReported.withLock { hasReported in
             defer { hasReported = true }
             return !hasReported
@@ -108,7 +109,7 @@ final class AnswerLog: Sendable {
   }
 
   func ended() async -> CommandError {
-    // Nil after cancellation: then the result is unused.
+    // Nil if the task was cancelled; then nobody uses the result.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }
@@ -125,7 +126,7 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why, but the times show whether the answer was late.
+  /// The bus does not say why a question is withdrawn, but the times show whether the answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

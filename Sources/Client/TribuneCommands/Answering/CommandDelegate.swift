@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 
 final class CommandDelegate: Delegate {
-  /// A query counts until it ends, because its answer may still be on its way.
+  /// A query stays open until it ends, because the bus may still use this delegate's answer.
   private struct OpenQuery {
     var user: UInt32
     var variables: [(name: String, value: String?)]
@@ -24,7 +24,7 @@ final class CommandDelegate: Delegate {
 
   private let command: [[UInt8]]
   private let concluding: [UInt8]?
-  /// Nil if it is the only delegate.
+  /// Nil for the only delegate, which is not of a folder.
   private let label: String?
   private let runner: CommandRunner
   private let log: AnswerLog
@@ -42,7 +42,7 @@ final class CommandDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // The file may have gone since the folder was read. One that is there and cannot be run fails.
+    // The file may be gone since the folder was read. If it exists and cannot be run, that is a failure.
     guard label == nil || !Folder.lacksEntry(command[0]) else { return .abstain }
     let query = OpenQuery(user: question.asker.uid, variables: CommandRunner.variables(of: question))
     let isAsked = state.withLock { state in
@@ -52,7 +52,7 @@ final class CommandDelegate: Delegate {
     guard isAsked else { return .abstain }
     let asked = ContinuousClock.now
     let answer = await runner.answer(question, by: command)
-    // Withdrawing the question cancels the task and discards the answer.
+    // A withdrawn question cancels the task, and its answer is discarded.
     log.show(Task.isCancelled ? nil : answer, to: question, by: label, since: asked)
     return answer
   }
@@ -77,7 +77,8 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Makes it abstain from new questions; running commands finish. Returns true if no question is open.
+  /// From now on, the delegate abstains from new questions; running commands finish. Returns true if no question is
+  /// open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in
@@ -86,7 +87,7 @@ final class CommandDelegate: Delegate {
     }
   }
 
-  /// Waits until its last question ends. Returns false if it was revived first.
+  /// Waits until the last open query ends. Returns false if the delegate is revived first.
   @discardableResult
   func idle() async -> Bool {
     await withCheckedContinuation { continuation in

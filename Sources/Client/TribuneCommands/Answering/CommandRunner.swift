@@ -28,22 +28,23 @@ actor CommandRunner {
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// The commands' standard error; they never wait for its reader.
+  /// Writes the commands' standard error. The commands never wait for its reader.
   private var errors: OutputThread?
 
-  /// Bytes. The bus keeps no more.
+  /// In bytes. The bus truncates longer reasons.
   static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
   private static let waitingMax = 256
-  /// Bytes of userInfo of a user's running commands and waiting questions. Running commands have it twice.
+  /// The limit of userInfo in a user's running commands and waiting questions, in bytes. A running command has it
+  /// twice.
   private static let byteCountMax = 64 << 20
-  /// In bytes, because 64 commands may write a value at the same time.
+  /// In bytes. 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
-  ///   - valueLength: the bus's limit in bytes; 0 if the command gives no values.
+  ///   - valueLength: the bus's limit of a value, in bytes; 0 if the command gives no values.
   ///   - isPrivileged: true for users who may use all free commands.
   init(
     in context: Context, valueLength: Int = 0,
@@ -56,13 +57,13 @@ actor CommandRunner {
       isPrivileged: isPrivileged)
   }
 
-  /// Runs a command in a new process group when it is the user's turn. Cancelling the task ends the command or the
-  /// wait.
+  /// Waits for the user's turn, and runs a command in a new process group. Cancelling the task ends the wait or the
+  /// command.
   ///
   /// - Parameters:
   ///   - variables: nil unsets a variable.
   ///   - output: if captured, the end of standard error is captured also, and passed on.
-  ///   - isOwed: run it even after the runner has stopped.
+  ///   - isOwed: true to run it even after `stop()`.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
     input: UserInfo, output: ChildProcess.Output, isOwed: Bool = false
@@ -105,7 +106,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Only once, because every question could cause the message.
+  /// Reports each message only once, because every question could cause it.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
@@ -145,7 +146,7 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands and waits for them. Only owed commands still start.
+  /// Ends the running commands and waits for their end. After that, only owed commands start.
   func stop() async {
     hasStopped = true
     for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }

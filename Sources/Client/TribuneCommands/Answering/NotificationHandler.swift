@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one after the other. The others wait in the observation's bounded queue.
+/// Runs a command for each notification, one after the other. The next ones wait in the observation's bounded queue.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
@@ -18,7 +18,7 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command, and acknowledges a notification to its waiting poster. Returns false for other deliveries.
+  /// Runs the command for a notification, and acknowledges it if its poster waits. Returns false for other deliveries.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

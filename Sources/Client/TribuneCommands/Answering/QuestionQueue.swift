@@ -2,29 +2,29 @@
 
 import Tribune
 
-/// The questions that a person at a terminal answers one by one, without I/O.
+/// The questions that a person at a terminal answers one by one. Does no I/O.
 ///
-/// Each line answers the first question. When that leaves the queue, the text typed for it is discarded, because it
-/// must never answer the next question. Users take turns, one question each.
+/// Each typed line answers the first question. When that question leaves the queue, the text typed for it is discarded,
+/// so that it never answers the next question. Users take turns, one question each.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
-    /// Never reused.
+    /// Never used for another question.
     var ticket: Ticket
     var user: UInt32
-    /// Lines that each end in a line feed.
+    /// Complete lines, each with a line feed.
     var text: String
     var end: Duration
   }
 
   enum Effect: Equatable, Sendable {
-    /// The cursor is at the start of a line.
+    /// Show these lines. The cursor is at the start of a line.
     case show(String)
     case prompt
-    /// Discard input that was typed before the next question is shown.
+    /// Discard input that was typed before the next question was shown.
     case discardTyped
-    /// Replace the prompt and the text typed after it. Discard typed input that was not read yet.
+    /// Replace the prompt and the text typed after it. Discard also typed input that has not been read.
     case takeBack(String)
     case answer(Ticket, Answer)
   }

@@ -3,10 +3,10 @@
 import Tribune
 import TribuneSystem
 
-/// Asks the person at the terminal, by a `QuestionQueue`.
+/// Asks the person at the terminal, by means of a `QuestionQueue`.
 actor TerminalDelegate: Delegate {
   static let timeout = Duration.seconds(60)
-  /// Bytes. The bus cuts longer reasons anyway.
+  /// In bytes. The bus truncates longer reasons anyway.
   private static let lineLength = 8_192
   private static let userInfoLength = 2_000
 
@@ -45,7 +45,7 @@ actor TerminalDelegate: Delegate {
     }
     timer.cancel()
     if let answer { return answer }
-    // Only the bus decides that the time is over, because another process may have deferred for this delegate.
+    // Only the bus decides that the time is over, because another process may have deferred the answer.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
     return .failed("no answer within \(question.timeout.formatted)")
   }
@@ -77,7 +77,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// A terminal shows the answers already, but not as JSON.
+  /// A terminal already shows the typed answers, except as JSON.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -98,7 +98,7 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: whether to discard the further lines.
+  /// - Returns: true to discard the lines that follow.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The hosts' reports about themselves, from this host's tribune-nats.
+/// The hosts' reports about themselves, which this host's tribune-nats collects.
 struct ClusterReport {
   typealias Row = (host: String, node: JSONNode)
 
@@ -26,7 +26,7 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: a host may have several: its delegate for a configured pattern such as `cluster.**` has
+  /// - Parameter outcomes: a host may have several: if a pattern such as `cluster.**` is configured, its delegate has
   ///   the same label, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
@@ -72,7 +72,7 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// Other delegates can match the name of a report.
+  /// Other delegates than tribune-nats can respond to the name of the report.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }
@@ -117,7 +117,7 @@ extension Table {
     }
   }
 
-  /// In the order in which each host asks them.
+  /// Rows are in the order in which each host asks the delegates.
   init(delegates: [ClusterReport.Row]) {
     self.init([
       Column(title: "HOST", style: .bold), .number("ORDER"), "DELEGATE", .number("PID", rank: 1),

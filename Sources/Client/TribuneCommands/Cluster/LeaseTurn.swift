@@ -12,15 +12,15 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// Asking again finds changes whose announcements were missed.
+  /// How often to ask again, in case an announcement was missed.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 
-  /// Identifies this acquisition when it is asked for again.
+  /// Identifies this acquisition in repeated requests.
   let id: String
   private let lease: String
   private let query: LeaseQuery
-  /// Nil for ever.
+  /// How long to wait for the lease; nil for ever.
   private let span: Duration?
 
   init(_ lease: String, _ invocation: Invocation) throws(CommandError) {

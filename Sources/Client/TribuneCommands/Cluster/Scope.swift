@@ -3,7 +3,7 @@
 import Tribune
 import TribuneWire
 
-/// The addressee of a question. This host's tribune-nats answers for it.
+/// Whom a question is for. This host's tribune-nats answers it.
 enum Scope: String, Sendable, CaseIterable {
   case host
   case cluster

@@ -29,7 +29,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix)
   }
 
-  /// Companions, hidden files, editors' backups, and temporary and old files of package tools.
+  /// True for companions, hidden files, editors' backups, and temporary and old files of package tools.
   static func isIgnored(_ name: [UInt8]) -> Bool {
     if isCompanion(name) { return true }
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
@@ -51,7 +51,7 @@ struct DelegateFolderContents: Equatable, Sendable {
 }
 
 extension DelegateFolderContents {
-  /// - Parameter isFirst: also reports files that cannot be executed. Later ones may be incomplete.
+  /// - Parameter isFirst: true to report also files that cannot be executed, which may be incomplete on later reads
   static func read(
     _ root: [UInt8], isFirst: Bool, watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> DelegateFolderContents {
@@ -114,7 +114,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // A file added during the read is then either seen or reported as a change.
+      // The watch begins first, so a file that is added meanwhile is seen or reported as a change.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)

@@ -104,7 +104,7 @@ actor DelegateFolder {
     } else {
       interests.merge(before) { new, _ in new }
     }
-    // Files that cannot be examined may still veto.
+    // Files that can no longer be examined stay attached, because they may veto.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     await retire(members.keys.filter { !files.contains($0) }.sorted())
     return contents.problems + (await attach(files, isFirst: isFirst))
@@ -115,7 +115,7 @@ actor DelegateFolder {
     problems = Set(wrong)
   }
 
-  /// Watches each folder on the path to the root for its next component, because the root may appear, disappear or be
+  /// Watches each folder on the path to the root for the next one, because the root may appear, disappear or be
   /// replaced.
   private func watchAncestors() {
     let slash = UInt8(ascii: "/")
@@ -134,7 +134,8 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // A missing folder will appear in a watched folder. A folder without read permission stays unwatched.
+      // If the folder is missing, its parent's watch reports when it appears. A folder without read permission stays
+      // unwatched.
       return nil
     }
   }
@@ -156,7 +157,7 @@ actor DelegateFolder {
   }
 
   private func remove(_ file: DelegateFile, _ member: Member) async {
-    // The file may have come back by now.
+    // The file may have come back meanwhile.
     guard member.delegate.isRetired else { return }
     if members[file]?.delegate === member.delegate {
       members[file] = nil
@@ -165,7 +166,7 @@ actor DelegateFolder {
     do throws(TribuneError) {
       try await member.attachment.detach()
     } catch {
-      // The lost connection has also removed it from the chain.
+      // The end of the connection has already detached the delegate.
       if error.code == .connectionLost { return }
       context.terminal.report(
         "delegate \(member.attachment.id) cannot be detached: \(error.message.terminalSafe)")
@@ -187,7 +188,7 @@ actor DelegateFolder {
         reportChange("attached \(file.description) (delegate \(member.attachment.id))")
         continue
       }
-      // A retired file can have lost its place while another file was attached.
+      // A retired file can have lost its place while another file was being attached.
       if places.order(of: file) == nil, places.insert(file) == nil { return await renumber(files) }
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
@@ -216,9 +217,9 @@ actor DelegateFolder {
     return Member(delegate: delegate, attachment: attachment)
   }
 
-  /// Gives all files new places when two neighbours leave no free value. On the same connection, the bus would take
-  /// the same delegate with another order for the existing one, so this needs a new connection. The old delegates
-  /// stay until the new ones are attached: every question must find one.
+  /// Gives all files new places when two neighbours leave no free value. This needs a new connection: on the same one,
+  /// the bus would take a delegate with another order for the existing one. The old delegates stay until the new ones
+  /// are attached, so that every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
@@ -248,7 +249,7 @@ actor DelegateFolder {
     return []
   }
 
-  /// Ends the open queries, and waits until their endings are handled.
+  /// Withdraws the delegates, and waits until the ends of their open queries are handled.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }

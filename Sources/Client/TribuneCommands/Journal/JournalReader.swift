@@ -3,16 +3,16 @@
 import TribuneSystem
 
 @safe struct JournalReader: ~Copyable {
-  /// Each has one subfolder per machine.
+  /// Each of these folders has one subfolder per machine.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
-  /// SD_JOURNAL_LOCAL_ONLY: entries of other hosts are not about this bus.
+  /// SD_JOURNAL_LOCAL_ONLY: entries from other hosts do not concern this bus.
   private static let localOnly: CInt = 1
 
   struct Entry: Equatable, Sendable {
     /// Microseconds since 1970, UTC.
     var time: UInt64
     var fields: [String: [String]]
-    /// From the bus instead of a journal, to which any process can write.
+    /// False for a journal's entry, which any process can write.
     var isOfBus = false
 
     subscript(field: String) -> String? { fields[field]?.first }
@@ -50,7 +50,7 @@ import TribuneSystem
       throw .failure("the journal of \(place.terminalSafe) cannot be opened: \(Errno(rawValue: -result))")
     }
     var size: UInt64 = 0
-    // libsystemd does not report files that it could not open; the size covers only the opened ones.
+    // libsystemd does not report files that it could not open. If it opened none, the size is 0.
     if unsafe library.usage(handle, &size) >= 0, size > 0 { return unsafe handle }
     unsafe library.close(handle)
     if let first = forbidden.first {
@@ -85,7 +85,7 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
-  /// The first call returns at once, so `next` finds earlier entries.
+  /// The first call returns at once, so that `next` finds earlier entries.
   func wait() throws(CommandError) { try check(unsafe library.wait(handle, .max)) }
 
   func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
@@ -98,7 +98,7 @@ import TribuneSystem
   private func entry() throws(CommandError) -> Entry {
     var entry = Entry(time: 0, fields: [:])
     try check(unsafe library.time(handle, &entry.time))
-    // libsystemd cuts longer values. The bus writes none.
+    // libsystemd cuts longer values. The bus writes none that long.
     try check(unsafe library.setThreshold(handle, 1 << 20))
     unsafe library.restartFields(handle)
     while let field = try unsafe piece(library.nextField) {

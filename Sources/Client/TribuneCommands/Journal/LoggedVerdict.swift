@@ -21,7 +21,7 @@ struct LoggedVerdict: Sendable {
   var isAllowed: Bool { verdict == "allowed" }
   var isVetoed: Bool { verdict == "vetoed" }
   var isOverridden: Bool { entry["TRIBUNE_OVERRIDE"] != nil }
-  /// Microseconds.
+  /// In microseconds.
   var elapsed: UInt64? { entry["TRIBUNE_ELAPSED_USEC"].flatMap { UInt64($0) } }
 
   var vetoers: [LoggedVetoer] {
@@ -56,7 +56,7 @@ struct LoggedVerdict: Sendable {
           ("userUnit", text("TRIBUNE_ASKER_USER_UNIT")),
         ])
       ),
-      // The journal itself recorded these fields about the writer of the entry.
+      // journald itself recorded these fields about the process that wrote the entry.
       ("bus", .object([("pid", number("_PID")), ("uid", number("_UID")), ("unit", text("_SYSTEMD_UNIT"))])),
     ])
   }

@@ -5,17 +5,17 @@ import TribunePolicy
 import TribuneWire
 
 enum LoggedVetoer: Hashable, Sendable {
-  /// `SYSTEM` or `SYSTEM/USER`, for which systemd vouches.
+  /// The unit as `SYSTEM` or `SYSTEM/USER`, for which systemd vouches.
   case unit(String)
-  /// A label outside units, or a process. It is a claim.
+  /// Without a unit: the label or the process's name, for which nobody vouches.
   case label(String)
 
-  /// Bytes kept. Units and labels are shorter, but any process can write to the journal.
+  /// How many bytes are kept. Units and labels are shorter, but any process can write to the journal.
   private static let lengthMax = 600
 
   /// - Parameters:
-  ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoes.
-  ///   - vetoers: all of TRIBUNE_VETOED_BY=.
+  ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoed.
+  ///   - vetoers: the values of TRIBUNE_VETOED_BY=, which does.
   init?(_ outcome: JSONNode, among vetoers: [String]) {
     let text = { (name: String) in outcome[name]?.string ?? "" }
     let who = [text("label"), text("process")].first { !$0.isEmpty }
@@ -38,7 +38,7 @@ enum LoggedVetoer: Hashable, Sendable {
     }
   }
 
-  /// The quotation marks keep labels from looking like units.
+  /// Quotation marks keep a label from looking like a unit.
   var text: String {
     switch self {
     case .unit(let units): units

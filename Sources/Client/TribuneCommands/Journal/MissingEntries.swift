@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Entries of the bus that never came into the journal: the bus, or journald's limit of a service's rate, dropped them.
+/// Counts entries of the bus that are not in the journal, because the bus dropped them, or journald did at its rate
+/// limit.
 enum MissingEntries {
   private static let unit = "tribuned.service"
   private static let droppedByBus = "baa7334ff1734bbc8d8f82147d4ab446"
-  /// SD_MESSAGE_JOURNAL_DROPPED, with the fields N_DROPPED= and, about the service, OBJECT_...=.
+  /// SD_MESSAGE_JOURNAL_DROPPED, which has the number in N_DROPPED= and the service in fields OBJECT_...=.
   private static let droppedByJournald = "a596d6fe7bfa4990828e72309e95d61e"
 
-  /// How many entries are missing, by what the journal has of that time.
+  /// How many entries of that time are missing, as far as the journal says.
   static func count(in times: ClosedRange<UInt64>, of directory: String?) throws(CommandError) -> UInt64 {
     let journal = try JournalReader(directory: directory)
     for id in [droppedByBus, droppedByJournald] { try journal.match("MESSAGE_ID", id) }
@@ -19,7 +20,7 @@ enum MissingEntries {
       guard ["_SYSTEMD_UNIT", "_SYSTEMD_USER_UNIT"].contains(where: { entry[about + $0] == unit }) else {
         continue
       }
-      // Only journald itself can set it.
+      // Only entries of journald itself have this transport.
       guard isByBus || entry["_TRANSPORT"] == "driver" else { continue }
       let text = entry[isByBus ? "TRIBUNE_DROPPED" : "N_DROPPED"]
       count = count.addingReportingOverflow(text.flatMap { UInt64($0) } ?? 0).partialValue

@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// A moment in the past, as typed on the command line. Times of day are local.
+/// Reads moments in the past as people type them. Times of day are local.
 enum PastTime {
   /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today`, `yesterday`, a time of today (`23:10`, `23:10:05`), a
   /// date (`2026-11-20`), or a date and a time.

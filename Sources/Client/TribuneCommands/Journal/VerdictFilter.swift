@@ -5,9 +5,9 @@ import TribuneWire
 
 struct VerdictFilter: Sendable {
   private let pattern: Pattern?
-  /// Empty for any.
+  /// The object; empty for any.
   private let object: String
-  /// Microseconds since 1970.
+  /// The bounds, in microseconds since 1970.
   let times: ClosedRange<UInt64>
   private let wantsVetoed: Bool
   let unit: String?
@@ -35,7 +35,7 @@ struct VerdictFilter: Sendable {
     return (since ?? 0)...(until ?? .max)
   }
 
-  /// Restricts the journal as far as its index can.
+  /// Restricts the reader as far as the journal's index allows.
   func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 extension DurationHistogram {
-  /// The median, the 99th percentile and the longest.
+  /// The median, the 99th percentile and the longest duration.
   var spans: [Duration?] { [quantile(0.5), quantile(0.99), quantile(1)] }
 
   var members: [(name: String, value: JSONValue)] {

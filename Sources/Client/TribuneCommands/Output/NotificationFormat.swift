@@ -49,9 +49,9 @@ struct NotificationFormat: Sendable {
         + known.map { "{\($0)}" }.joined(separator: ", ") + " and, for a member of JSON, {userInfo.KEY}")
   }
 
-  /// Without a line feed. The poster's data is escaped.
+  /// Has no line feed; what the poster chose is escaped.
   ///
-  /// - Parameter time: of arrival, in microseconds since 1970.
+  /// - Parameter time: the time of arrival, in microseconds since 1970.
   func line(of notification: Notification, at time: UInt64) -> String {
     let root = readsMembers ? notification.userInfo.jsonRoot : nil
     return parts.reduce(into: "") { line, part in

@@ -14,7 +14,7 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicr
 extension UserInfo {
   var line: String {
     guard let text else { return "(\(count.counted("byte")) of binary data)" }
-    // JSON over several lines would be shown with `\n` in it.
+    // JSON of several lines is made compact; otherwise, `\n` would be shown in it.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe
   }
@@ -49,12 +49,12 @@ extension Poster {
       ] + units.members)
   }
 
-  /// `backup.sh[4242]`, as in a system log.
+  /// Such as `backup.sh[4242]`, as in a system log.
   fileprivate var name: String { process.terminalSafe + (pid.map { "[\($0)]" } ?? "") }
 }
 
 extension Notification {
-  /// - Parameter time: of arrival, in microseconds since 1970.
+  /// - Parameter time: the time of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64? = nil) -> JSONValue {
     .object(
       [
@@ -64,8 +64,8 @@ extension Notification {
         + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is
-  /// older, and is marked.
+  /// A line `time :sender process[pid] name object userInfo`, with the time of arrival. A retained notification is
+  /// marked, because it is older.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
@@ -90,7 +90,7 @@ extension Delivery {
     }
   }
 
-  /// - Parameter time: of arrival, in microseconds since 1970.
+  /// - Parameter time: the time of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64 = SystemClock.wallMicroseconds) -> JSONValue {
     switch self {
     case .notification(let notification): notification.json(userInfoUpTo: limit, at: time)
@@ -109,7 +109,7 @@ extension Context {
     }
   }
 
-  /// A template has no place for a gap: reports it on standard error.
+  /// Reports a gap on standard error, because a template has no place for it.
   func reportGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
     guard usesTemplate else { return false }
     switch delivery {

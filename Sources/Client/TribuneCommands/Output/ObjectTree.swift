@@ -6,9 +6,9 @@ import TribuneWire
 /// The objects as a tree, split at each `/` of their names, like `busctl tree`.
 struct ObjectTree: Sendable {
   private struct Node: Sendable {
-    /// The object's name up to here; nil for the root.
+    /// The object's name up to this node; nil for the root.
     var name: String?
-    /// Nil if the name is only a prefix of other names.
+    /// The object; nil if this node's name is only a prefix of others.
     var info: ObjectInfo?
     var children: [Node] = []
 

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneSystem
 
-/// Writes in order on a separate thread, because a reader may stop reading.
+/// Writes in order on its own thread, because the output's reader may stop.
 final class OutputThread: Sendable {
   private struct State {
     var waiting: [[UInt8]] = []
     var byteCount = 0
   }
 
-  /// Bytes that wait. A single part may be longer.
+  /// How many bytes may wait. A single part may be longer.
   private static let byteCountMax = 1 << 20
 
   private let state = Mutex(State())
@@ -23,7 +23,7 @@ final class OutputThread: Sendable {
     try Thread.start { [self] in run(write) }
   }
 
-  /// Returns false if too much waits already.
+  /// Returns false if too many bytes already wait.
   func write(_ bytes: [UInt8]) -> Bool {
     let isTaken = state.withLock { state in
       guard state.byteCount == 0 || state.byteCount + bytes.count <= Self.byteCountMax else { return false }

@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// A table whose columns are as wide as their widest cells, or narrower if the terminal is.
+/// A table whose columns are as wide as their widest cells, or narrower if the terminal is too narrow.
 struct Table: Sendable {
   struct Column: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
-    /// The highest ranks are dropped first when space is short.
+    /// If space is short, the columns of the highest rank are dropped first.
     var rank = 0
 
     static func number(_ title: String, rank: Int = 0) -> Column {
@@ -17,7 +17,7 @@ struct Table: Sendable {
 
     static func text(_ title: String, rank: Int = 0) -> Column { Column(title: title, rank: rank) }
 
-    /// A number is never cut.
+    /// Numbers are never cut.
     fileprivate func leastWidth(of width: Int) -> Int {
       isNumeric ? width : min(width, max(title.columnCount, Self.cutWidth))
     }
@@ -37,9 +37,9 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Escapes the texts; an empty one is shown as `-`.
+  /// Appends a row. Texts are escaped; an empty one is shown as `-`.
   ///
-  /// - Parameter styles: by column title; override the styles of the columns.
+  /// - Parameter styles: styles that replace those of the columns with these titles.
   mutating func append(_ texts: [String], styles: [String: Style] = [:]) {
     precondition(texts.count == columns.count)
     rows.append(
@@ -89,7 +89,7 @@ struct Table: Sendable {
         + "; there are \(titles.joined(separator: ", "))")
   }
 
-  /// Numbers and spans are sorted by size, before texts.
+  /// Sorts numbers and spans by size, before texts.
   private enum SortKey: Comparable {
     case number(Double)
     case text(String)
@@ -114,7 +114,7 @@ struct Table: Sendable {
     }
   }
 
-  /// - Parameter limit: the columns of the terminal. Longer texts are cut, and columns of a rank dropped.
+  /// - Parameter limit: the width of the terminal. To fit, texts are cut, and then columns dropped by rank.
   func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }

@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// A text with placeholders for --format and --output: `{name} {userInfo.level}`. {{ and }} are braces.
+/// A text with placeholders for --format and --output: `{name} {userInfo.level}`. `{{` and `}}` stand for braces.
 struct Template: Sendable {
   enum Part: Equatable, Sendable {
     case text(String)
@@ -73,7 +73,7 @@ extension JSONValue {
     }
   }
 
-  /// Block YAML, without a final line feed. Texts are quoted as in JSON, which YAML reads in the same way.
+  /// The value as block YAML, without a final line feed. Texts are quoted as in JSON, which YAML reads alike.
   var yaml: String { yamlLines.joined(separator: "\n") }
 
   private var yamlLines: [String] {
@@ -92,7 +92,7 @@ extension JSONValue {
     }
   }
 
-  /// True if every reader of YAML takes the name for a text without quotes.
+  /// True if every reader of YAML reads the unquoted name as a text.
   private static func isPlainKey(_ name: String) -> Bool {
     !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(name.lowercased())
       && name.first?.isLetter == true && name.utf8.allSatisfy { $0 < 0x80 }

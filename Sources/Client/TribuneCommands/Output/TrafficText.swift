@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 extension TrafficItem {
-  /// `time  :from → :to  kind  name  object  content  userInfo`.
+  /// A line `time  :from → :to  kind  name  object  content  userInfo`.
   func line(in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(microsecondsSince1970: time), .faint),
@@ -14,7 +14,7 @@ extension TrafficItem {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// A reason or a status is in the content already.
+  /// The content already shows a reason or a status.
   private var payloadIsText: Bool {
     switch content {
     case .answer, .deferral, .progress, .refusal: true

@@ -34,13 +34,13 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// The default that vetoes without an answer: the asker's, or else the bus's, which an override does not go past.
+  /// The default that vetoed: the asker's, or else the bus's, which no override passes.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if only delegates and other hosts object: the end of a failure, a script's change and another host's change
-  /// may all be unannounced.
+  /// True if only delegates and other hosts object. The bus may not announce when a failure ends, a script changes its
+  /// mind or another host does.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
@@ -48,8 +48,8 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
   }
 
-  /// The failures, if one of them vetoes: the query is vetoed, and not by another outcome. Only a single failure is
-  /// certain, because the bus does not name the vetoing one.
+  /// The failures, if nothing else vetoes: then at least one of them does. The bus does not say which, so it is certain
+  /// only if there is one.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)
@@ -70,7 +70,7 @@ extension Outcome {
 
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
-  /// A missing required delegate, which has no id, is a veto.
+  /// A missing required delegate, which has no id, counts as a veto.
   fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
 
   fileprivate var isOfOtherHost: Bool { process == "tribune-nats" }
@@ -84,7 +84,7 @@ extension Outcome {
     }
   }
 
-  /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
+  /// A line such as `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
   func line(isVetoingFailure: Bool, in context: Context) -> String {
     let consequence = isVetoingFailure ? Self.consequence : ""
     let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
@@ -92,12 +92,12 @@ extension Outcome {
     return "\(context.styled(word, style)) \(participant)\(said)\(time)"
   }
 
-  /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
+  /// Such as `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
   func plainLine(isVetoingFailure: Bool = false) -> String {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
-  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`, cut.
+  /// Such as `held backup (pid 42, uid 0), for 3min: a backup runs`; the reason is cut.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
     let seconds = age.components.seconds
     let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
@@ -116,7 +116,7 @@ extension Outcome {
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing required delegate has only its label.
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A required delegate that is missing has only its label.
 func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {

@@ -4,7 +4,7 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be given
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be given only
 /// once, because no value may be silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
@@ -60,12 +60,12 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// An option before the verb may belong to it.
+  /// Before the verb is known, an option may belong to any verb.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes the verb's command; without one, words that may start with a dash.
+  /// Takes the verb's command or, if it has none, words that may start with a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -127,7 +127,7 @@ struct CommandLineParser {
     }
   }
 
-  /// A word that looks like an option is not a value: `--override --dry-run` would override.
+  /// A word that looks like an option is not taken as a value; otherwise, `--override --dry-run` would override.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -137,7 +137,7 @@ struct CommandLineParser {
     return word
   }
 
-  /// `post a.b --wait 5` would post the JSON 5.
+  /// Refuses `--wait 5`, because `post a.b --wait 5` would post the JSON 5.
   private func refuseSpan(behind row: OptionSyntax) throws(UsageError) {
     guard position < arguments.count, let next = String(validating: arguments[position], as: UTF8.self) else {
       return
@@ -153,7 +153,7 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    // The choices are unknown until the verb is.
+    // The choices can be checked only once the verb is known.
     case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
@@ -181,7 +181,7 @@ struct CommandLineParser {
     }
   }
 
-  /// A dash at the start is an option that came too late, because programs are not named like that.
+  /// Refuses a command that begins with a dash: it is an option that comes too late.
   private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count

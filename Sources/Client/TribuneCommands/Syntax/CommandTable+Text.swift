@@ -3,8 +3,9 @@
 // The table of verbs and options. The parser, the help, tribunectl(1) and the completions read it.
 //
 // A text has a verb with its operands, its summary, examples (lines that begin with four spaces and are kept),
-// paragraphs, which may be wrapped anywhere, and options. Two spaces end an option's argument: capitals are any
-// value, `a|b` one of these words, `a,b` a list of them, SPAN a time span. `Option` has the ranges of numbers.
+// paragraphs, which may be wrapped anywhere, and options. Two spaces end an option's argument, in which capitals stand
+// for any value, `a|b` for one of these words, `a,b` for a list of them, SPAN for a time span. `Option` has the ranges
+// of numbers.
 
 extension CommandTable {
   static let text = """

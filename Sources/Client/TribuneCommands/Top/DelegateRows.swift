@@ -3,7 +3,8 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus. As in the bus's counts, a user, unit and label have one row.
+/// The delegates and awaited observers of a bus. As in the bus's counts, each combination of user, unit and label has
+/// one row.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role
@@ -17,10 +18,10 @@ struct DelegateRows {
     var oldest: Duration?
     var outcomes = OutcomeCounts()
     var durations = DurationHistogram()
-    /// Nil for observers: the bus lists and counts them differently.
+    /// Nil for observers, which the bus lists and counts separately.
     var isAttached: Bool?
 
-    /// A query can still wait for a participant that has just gone.
+    /// A query can still wait for a delegate that has just gone.
     var isPast: Bool { isAttached == false && open == 0 }
   }
 

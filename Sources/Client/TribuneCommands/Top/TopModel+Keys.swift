@@ -10,7 +10,7 @@ enum TopKey: Hashable, Sendable {
   case function(Int)
 }
 
-/// The keys follow htop.
+/// The keys are those of htop.
 extension TopModel {
   enum Effect: Equatable, Sendable {
     case none, quit
@@ -119,7 +119,7 @@ extension TopModel {
   }
 
   private mutating func typed(_ prompt: Prompt, _ text: String) {
-    // A line of a terminal is no longer, and a program may type for ever.
+    // No line of a terminal is longer, and a program may type without end.
     guard text.count <= 128 else { return }
     mode = .typing(prompt, text: text)
     switch prompt {

@@ -30,7 +30,7 @@ struct TopModel: Sendable {
   var isTree = true { didSet { takeGroups() } }
 
   private(set) var sample: TopSample?
-  /// Nil if it was of another view.
+  /// Nil if the last sample was of another view.
   private(set) var earlier: TopSample?
   private(set) var rates: TopRates?
   private var groups: [TopGroup] = []
@@ -59,7 +59,7 @@ struct TopModel: Sendable {
       earlier = last
       rates = TopRates(from: last.snapshot, to: sample.snapshot)
     } else {
-      // A sample after a key follows too soon for meaningful rates.
+      // The next sample follows too soon after a key for meaningful rates.
       earlier = nil
     }
     self.sample = sample
@@ -124,7 +124,7 @@ struct TopSize: Equatable, Sendable {
 }
 
 struct TopRates: Equatable, Sendable {
-  /// Nil if the bus restarted between the snapshots, which resets its counters.
+  /// Posts a second; nil if the bus restarted between the samples, which resets its counters.
   var posts: Double?
   var deliveries: Double?
   var asks: Double?

@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// Takes samples of a bus, and connects again after a long loss of the bus.
+/// Takes samples of a bus. Connects again if the bus was lost for long.
 actor TopSampler {
   enum Failure: Error, Equatable, Sendable {
     case busIsGone

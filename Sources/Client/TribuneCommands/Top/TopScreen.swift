@@ -2,10 +2,10 @@
 
 import TribuneSystem
 
-/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and one
-/// task uses it.
+/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen may exist at a time, and only
+/// one task may use it.
 @safe struct TopScreen: ~Copyable {
-  /// How long ncurses waits after an ESC before it is a key by itself.
+  /// How long ncurses waits after an ESC before it counts as a key of its own.
   private static let escapeMilliseconds: CInt = 25
 
   private let library: NcursesLibrary
@@ -54,17 +54,17 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // Fails behind the last place of the terminal, where the cursor cannot go; the text is there.
+        // After the last place of the terminal, the cursor cannot move, and this fails; the text is shown even so.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }
     _ = unsafe library.refresh(window)
   }
 
-  /// Gives the terminal back, until the next `show`.
+  /// Gives the terminal back to other programs until the next `show`.
   func leave() { _ = library.end() }
 
-  /// Other programs may have written on the terminal.
+  /// Called when other programs may have written on the terminal.
   func forget() { _ = unsafe library.redrawAll(window, true) }
 
   func nextKey() -> TopKey? {

@@ -14,7 +14,7 @@ actor TopSession {
   }
 
   static let ending = SignalWatch.interrupting + [Signals.quit]
-  /// A stopped terminal takes no output.
+  /// A stopped terminal takes no output, so the wait for it is limited.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
 
@@ -22,11 +22,12 @@ actor TopSession {
   private let sampler: TopSampler
   private let events: AsyncStream<Event>
   private let emit: AsyncStream<Event>.Continuation
-  /// Ends with the first ending signal; passes on the other signals until then.
+  /// Ends with the first signal that ends the session; until then, passes on the other signals.
   private let interruption: Task<Void, Never>
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
-  /// The shell owns the terminal until SIGCONT. This thread may run on for a moment after the request to stop.
+  /// True while the shell owns the terminal, until SIGCONT. This thread may continue for a moment after the request to
+  /// stop.
   private var isStopped = false
   private var isStale = false
 
@@ -181,7 +182,7 @@ actor TopSession {
       do throws(Errno) {
         emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
       } catch {
-        // Without a way to wait for the terminal, keys could not end the session.
+        // If the terminal cannot be waited for, keys could not end the session, so it ends now.
         emit.yield(.inputEnd)
       }
     }

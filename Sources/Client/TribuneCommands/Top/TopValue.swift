@@ -3,19 +3,19 @@
 import TribuneWire
 
 enum TopValue: Equatable, Sendable {
-  /// Unknown to the bus.
+  /// The bus does not know the value.
   case missing
   case text(String)
   case id(UInt64)
-  /// `:N`.
+  /// Such as `:7`.
   case connection(String)
   case count(Int)
   case bytes(Int)
-  /// Per second.
+  /// A number per second.
   case rate(Double)
   case duration(Duration)
 
-  /// Not safe for a terminal.
+  /// May contain control characters of a terminal.
   var shown: String {
     switch self {
     case .missing, .text(""): "-"
@@ -34,7 +34,7 @@ extension TopValue {
 
   init(rate: Double?) { self = rate.map { .rate($0) } ?? .missing }
 
-  /// - Parameter uid: nil for the users that the bus counts together.
+  /// - Parameter uid: the user; nil for those that the bus counts together.
   init(uid: UInt32?) { self = uid.map { .id(UInt64($0)) } ?? .missing }
 }
 
@@ -62,7 +62,7 @@ extension TopValue: Comparable {
 }
 
 extension Int {
-  /// At most five characters, as in the other extensions.
+  /// The number in at most five characters, as in the extensions below.
   var abbreviated: String {
     switch self {
     case ..<100_000: String(self)
@@ -72,7 +72,7 @@ extension Int {
     }
   }
 
-  /// K is 1,024 bytes.
+  /// K means 1,024 bytes.
   var abbreviatedBytes: String {
     switch self {
     case ..<10_000: String(self)
@@ -109,7 +109,7 @@ extension Duration {
 
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// A participant waits for it for long, or it loses messages.
+  /// A participant has waited for it for long, or it loses messages.
   var isMarked = false
   var isPast = false
   var depth = 0
@@ -124,5 +124,5 @@ struct TopRow: Equatable, Sendable {
   }
 }
 
-/// Rows that sorting keeps together: a row, and its children.
+/// A row and its children, which sorting keeps together.
 typealias TopGroup = [TopRow]

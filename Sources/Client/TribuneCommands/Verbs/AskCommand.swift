@@ -11,7 +11,7 @@ struct AskCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     let patience = try invocation.patience()
-    // A waiting caller wants to know every veto.
+    // A caller that waits wants to know every veto.
     let query = try Query(
       invocation, name: try invocation.question(at: 0), mode: patience == nil ? .parallel : .all)
     self.query = query
@@ -46,7 +46,7 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // A delegate might have vetoed, so the loss of the bus is not a verdict.
+      // A delegate might have vetoed, so --if-unreachable does not apply to the loss of the bus.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -72,7 +72,7 @@ struct VerdictWithoutBus: Sendable {
       }
   }
 
-  /// The verdict of --if-unreachable; nil if it does not apply to the error.
+  /// The verdict that --if-unreachable gives for this error; nil if it does not apply.
   func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
     guard let decision, error.meansNoBus else { return nil }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
@@ -90,7 +90,7 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// The following action's notifications. The permission to post them is checked before delegates are asked.
+  /// The action's notifications. The permission to post them is checked before delegates are asked.
   var announcements: [String] = []
 
   var askedName: String { scope?.name(name) ?? name }
@@ -117,7 +117,7 @@ struct Query: Sendable {
       let verdict = try await connection.ask(
         askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
-      // An unasked cluster has not allowed anything.
+      // If nobody asked the cluster, it has not allowed anything.
       if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
       if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
         await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
@@ -128,13 +128,13 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// A misspelt name does not reach its delegates, and is allowed.
+  /// A misspelt name reaches no delegate, so it would be allowed without a hint.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")
   }
 
-  /// logind's locks and masks must not refuse an action that an override allowed.
+  /// Waits until logind's locks and masks no longer refuse the action.
   private func awaitWay(
     _ event: HostEnforcement.Event, over connection: Connection, in context: Context
   ) async {

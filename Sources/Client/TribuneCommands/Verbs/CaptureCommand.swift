@@ -25,7 +25,7 @@ struct CaptureCommand: Command {
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
-      // The file records the loss only before the next packet, which may never come.
+      // The file shows a loss only at the next packet, which may never come.
       try await context.connectToStay(sayingLoss: true) { lost in
         switch lost {
         case 0?: ""
@@ -57,7 +57,7 @@ private final class CaptureOutput: Sendable {
   }
 }
 
-/// The bus's traffic as a pcapng file. A packet is a whole `traffic` frame, or a `lost` frame.
+/// Writes the bus's traffic as a pcapng file. A packet is a whole `traffic` frame, or a `lost` frame.
 struct CaptureFile: Sendable {
   private var dropped = 0
   private var isInterrupted = false
@@ -69,9 +69,9 @@ struct CaptureFile: Sendable {
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// Empty for a loss of unknown size: the next packet's comment reports it.
+  /// Empty for a loss of unknown size, which the next packet's comment reports.
   ///
-  /// - Parameter now: microseconds since 1970; the time of a loss packet.
+  /// - Parameter now: the time of a loss packet, in microseconds since 1970.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {
     switch delivery {
     case .interrupted:

@@ -8,7 +8,7 @@ import TribuneWire
 struct GetCommand: Command {
   private let name: String
   private let object: String
-  /// Nil to print the userInfo.
+  /// Nil to print only the userInfo.
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -72,13 +72,13 @@ struct GetCommand: Command {
       return try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
     }
     if context.terminal.isTerminal { return try context.print(notification.userInfo.line) }
-    // A program gets the bytes as they were posted.
+    // For programs, the bytes stay as they were posted.
     try context.write(bytes: notification.userInfo.bytes + [UInt8(ascii: "\n")])
   }
 }
 
 extension RetainedInfo {
-  /// False if the entry is of a later notification.
+  /// False if the entry is about a later notification.
   func describes(_ notification: Notification) -> Bool {
     name == notification.name && object == notification.object && connection == notification.sender
       && byteCount == notification.userInfo.count
@@ -87,20 +87,20 @@ extension RetainedInfo {
 
 struct RetainedSnapshot: Sendable {
   private(set) var notifications: [Notification] = []
-  /// The number beyond the connection's buffer.
+  /// Notifications that did not fit in the connection's buffer.
   private(set) var lost = 0
 
-  /// - Parameter object: empty for any.
-  /// - Throws: `notPermitted` if this user may observe none of it.
+  /// - Parameter object: the object; empty for any.
+  /// - Throws: `notPermitted` if this user may not observe them.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, limit: .max, retained: true)
-    // The sequence ends after the buffered elements: the whole snapshot, perhaps with later notifications.
+    // The sequence still has its buffered elements: all retained notifications, perhaps with later ones.
     await sequence.cancel()
     for try await delivery in sequence {
       switch delivery {
       case .notification(let notification): if notification.isRetained { notifications.append(notification) }
       case .lost(let count): lost = lost.saturatingAdding(count)
-      // The snapshot comes again over the next connection.
+      // The retained notifications come again over the next connection.
       case .interrupted: notifications = []
       }
     }

@@ -16,7 +16,7 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Of the query's connection, which also carries the later messages.
+  /// Whether the query's bus is reachable. The same connection carries the later messages.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -48,7 +48,7 @@ struct GuardCommand: Command {
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over, let verdict):
       connection = over
-      // Standard output is the command's.
+      // Standard output belongs to the command.
       if verdict.isOverridden, !context.isQuiet {
         report(verdict, "was vetoed (overridden)", in: context)
       }
@@ -70,13 +70,13 @@ struct GuardCommand: Command {
       return decision == .allowed ? ExitStatus.success : vetoStatus
     case .unreachable: return await router.run(command, in: context).shellStatus
     case .interrupted(let signal):
-      // Withdraws the query, and erases the list of waiting delegates from the screen.
+      // The cancellation withdraws the query, and erases the list of waiting delegates from the screen.
       asking.cancel()
       await first(of: { _ = await asking.value }, { await sleep(.seconds(1)) })
       return 128 + signal
     case .failed(let error): throw error
     }
-    // After will is announced, the outcome must be announced also. So from here on, signals wait until then.
+    // Once *will* is announced, the outcome must be announced also. So signals wait until then.
     try await announceWill(over: connection, until: router.interruption, in: context)
     let termination = await router.run(command, in: context)
     switch termination {
@@ -131,8 +131,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits until the bus has it, because the command must not run unannounced. If that remains unknown, the action
-  /// has failed, which is also announced.
+  /// Waits until the bus has the announcement, because the command must not run unannounced. If that remains unknown,
+  /// the action has failed, which is also announced.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -152,7 +152,7 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits for the awaited observers or for a signal. Reports missing acknowledgements, and continues.
+  /// Posts *will*, and waits for the awaited observers or for a signal. Missing acknowledgements are only reported.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
@@ -176,7 +176,7 @@ struct GuardCommand: Command {
         return nil
       })
     guard let reply, let reply else {
-      // From here on, will was either posted before all later posts, or never will be.
+      // When the task has ended, *will* is posted before all later posts, or never.
       posting.cancel()
       _ = await posting.value
       return
@@ -207,7 +207,8 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Waits while the connection looks for the bus. If the connection had already ended, tries a new one.
+  /// Announces the outcome. Waits while the connection looks for the bus. If the connection has already ended, tries a
+  /// new one.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -217,7 +218,7 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
-        // The bus may have been killed before it confirmed, so the announcement is repeated.
+        // The bus may have been killed before it confirmed the announcement, so it is repeated.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
         } else if isOver || !presence.isUnreachable {

@@ -7,7 +7,7 @@ import TribuneWire
 struct HoldCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
-  /// A question, or a pattern of questions, and an object; empty for any.
+  /// The question, or pattern of questions, to hold, and its object, empty for any.
   private struct Target: Sendable {
     var pattern: String
     var object = ""
@@ -29,7 +29,7 @@ struct HoldCommand: Command {
   private let span: Duration?
   private let spanText: String
   private let command: [[UInt8]]
-  /// Holds for the life of this process.
+  /// Holds as long as this process lives.
   private let process: WatchedProcess?
   private let runsAnyway: Bool
 
@@ -78,7 +78,7 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Without --label, the name of the command, or of the parent process: tribunectl's would be useless in a verdict.
+  /// Without --label, names the command or the parent process: "tribunectl" would be useless in a verdict.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
     return invocation.commandName(
@@ -108,7 +108,7 @@ struct HoldCommand: Command {
     return targets
   }
 
-  /// Then the holds are taken again after each loss.
+  /// True if the holds must be taken again after each loss.
   private var isReliedOn: Bool { !command.isEmpty || process != nil }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -148,7 +148,7 @@ struct HoldCommand: Command {
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
     let termination = await router.run(command, keeping: inherited, in: context)
     keeping.cancel()
-    // This task releases the holds before the process ends.
+    // `keeping` releases the holds before this process ends.
     _ = await keeping.value
     return termination.shellStatus
   }
@@ -180,7 +180,7 @@ struct HoldCommand: Command {
   private func start(_ standing: HoldStanding, in context: Context) async -> Result<Held, TribuneError> {
     do throws(TribuneError) {
       var held = try await context.waitingForBus { () async throws(TribuneError) -> Held in
-        // The command inherits the connection, and must not be able to send anything over it.
+        // The command inherits the connection, over which it must not be able to send anything.
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }
@@ -195,11 +195,11 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Waits until logind knows of the holds that are about the host. Returns warnings; on a terminal, also the
-  /// effects. Nil if the holds came too late.
+  /// Waits until logind knows of the holds that are about the host. Returns warnings and, for a terminal, the effects;
+  /// nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
-    // An inherited connection cannot send.
+    // The connection that the command inherits must not send.
     var asking = command.isEmpty ? held.connection : nil
     for target in targets where !WellKnownQuestions.hostNames(matching: target.pattern).isEmpty {
       do throws(TribuneError) {
@@ -241,7 +241,7 @@ struct HoldCommand: Command {
     return Held(holds: holds, connection: connection)
   }
 
-  /// - Parameter isFirst: true if they never were in force.
+  /// - Parameter isFirst: true if the holds were never in force.
   /// - Returns: nil after expiry or cancellation.
   private func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
@@ -271,7 +271,7 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Holds until expiry or cancellation, then closes the connection. Takes lost holds again if they are relied on.
+  /// Holds until expiry or cancellation, then closes the connection. If the holds are relied on, takes lost ones again.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {

@@ -5,7 +5,7 @@ import Synchronization
 final class HoldStanding: Sendable {
   private enum Term {
     case notStarted
-    /// Nil for no end.
+    /// Nil if the hold has no end.
     case until(ContinuousClock.Instant?)
   }
 
@@ -23,7 +23,7 @@ final class HoldStanding: Sendable {
 
   var isOver: Bool { left.map { $0 <= .zero } ?? false }
 
-  /// - Parameter lost: notifications; nil if the bus did not know the connection, and so not the hold.
+  /// - Parameter lost: missed notifications; nil if the bus knew neither the connection nor the hold.
   func consequence(losing lost: UInt64?) -> String {
     if case .notStarted = term.withLock({ $0 }) { return "" }
     if isOver { return "" }

@@ -27,7 +27,8 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// An object that matches a configured pattern is not listed. Its protocol is the most derived origin.
+  /// An object that only matches a configured pattern is not listed. Its protocol is the most derived origin of its
+  /// messages.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {

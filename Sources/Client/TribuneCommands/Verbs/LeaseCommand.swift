@@ -82,7 +82,7 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// The bus withdraws the question, and the gateway releases a lease that it has got by then.
+  /// Stops waiting. The bus withdraws the question; if the gateway has got the lease by then, it releases it.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -119,7 +119,7 @@ struct LeaseCommand: Command {
 
   private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
 
-  /// Retries until the time is over, because all others wait while this host has the lease.
+  /// Releases the lease. Retries until the time is over, because all others wait while this host has the lease.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
     var isFirst = true
@@ -130,7 +130,7 @@ struct LeaseCommand: Command {
         switch reply {
         case .released: return
         case .absent:
-          // A try without an answer may have released it.
+          // An earlier try, whose answer was lost, may have released it.
           if isFirst { context.terminal.report("\(lease) was taken from this host meanwhile") }
           return
         default: throw .failure("\(lease) was not released")
@@ -157,7 +157,7 @@ struct LeaseCommand: Command {
     case .released:
       if !context.isQuiet { context.terminal.reportLine("released \(lease)") }
     case .absent:
-      // A unit releases after each boot, even without a lease.
+      // A unit releases the lease after each boot, even without having it.
       if !context.isQuiet { context.terminal.reportLine("this host does not have \(lease)") }
     case .refused(let why): throw .failure("\(lease) was not released: \(why.terminalSafe)")
     default: throw .failure("\(lease) was not released")

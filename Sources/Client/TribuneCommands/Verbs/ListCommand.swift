@@ -68,7 +68,7 @@ struct ListCommand: Command {
     init(_ name: String, _ object: String) { (self.name, self.object) = (name, object) }
   }
 
-  /// A single observation of everything would be refused to users who may observe only some names.
+  /// Users who may observe only some names would be refused a single observation of everything.
   private static func values(
     of entries: [RetainedInfo], over bus: Connection
   ) async throws(TribuneError) -> [Subject: Notification] {
@@ -126,7 +126,7 @@ extension ConnectionInfo {
     ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
-  /// - Parameter holds: the connection's holds, from a separate list, or their number.
+  /// - Parameter holds: the connection's holds, which come from a separate list, or only their number.
   func json(holds: JSONValue) -> JSONValue {
     .object(
       [
@@ -148,7 +148,7 @@ extension ConnectionInfo {
 }
 
 extension RetainedInfo {
-  /// - Parameter userInfo: none if this user may not observe it.
+  /// - Parameter userInfo: the userInfo; none if this user may not observe it.
   func json(_ userInfo: UserInfo) -> JSONValue {
     .object([
       ("name", .string(name)), ("object", .string(object)), ("bytes", .integer(byteCount)),

@@ -9,7 +9,7 @@ extension LogCommand {
   /// A bus that hangs must not keep anybody from the journal.
   private static let patience = Duration.seconds(2)
 
-  /// Nil without a bus, or if it writes to a journal.
+  /// Nil if there is no bus, or if it writes to a journal.
   func keptByBus(in context: Context) async -> [PastVerdict]? {
     do throws(TribuneError) {
       return try await bounded(by: Self.patience) { () async throws(TribuneError) -> [PastVerdict] in
@@ -51,7 +51,7 @@ extension LogCommand {
       while !Task.isCancelled {
         await sleep(Self.pause)
         let verdicts = try await bus.pastVerdicts()
-        // A daemon that was started since counts from 1.
+        // The daemon was restarted, and counts from 1 again.
         if verdicts.last?.number ?? 0 < last { last = 0 }
         for verdict in verdicts where verdict.number > last {
           last = verdict.number

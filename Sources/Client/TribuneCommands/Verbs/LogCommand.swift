@@ -8,13 +8,13 @@ struct LogCommand: Command {
   var signals: [Int32] { follows ? SignalWatch.interrupting : [] }
 
   let filter: VerdictFilter
-  /// Nil for all.
+  /// Nil for all verdicts.
   let count: Int?
   private let directory: String?
   let follows: Bool
   let summarizes: Bool
 
-  /// Like journalctl(1).
+  /// As in journalctl(1).
   private static let followedCount = 10
   private static let namedUnitsMax = 20
 
@@ -43,7 +43,7 @@ struct LogCommand: Command {
         if directory == nil, let kept = await keptByBus(in: context) {
           return await follow(kept: kept, in: context)
         }
-        // Waiting for the journal blocks a thread, and a journal belongs to one thread.
+        // Waiting for the journal blocks, and only one thread may use a journal.
         return await Thread.result { follow(in: context) }
       },
       { () async -> CommandError in
@@ -132,7 +132,7 @@ struct LogCommand: Command {
     }
   }
 
-  /// Suggests units for --by that have vetoed, at any time and under any name.
+  /// Suggests units for --by: those that have vetoed at any time, under any name.
   private func showUnits(in journal: borrowing JournalReader, _ context: Context) throws(CommandError) {
     let units = try journal.values(of: "TRIBUNE_VETOED_BY_SYSTEM_UNIT", upTo: Self.namedUnitsMax + 1)
     guard !units.isEmpty else { return try context.print("The journal has no veto by a unit.") }

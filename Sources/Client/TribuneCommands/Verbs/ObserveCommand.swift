@@ -10,7 +10,7 @@ struct ObserveCommand: Command {
   private let patterns: [String]
   private let object: String
   private let count: Int64?
-  /// How long `count` notifications may take to come.
+  /// How long to wait for `count` notifications.
   private let limit: Duration?
   private let suspension: Tribune.SuspensionBehavior
   private let wantsRetained: Bool
@@ -110,7 +110,7 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Uses standard error if the format has no place for it.
+  /// Uses standard error if the format has no place for a gap.
   private func showGap(_ gap: Delivery, in context: Context) throws(CommandError) {
     guard format != nil else { return try context.print(gap) }
     // The connection has already reported an interruption.

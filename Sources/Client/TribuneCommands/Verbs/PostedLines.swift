@@ -7,8 +7,8 @@ import TribuneWire
 
 /// `post NAME --lines`: a notification for each line of standard input.
 ///
-/// Each piece of input is one batch. The bus confirms its last post before more is read: a refusal then ends the
-/// command, and a fast writer waits for the bus.
+/// Each piece of input is one batch. Before more is read, the bus must confirm the batch's last post: so a refusal ends
+/// the command, and a fast writer waits for the bus.
 struct PostedLines: Sendable {
   let name: String
   let object: String
@@ -22,7 +22,7 @@ struct PostedLines: Sendable {
       try await context.connect()
     }
     let limit = connection.bus.payloadMax
-    // One byte more shows that a line is too long.
+    // Room for one byte more, which shows that a line is too long.
     var buffer = LineBuffer(limit: limit + 1)
     var count = 0
     while true {
@@ -41,9 +41,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// The lines up to the first invalid one, and its flaw.
+  /// The lines up to the first invalid one, and that one's error.
   ///
-  /// - Parameter count: earlier lines.
+  /// - Parameter count: the number of earlier lines.
   static func userInfos(
     of lines: [[UInt8]], asTexts areTexts: Bool = false, behind count: Int, upTo limit: Int
   ) -> ([UserInfo], flaw: CommandError?) {
@@ -87,15 +87,15 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// The bus may refuse this notification though it takes others: users have quotas of retained data and of files,
-  /// and an object can have a protocol.
+  /// True if the bus may refuse this notification though it takes others: users have quotas of retained data and of
+  /// files, and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }
 }
 
 struct LineBuffer: Sendable {
-  /// Bytes of a line that are kept; the rest is dropped.
+  /// How many bytes of a line are kept; the rest is dropped.
   private let limit: Int
   private var partial: [UInt8]?
 
@@ -116,7 +116,7 @@ struct LineBuffer: Sendable {
 
   private mutating func extend(by bytes: ArraySlice<UInt8>) {
     var line = partial ?? []
-    // With a single owner, the array grows in place.
+    // The array grows in place only if nothing else refers to it.
     partial = nil
     line += bytes.prefix(limit - line.count)
     partial = line

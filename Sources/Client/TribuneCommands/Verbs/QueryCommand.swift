@@ -61,7 +61,7 @@ struct QueryCommand: Command {
 extension QueryReply {
   /// Lists the delegates without a value; empty if no value is missing.
   ///
-  /// - Parameter collects: every value is wanted. A delegate that abstains has none, which is not a lack.
+  /// - Parameter collects: true if every value is wanted; then a delegate that abstains is not listed.
   func lack(of subject: String, collects: Bool) -> [String] {
     let head: String
     var silent = outcomes

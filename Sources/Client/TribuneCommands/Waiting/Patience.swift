@@ -4,15 +4,15 @@ import Synchronization
 import Tribune
 
 struct Patience: Sendable {
-  /// Nil for ever.
+  /// How long to wait; nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// Before the next question if only delegates and other hosts object: the end of such vetoes may not be announced
-  /// here.
+  /// The pause before the next question if only delegates and other hosts object, because the ends of such vetoes may
+  /// not be announced.
   let pause: Duration
-  /// Changes that the question itself causes must not make a loop.
+  /// Without it, changes that the question itself causes could lead to a loop.
   let pauseMin: Duration
-  /// After the end, for answers to earlier questions.
+  /// How long to wait after the end for answers to earlier questions.
   let grace: Duration
 
   init(
@@ -32,8 +32,8 @@ struct Patience: Sendable {
   ///
   /// - Parameters:
   ///   - changes: signals possible ends of vetoes, including those while `ask` runs.
-  ///   - ask: `isFirst` is true before the first verdict. Returns nil when the bus went away, whose return is
-  ///     signalled. Throws if the signals have ended.
+  ///   - ask: `isFirst` is true before the first verdict. Returns nil if the bus is gone; `changes` signals its return.
+  ///     Throws if `changes` has ended.
   ///   - show: called with each veto.
   /// - Returns: the last verdict.
   func verdict(

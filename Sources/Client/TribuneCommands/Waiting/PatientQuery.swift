@@ -4,15 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A query that is asked again after each change that may end its vetoes: ends of holds, changes of delegates,
-/// reloads, and delegates' announcements. Their observation starts before the first question, because changes between
-/// the two must not be missed.
+/// A query that is asked again after each change that may end its vetoes: ends of holds, changes of delegates, reloads,
+/// and delegates' announcements. It observes these changes before it asks, so that it misses none.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
   let subject: String
   let presence: BusPresence
-  /// To standard output, instead of texts to standard error.
+  /// True to write JSON to standard output instead of texts to standard error.
   let writesJSON: Bool
 
   private let changes = ChangeSignal()
@@ -31,8 +30,7 @@ struct PatientQuery: Sendable {
   }
 
   /// - Parameter connection: made by `connect`.
-  /// - Returns: the last verdict. If the time is over, it is a veto, or the first verdict, in which slow delegates
-  ///   have no answer.
+  /// - Returns: the last verdict. After the time, it is a veto, or the first verdict, without slow delegates' answers.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
@@ -55,7 +53,7 @@ struct PatientQuery: Sendable {
       })
   }
 
-  /// - Parameter isFirst: true without an earlier verdict to fall back on.
+  /// - Parameter isFirst: true if there is no earlier verdict to fall back on.
   /// - Returns: nil while the connection looks for the bus.
   private func askOnce(
     over connection: Connection, isFirst: Bool, in context: Context
@@ -65,17 +63,17 @@ struct PatientQuery: Sendable {
       while true {
         await presence.waitUntilSettled()
         var query = query
-        // Not only the rest of the span: with less time than the caller gives them, required delegates would fail. If
-        // that takes too long, the verdict is missing.
+        // The deadline is the whole span, not its rest: with less time than the caller gives them, required delegates
+        // would fail. If the verdict then comes too late, it is missing.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
         let verdict = try await query.ask(over: connection, isFirst: isFirst, in: context)
-        // The ask may have waited for a bus whose holds are not all back yet.
+        // The bus may have been lost during the query, and its holds may not all be back yet.
         if presence.isSettled { return verdict }
       }
     } catch {
-      // A bus that is there and does not answer is an error.
+      // If the bus is there and does not answer, that is an error.
       guard !connection.hasEnded, error.code == .connectionLost || presence.isUnreachable else { throw error }
       return nil
     }
@@ -88,7 +86,7 @@ struct PatientQuery: Sendable {
 
   private func watch(_ news: Notifications) async {
     do throws(TribuneError) {
-      // During a pause, one signal is enough, so further notifications are not examined.
+      // One signal is enough for the next question, so further notifications are not examined before it.
       for try await delivery in news
       where !changes.isSignalled && mayEndVeto(delivery) { changes.signal() }
       changes.end()
@@ -97,17 +95,17 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// With a scope, a gateway asks the delegates of the name.
+  /// With a scope, the gateway asks the delegates under the name without it.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
 
-  /// By the holds' ids; empty if this user may not list them.
+  /// The holds' ages, by id; empty if this user may not list them.
   private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Explanation in
-        // The bus logs a list that it refuses.
+        // The bus logs a list that it refuses, so the permission is checked first.
         try await connection.requirePermission(to: "list", query.askedName, object: query.object)
         return try await connection.explain(query.askedName, object: query.object)
       }
@@ -129,9 +127,9 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change, even by missed notifications.
+  /// True if the verdict may change, also if notifications were missed.
   ///
-  /// - Parameter object: empty for all objects.
+  /// - Parameter object: the question's object; empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {
     guard case .notification(let news) = self else { return true }
     guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }
@@ -145,8 +143,8 @@ extension Delivery {
 }
 
 extension Tribune.Notification {
-  /// True if the name matches a pattern, or one of an array of patterns, in a member of the userInfo. An unreadable
-  /// member matches.
+  /// True if the name matches the pattern, or one of the patterns, in this member of the userInfo, or if the member is
+  /// unreadable.
   fileprivate func isAbout(_ name: String, patternsIn member: String) -> Bool {
     guard let member = userInfo.jsonRoot?[member] else { return true }
     let patterns = member.kind == .array ? (0..<member.count).map { member[$0]?.string } : [member.string]

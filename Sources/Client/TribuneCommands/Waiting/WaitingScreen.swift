@@ -6,7 +6,7 @@ import TribuneSystem
 
 /// Shows the awaited delegates on standard error, which must be a terminal, and erases them at the end.
 final class WaitingScreen: Sendable {
-  /// A query that ends sooner is not shown.
+  /// Delegates of a query that ends sooner are not shown.
   private static let delay = Duration.milliseconds(250)
   private static let interval = Duration.seconds(1)
 
@@ -15,7 +15,7 @@ final class WaitingScreen: Sendable {
 
   init(on terminal: Terminal) { self.terminal = terminal }
 
-  /// The next refresh shows it. Never waits.
+  /// Takes a report, which the next refresh shows. Never waits.
   func take(_ progress: Progress) {
     display.withLock { display in
       switch progress.stage {
@@ -79,7 +79,7 @@ struct WaitingDisplay: Sendable {
     deferred(delegate, participant: participant, status: nil, at: now)
   }
 
-  /// A nil status keeps the previous one.
+  /// Shows a deferral. A nil status keeps the previous one.
   mutating func deferred(_ delegate: UInt64, participant: String, status: String?, at now: Duration) {
     if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
       if let status { rows[place].status = status }
@@ -103,11 +103,11 @@ struct WaitingDisplay: Sendable {
   }
 }
 
-/// Lines at the end of a terminal's text that are rewritten in place.
+/// Lines at the end of the terminal's output that are rewritten in place.
 struct ReplaceableLines: Sendable {
   private var shown = 0
 
-  /// Empty without a change. The cursor is at the start of a line before and after.
+  /// Empty if nothing changes. The cursor is at the start of a line before and after.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
     let back = shown == 0 ? "" : "\u{1B}[\(shown)A\r\u{1B}[J"
