@@ -9,7 +9,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// An unreadable value lets nobody in.
+  /// If a value is unreadable, no client is let in.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -31,7 +31,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// The unreadable line may be `TokenFile=`.
+  /// An unreadable line may have been `TokenFile=`, so no client is let in.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {

@@ -4,8 +4,8 @@ import CMicrohttpd
 import Dispatch
 package import TribuneSystem
 
-/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one
-/// request; only an event stream outlives the deadline.
+/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection serves one
+/// request, within a deadline that only event streams may exceed.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -16,16 +16,16 @@ package import TribuneSystem
     }
   }
 
-  /// Per connection, for the request's header and the part of the response in progress.
+  /// The memory of a connection, for the request's header and the part of the response in progress.
   private static let connectionMemory = 32 << 10
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// The limit of all responses together. A single larger one is allowed.
+  /// The limit of all responses together. A single response may be larger.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
-    /// Nil for an event stream, which has no deadline.
+    /// When the connection began; nil for an event stream, which has no deadline.
     var begin: UInt64?
     var byteCount = 0
     var reading: Reading?
@@ -45,7 +45,7 @@ package import TribuneSystem
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
   private var isScheduled = false
-  /// By address in libmicrohttpd.
+  /// The exchanges, by the address of libmicrohttpd's connection.
   private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
@@ -90,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // Lets other work of the queue run in between.
+    // The rest runs later, so that other work of the queue can run in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -179,13 +179,12 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// libmicrohttpd calls this per part of the body, then with an empty part, and again when the response is
-  /// known.
+  /// libmicrohttpd calls this for each part of the body, then with an empty part, and again when the response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
     if let response = reading.response {
-      // libmicrohttpd has its own copy.
+      // libmicrohttpd copies the response.
       reading.response = nil
       return unsafe perform(.response(response), on: connection)
     }
@@ -195,7 +194,7 @@ package import TribuneSystem
       return .YES
     }
     let key = UInt(bitPattern: connection)
-    // A suspended connection exists until it is resumed.
+    // libmicrohttpd keeps a suspended connection until it is resumed.
     unsafe MHD_suspend_connection(connection)
     Task {
       reading.response = await reading.respond(reading.body)

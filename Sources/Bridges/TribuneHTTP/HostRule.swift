@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Accepts only known host names, against DNS rebinding: a page of another site that resolves its name to
-/// this host sends that name in `Host`.
+/// Accepts only known host names. If another site resolves its own name to this host (DNS rebinding), the browser sends
+/// that name in `Host`, and the request is refused.
 nonisolated package struct HostRule: Sendable {
   private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
   private let names: Set<String>
 
-  /// - Parameter names: in lower case.
+  /// - Parameter names: further names, in lower case.
   package init(_ names: Set<String>) { self.names = names.union(Self.own) }
 
   /// The port is ignored, because a tunnel uses another one.

@@ -18,7 +18,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The answer may have changed.
+  /// The notification that says that the answer may have changed.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
   package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
@@ -30,7 +30,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that systemd may start. A halted host is as unreachable as a powered-off one.
+  /// The targets that the question covers. For power-off, they include halting, which makes a host as unreachable.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -45,7 +45,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// Empty for a dry run.
+  /// The questions to ask before logind's action; empty for a dry run.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]
@@ -57,7 +57,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// As in `systemd-inhibit --what=`.
+  /// logind's kinds of locks, as in `systemd-inhibit --what=`.
   package enum Lock: String, CaseIterable, Sendable {
     case shutdown, sleep
 

@@ -6,10 +6,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Turns vetoes into logind locks and locks into holds; posts imminent transitions and asks about scheduled
-/// ones. Either side may restart, so each event only triggers a refresh of the whole state.
+/// Turns vetoes into logind locks, and other programs' locks into holds; posts imminent transitions, and asks about
+/// scheduled ones. Either side may restart, so each event only triggers a refresh of the whole state.
 @MainActor final class LogindBridge: Delegate {
-  /// As long as the client library reconnects.
+  /// How long to wait for a lost bus: as long as the client library reconnects.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
   private static let hangInterval = Duration.seconds(5)
@@ -33,18 +33,18 @@ import TribuneWire
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// From the last dry run, by delegate id.
+  /// The vetoes of the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
-  /// Objections that have no lock, because logind is unreachable.
+  /// Objections that have no lock, because logind does not run.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
-  /// Detects stale replies.
+  /// Counts news of a transition, so that a stale reply is noticed.
   private var preparationNews = 0
-  /// Each one waits for the previous one.
+  /// The last announcement of each lock. Each waits for the one before.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// Until this is true, an earlier process's masks stay.
+  /// False until the vetoes are known. Until then, an earlier process's masks stay.
   private var knowsVetoes = false
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
@@ -61,7 +61,7 @@ import TribuneWire
     self.status = status
   }
 
-  /// Returns after a first attempt to connect to each side.
+  /// Returns after the first attempt to connect to each side.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -76,7 +76,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// The locks stay until this process has its own, or may assume that the bus is gone.
+  /// Drops inherited locks after a while without a bus. Until then, they stay until this process has its own.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     guard bus == nil else { return }
@@ -126,7 +126,7 @@ import TribuneWire
     }
   }
 
-  /// All after a lost announcement.
+  /// The questions whose answers may have changed; all if an announcement was lost.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })
@@ -192,8 +192,8 @@ import TribuneWire
     Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
   }
 
-  /// Skips transitions in progress. Returns false after a failure; a stopped logind is none, because its
-  /// start triggers a refresh.
+  /// Makes the locks fit the objections, except during a transition. Returns false after a failure. If logind does not
+  /// run, that is not a failure, because its start triggers a refresh.
   private func applyObjections() async -> Bool {
     var wanted: [(HostQuestion.Lock, [Objection])] = []
     let blocks = enforcement.blocks
@@ -351,7 +351,7 @@ import TribuneWire
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
 
-  /// If logind does not answer, systemctl starts the target itself.
+  /// Checks whether logind answers: if it does not, systemctl starts the target without it, and only masks help.
   private func followHangs() async {
     while true {
       await rest(for: Self.hangInterval)
@@ -381,7 +381,7 @@ import TribuneWire
         await Self.attempt("prepare for a \(lock)") {
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
-          // A signal that arrived before the reply is newer.
+          // If a signal arrived before the reply, the signal is newer.
           if news == self.preparationNews { self.updatePreparation(for: lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
@@ -444,8 +444,8 @@ import TribuneWire
 
   // MARK: Both
 
-  /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once its locks
-  /// and masks are gone.
+  /// Answers `host.enforcement`: a question about a hold once it is enforced, a question before an allowed action once
+  /// its locks and masks are gone.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -497,7 +497,7 @@ import TribuneWire
     for question: HostQuestion, isOverridden isAnnounced: Bool
   ) async throws -> [(String, JSONValue)] {
     let end = ContinuousClock.now + Self.answerTime
-    // The announcement may arrive after this question.
+    // The announcement of the override may arrive after this question.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await finishRefreshes()
     var obstacles: [String] = []

@@ -8,7 +8,7 @@ package final class LogindProgram: ServiceProgram {
   package static let flags: Set = ["--unmask"]
 
   private let mask: TargetMask
-  /// Nil with `--unmask`.
+  /// Nil if the program only unmasks (`--unmask`).
   private let bridge: LogindBridge?
 
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
@@ -29,7 +29,7 @@ package final class LogindProgram: ServiceProgram {
   package func start() async {
     if let bridge { return await bridge.start() }
     do {
-      // systemd sets this for ExecStopPost=.
+      // systemd sets this variable for ExecStopPost=.
       let isService = Environment.value(of: "SERVICE_RESULT") != nil
       try await mask.end(after: isService ? "\(Self.name).service" : nil)
       ThisProcess.exit(0)
@@ -40,7 +40,7 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // systemd runs `--unmask` after the service stops.
+    // This process ends at once: systemd runs `--unmask` after the service stops.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

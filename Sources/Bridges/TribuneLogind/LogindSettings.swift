@@ -4,9 +4,9 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated package struct LogindSettings: Equatable, Sendable {
-  /// `Probe=`: interval of dry runs; nil for never.
+  /// `Probe=`: how often to make a dry run; nil for never.
   package var probe: Duration?
-  /// `Enforce=`; nil masks only where locks do not bind root.
+  /// `Enforce=`; nil to mask only where locks do not bind root.
   package var masksTargets: Bool?
   package var signals: [SignalRule] = []
 

@@ -18,12 +18,12 @@ nonisolated package struct LogindSettingsReader {
       "Logind",
       [
         Setting("Probe", \.settings.probe, probe),
-        // A mistake must not permit a vetoed action.
+        // A mistake must not permit a vetoed action, so it counts as the strict value.
         Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool? in
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },
       ],
-      // The unreadable line may be Enforce=.
+      // An unreadable line may have been Enforce=, so the strict value applies.
       doubt: { draft, _ in draft.settings.masksTargets = true }, consequence: "Enforce=mask applies"),
     SettingsSection(
       "Signal", hasSubject: true,

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// Work on each new connection to the bus.
+/// The work that each new connection to the bus needs.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }
@@ -11,7 +11,7 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Retries work that the policy may not allow yet, until the connection ends. Logs `lack` once.
+  /// Retries work that the policy may not allow yet, until the connection ends. Logs `lack` only once.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

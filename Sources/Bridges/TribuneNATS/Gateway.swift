@@ -5,8 +5,8 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects this host's bus with the other hosts of its cluster. Either side may restart: without NATS, the
-/// delegates of other hosts veto; without the bus, other hosts learn that this one cannot answer.
+/// Connects this host's bus with the other hosts of its cluster. Both sides may restart. Without NATS, the delegates of
+/// other hosts veto; without the bus, other hosts learn that this host cannot answer.
 final class Gateway {
   private enum Side: CaseIterable {
     case bus, nats
@@ -15,7 +15,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Marks questions for FleetLock clients; only this host's bus sees it.
+  /// Marks questions for FleetLock clients. Only this host's bus sees the mark.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -78,7 +78,7 @@ final class Gateway {
 
   func serve(_ sockets: [(descriptor: CInt, name: String)]) { fleetLock.serve(sockets) }
 
-  /// Returns after a first attempt to connect to each side.
+  /// Returns after the first attempt to connect to each side.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -102,7 +102,7 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.handle(event) }
         }
-        // First, because later steps may fail.
+        // This comes first, because later steps may fail.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retries.reset()
@@ -158,7 +158,8 @@ final class Gateway {
     }
   }
 
-  /// `earlier` stores the rest of the previous connection. An awaited poster waits for JetStream.
+  /// Exports durable notifications. `earlier` still stores those of the previous connection. The observation is
+  /// awaited, so posters wait for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -166,7 +167,7 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation may retain 64 MiB. Posts until the next one starts are lost.
+      // Each observation may retain 64 MiB, so only one runs at a time. Posts before it starts are lost.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
@@ -201,7 +202,7 @@ final class Gateway {
       double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
-      // Earlier posts of other hosts are lost.
+      // What other hosts posted before this connection is lost.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
       Task { await findOutWhoMaySpeak() }
@@ -232,7 +233,7 @@ final class Gateway {
     guard !settings.questions.isEmpty, let other = settings.others.first,
       publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
     else { return }
-    // A refusal arrives on another thread.
+    // A refusal would arrive on another thread.
     await rest(for: .seconds(1))
     guard speaksForOthers == nil else { return }
     speaksForOthers = true
@@ -251,7 +252,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Askers whose question was vetoed ask again.
+  /// Tells askers whose question was vetoed for lack of a host that they can ask again.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()
@@ -284,7 +285,7 @@ final class Gateway {
     }
   }
 
-  /// Runs on any thread. Returns false for other messages.
+  /// Handles a message about a question, on any thread. Returns false for other messages.
   private lazy var receiveQuestion: @Sendable (ClusterMessage) throws(EnvelopeError) -> Bool = {
     [subjects, remotes, inquiries] message throws(EnvelopeError) in
     switch subjects.parse(message.subject) {
@@ -296,7 +297,7 @@ final class Gateway {
     return true
   }
 
-  /// The main actor logs invalid messages.
+  /// Returns false also for invalid messages, which the main actor logs.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -329,7 +330,7 @@ final class Gateway {
     }
   }
 
-  /// NATS does not echo this gateway's own messages.
+  /// Handles a presence under this host's name. NATS does not echo this gateway's own, so it is from another gateway.
   private func handleDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.remember(other) { _ = publisher.publish(presence) }
@@ -342,7 +343,7 @@ final class Gateway {
     updateStatus()
   }
 
-  /// Other hosts can send anything, so the log gets exponentially fewer of these.
+  /// Drops a message. Other hosts can send any, so the log gets only the first, second, fourth and so on.
   private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
     malformed += 1
     guard malformed.nonzeroBitCount == 1 else { return }

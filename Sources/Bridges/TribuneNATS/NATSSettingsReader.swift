@@ -27,7 +27,7 @@ nonisolated package struct NATSSettingsReader {
         "Import", hasSubject: true,
         [
           strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
-          // An unreadable `From=` must not admit all hosts.
+          // If `From=` is unreadable, it admits no host, instead of all.
           strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
         ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }, doubt: doubt, consequence: consequence),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
@@ -45,7 +45,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static let doubt: Section.Doubt = { draft, place in
     draft.settings.unreadable = "\(place)"
-    // The unreadable line may be Scope=.
+    // An unreadable line may have been Scope=, so the strict value applies.
     for index in draft.settings.questions.indices
     where draft.settings.questions[index].pattern.text == place.subject {
       draft.settings.questions[index].isClusterWide = true
@@ -60,7 +60,7 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // Lines add up: a missing host could have vetoed.
+    // Lines add up. A host that is missing because of a mistake could have vetoed.
     Setting("Roster") { draft, text, place throws(SettingError) in
       do throws(SettingError) {
         draft.settings.roster =
@@ -70,7 +70,7 @@ nonisolated package struct NATSSettingsReader {
         throw error
       }
     },
-    // An unreadable word must not let a question pass.
+    // An unreadable word must not let a question pass, so it counts as `veto`.
     Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
       try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])
     },
@@ -107,7 +107,7 @@ nonisolated package struct NATSSettingsReader {
     return (settings, reader.diagnostics + found)
   }
 
-  /// An invalid path is kept: without it, a connection may not require TLS.
+  /// A setting with a path. Even an invalid path is kept: without it, a connection might not require TLS.
   private static func file(_ name: String, _ path: Setting<Draft>.Path<String>) -> Setting<Draft> {
     Setting(name) { draft, text, _ throws(SettingError) in
       draft[keyPath: path] = text
@@ -115,7 +115,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// An unreadable value becomes `strict`.
+  /// A setting that becomes `strict` if its value is unreadable.
   private static func strictly<One: Sendable, Value: Sendable>(
     _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
@@ -182,7 +182,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func servers(_ text: String) throws(SettingError) -> [String] {
     let servers = SettingSyntax.words(of: text)
-    // The address may contain a password.
+    // The message does not show the address, which may contain a password.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
         message: "write a user and password in User= and PasswordFile=, not in an address")

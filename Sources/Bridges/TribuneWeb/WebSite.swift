@@ -2,7 +2,7 @@
 
 package import TribuneHTTP
 
-/// All requests are read-only.
+/// Answers the requests, all of which only read.
 nonisolated package struct WebSite: Sendable {
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)
@@ -33,7 +33,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // The reply reveals as little as an open port.
+    // This reply reveals no more than an open port does.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

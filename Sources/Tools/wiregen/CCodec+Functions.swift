@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A failed reader or writer ignores further calls, so the caller checks once.
+/// Functions that read and write. Once a reader or writer has failed, it ignores further calls, so the caller checks
+/// only once.
 extension CCodec {
   var source: String {
     let head =
@@ -155,7 +156,7 @@ extension CCodec {
     }
   }
 
-  /// All enumerations but the errors are contiguous, so a bound suffices.
+  /// The numbers of all enumerations but the errors are contiguous, so an upper bound suffices.
   private func readEnumeration(_ enumeration: Enumeration, _ place: String, _ indent: String) -> [String] {
     precondition(
       enumeration.members.enumerated().allSatisfy { $0.offset == $0.element.value },

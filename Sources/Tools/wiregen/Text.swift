@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The head of a file that is made from the description.
+/// The first lines of a file that is generated from the description.
 func generatedNotice(_ comment: String) -> String {
   """
   \(comment) SPDX-License-Identifier: Apache-2.0
@@ -25,7 +25,7 @@ func wrapped(_ text: String, after prefix: String, width: Int) -> [String] {
 }
 
 extension String {
-  /// `long fields` as `longFields`.
+  /// Such as `longFields` for `long fields`.
   var camelCase: String {
     let words = split(separator: " ")
     return words.dropFirst().reduce(words.first.map(String.init) ?? "") {
@@ -33,7 +33,7 @@ extension String {
     }
   }
 
-  /// `busPID` as `bus_pid`.
+  /// Such as `bus_pid` for `busPID`.
   var snakeCase: String {
     var words = ""
     let letters = Array(self)

@@ -19,12 +19,12 @@ nonisolated enum DBusArgument: Sendable {
 }
 
 struct DBusMessage {
-  /// Nil if they exceed the limit.
+  /// The arguments; nil if they exceed the limit.
   var values: [DBusValue]?
-  /// The unique name, or `org.freedesktop.DBus`.
+  /// The sender's unique name, or `org.freedesktop.DBus`.
   var sender: String
   var path: String
-  /// Addressed to this connection, not broadcast.
+  /// True if the message is addressed to this connection, not broadcast.
   var isDirected: Bool
 }
 
@@ -106,14 +106,14 @@ struct DBusMessage {
 
   // MARK: Processing
 
-  /// Dispatch releases a descriptor only after the source's cancellation, so each source owns a copy: a new
-  /// descriptor could reuse the number.
+  /// Dispatch uses a descriptor until the source's cancellation is complete. By then, another file could have its
+  /// number, so each source has a copy of its own.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }
 
   private func process() {
-    // A handler may call this function.
+    // A handler may call this function, while it already runs.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -270,8 +270,8 @@ struct DBusMessage {
     isolated deinit { unsafe sd_bus_slot_unref(slot) }
   }
 
-  /// Calls `handle`, which must not block, for broadcast signals until the result is released. sd-bus also
-  /// delivers signals of other senders, if another rule matches them; see `DBusSignals`.
+  /// Calls `handle`, which must not block, for broadcast signals until the result is released. It also gets signals of
+  /// other senders that another rule matches; see `DBusSignals`.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(
@@ -284,7 +284,7 @@ struct DBusMessage {
   nonisolated private static let receiveSignal: sd_bus_message_handler_t = { message, match, _ in
     guard let message = unsafe message, let match = unsafe match else { return 0 }
     let receiver = unsafe Unmanaged<Match>.fromOpaque(match).takeUnretainedValue()
-    // Any process can send a signal to this connection, whatever its match rules.
+    // Any process can send this connection a directed signal, which ignores the match rules.
     if case .success(let signal) = unsafe received(message, limit: .signal), !signal.isDirected {
       MainActor.assumeIsolated { receiver.handle(signal) }
     }

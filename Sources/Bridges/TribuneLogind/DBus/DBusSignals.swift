@@ -2,20 +2,20 @@
 
 import TribuneSystem
 
-/// The signals of one D-Bus service. Any process can send any signal, and a signal has only a unique name. So
-/// this type tracks the service's owner.
+/// The signals of one D-Bus service. Any process can send any signal, and a signal names its sender only by a unique
+/// name. So this type tracks which connection owns the service's name.
 final class DBusSignals {
   private static let driver = "org.freedesktop.DBus"
 
   private let bus: DBusConnection
   private let service: String
-  /// A unique name; empty if the service does not run.
+  /// The owner's unique name; empty if the service does not run.
   private(set) var owner = ""
   private var newsCount = 0
   private var matches: [DBusConnection.Match] = []
   private let ownerChanged: (_ isThere: Bool) -> Void
 
-  /// - Parameter ownerChanged: also called initially if the service runs.
+  /// - Parameter ownerChanged: called at each change, and at the start if the service runs.
   init(
     of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
   ) throws(Errno) {
@@ -41,10 +41,10 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
-      // A signal that arrived before the reply is newer.
+      // If a signal arrived before the reply, the signal is newer.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
-      // The service does not run yet.
+      // The service does not run yet; a signal will report its start.
       return
     }
   }
@@ -54,12 +54,12 @@ final class DBusSignals {
     guard owner != self.owner else { return }
     let hadOwner = !self.owner.isEmpty
     self.owner = owner
-    // One owner can replace another directly.
+    // One owner can replace another without a time in between.
     if hadOwner { ownerChanged(false) }
     if !owner.isEmpty { ownerChanged(true) }
   }
 
-  /// `handle` runs as long as this object lives.
+  /// Calls `handle` for the service's signals as long as this object lives.
   func on(
     interface: String, member: String, path: String? = nil, _ handle: @escaping (DBusMessage) -> Void
   ) throws(Errno) {

@@ -8,7 +8,7 @@ nonisolated package enum DBusValue: Equatable, Sendable {
   case signed(Int64)
   case unsigned(UInt64)
   case number(Double)
-  /// Also an object path or a signature.
+  /// A string, an object path or a signature.
   case string(String)
   case descriptor(DBusDescriptor)
   /// An array or a structure.
@@ -22,7 +22,7 @@ nonisolated package enum DBusValue: Equatable, Sendable {
     package init(key: DBusValue, value: DBusValue) { (self.key, self.value) = (key, value) }
   }
 
-  /// Object keys become strings, and descriptors null.
+  /// The value as JSON. Keys of any type become strings, and descriptors null.
   package var json: JSONValue {
     switch self {
     case .bool(let value): .bool(value)

@@ -24,17 +24,17 @@ struct SystemdProxy {
       }
       return !state.hasPrefix("masked")
     } catch .answered {
-      // Not every version has every target.
+      // This version of systemd does not have the target.
       return false
     }
   }
 
-  /// A reload gets no reply then.
+  /// True while the host shuts down. systemd then sends no reply to a reload.
   func isStopping() async throws(DBusError) -> Bool {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// The current job, such as `restart`; empty if none.
+  /// The unit's current job, such as `restart`; empty if none.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
@@ -54,7 +54,7 @@ struct SystemdProxy {
       name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
-  /// Masks until the next boot.
+  /// Masks the units until the next boot.
   func mask(_ units: [String]) async throws(DBusError) {
     _ = try await bus.call(method("MaskUnitFiles"), .strings(units), .bool(true), .bool(false))
     _ = try await bus.call(method("Reload"))

@@ -4,8 +4,8 @@ import CSystemdBus
 import TribuneService
 import TribuneSystem
 
-/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process.
-/// Without a manager, nothing is stored.
+/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process. Without a service
+/// manager, nothing is stored.
 final class DescriptorStore {
   private var inherited: [String: [CInt]] = [:]
 
@@ -17,11 +17,11 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // FDPOLL=0: otherwise the manager drops a lock when logind restarts.
+    // With FDPOLL=0, the manager does not drop the lock when logind restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
-  /// Waits up to a second for the manager.
+  /// Removes a descriptor. Waits up to a second for the manager.
   func drop(_ name: String) {
     notify("FDSTOREREMOVE=1\nFDNAME=\(name)")
     _ = sd_notify_barrier(0, 1_000_000)

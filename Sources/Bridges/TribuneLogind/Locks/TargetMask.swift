@@ -3,16 +3,15 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks vetoed targets until the next boot, where locks do not suffice: before systemd 257 they do not bind
-/// root, and a lock covers several actions. A file lists the targets from before they are masked until after
-/// they are unmasked. So even after a SIGKILL, the next process unmasks only these and not the
-/// administrator's.
+/// Masks vetoed targets until the next boot where locks do not suffice: before systemd 257, they do not bind root, and
+/// a lock covers several actions. A target is in a file before it is masked and until it is unmasked. So even after a
+/// SIGKILL, the next process unmasks only these targets, not those that the administrator masked.
 final class TargetMask {
   private static let file = "/run/tribune-logind/masked"
 
-  /// The contents of the file.
+  /// The targets in the file.
   private(set) var recorded: Set<String>
-  /// Nil after a failure.
+  /// The targets that are masked; nil after a failure.
   private(set) var applied: Set<String>?
 
   init() throws(Errno) {
@@ -25,7 +24,7 @@ final class TargetMask {
     }
   }
 
-  /// Returns true if something changed.
+  /// Masks these targets and unmasks the others. Returns true if something changed.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
     do throws(DBusError) {
@@ -40,8 +39,8 @@ final class TargetMask {
     return true
   }
 
-  /// Unmasks all after the service has stopped, unless systemd restarts it or the host goes down. `service`
-  /// is nil outside a service.
+  /// Unmasks all targets after the service has stopped, unless systemd restarts it or the host goes down. Outside a
+  /// service, `service` is nil.
   func end(after service: String?) async throws(DBusError) {
     guard !recorded.isEmpty else { return }
     if let service {
@@ -57,7 +56,7 @@ final class TargetMask {
       try await manager.unmask(obsolete.sorted())
       try record(recorded.intersection(targets))
     }
-    // A recorded target may or may not be masked.
+    // A recorded target may not be masked, if a process died in between. So recorded targets are masked again.
     var own = recorded
     for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
       own.insert(target)

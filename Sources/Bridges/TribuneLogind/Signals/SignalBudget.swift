@@ -12,8 +12,8 @@ nonisolated package struct SignalBudget {
 
   package init() {}
 
-  /// Returns the number dropped since the last admitted signal, or nil to drop this one. `finish()` must
-  /// follow each admitted one.
+  /// Returns how many signals were dropped since the last admitted one; nil to drop this one also. `finish()` must
+  /// follow each admitted signal.
   package mutating func admit(at now: ContinuousClock.Instant) -> Int? {
     if secondBegan.map({ now - $0 >= .seconds(1) }) ?? true { (secondBegan, count) = (now, 0) }
     guard count < Self.perSecond, waiting < Self.waitingMax else {

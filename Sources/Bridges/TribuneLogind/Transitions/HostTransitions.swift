@@ -7,14 +7,14 @@ import TribuneWire
 
 /// Announces transitions, and waits until the observers are ready.
 final class HostTransitions {
-  /// Kept for this program's own work.
+  /// The part of logind's delay that is left for this program's own work.
   private static let margin = Duration.milliseconds(250)
 
   private var announced: [HostQuestion.Lock: String] = [:]
 
   init() {}
 
-  /// Returns shortly before logind's delay ends at the latest.
+  /// Announces a transition. Returns shortly before logind's delay ends at the latest.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
@@ -27,7 +27,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // The bus may hang.
+      // The bus may hang, so the wait for it ends with a timer.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -42,7 +42,7 @@ final class HostTransitions {
     }
   }
 
-  /// Also runs after a cancelled transition.
+  /// Announces the end, also that of a cancelled transition.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     do throws(TribuneError) {
@@ -52,7 +52,7 @@ final class HostTransitions {
     }
   }
 
-  /// Valid even without a schedule (tested with 252 and 257).
+  /// logind's type of the shutdown is valid even without a schedule (tested with 252 and 257).
   private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
     return HostQuestion.before(action: action).contains(.reboot) ? "Reboot" : "PowerOff"

@@ -5,13 +5,13 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Cancels a scheduled shutdown on a veto. It asks at once, a minute before the shutdown, and when the
+/// Cancels a scheduled shutdown on a veto. It asks when the shutdown is scheduled, a minute before it, and when the
 /// verdict may have changed.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
   private static let deadline = Duration.seconds(20)
-  /// Between a verdict and the next question, because delegates can come and go constantly.
+  /// The pause between a verdict and the next question, because delegates can come and go constantly.
   private static let pause = Duration.seconds(1)
   private static let linesMax = 10
 
@@ -21,7 +21,7 @@ final class ShutdownSchedule {
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: skips the question.
+  /// - Parameter isOverridden: true if the bus already allowed the action; then nobody is asked.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
@@ -29,7 +29,7 @@ final class ShutdownSchedule {
     let schedule = try await logind.scheduledShutdown()
     guard connections == connectionCount, schedule != current else { return }
     stop()
-    // A shutdown in progress has no time, or a past one.
+    // A shutdown that is in progress has no time, or one in the past.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
     else { return }
@@ -43,13 +43,14 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Waits for the current verdict: otherwise one delegate could postpone another's verdict for ever.
+  /// Asks again after the current verdict. If it did not wait for that, one delegate could postpone another's verdict
+  /// for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
 
   private func ask(about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy) {
-    // Pending reasons merge.
+    // Several reasons to ask again become one.
     let (reasons, reason) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.reason = reason
     asking = Task {
@@ -84,7 +85,7 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// Returns false after it has cancelled the shutdown.
+  /// Asks the bus. Returns false if it has cancelled the shutdown.
   private func isStaying(
     _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {
@@ -117,7 +118,7 @@ final class ShutdownSchedule {
     at logind: LogindProxy
   ) async {
     do throws(DBusError) {
-      // Another shutdown may have replaced this one.
+      // Another shutdown may have replaced this one meanwhile.
       guard try await logind.scheduledShutdown() == schedule, try await logind.cancelScheduledShutdown()
       else {
         return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A NATS message, not validated.
+/// A NATS message whose content has not been checked.
 nonisolated struct ClusterMessage: Equatable, Sendable {
   enum Header: String, CaseIterable, Sendable {
     case instance = "Tribune-Instance"
@@ -14,13 +14,13 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
     case roster = "Tribune-Roster"
-    /// Of a bucket: that a key has no value.
+    /// In a bucket's message: says that the key has no value.
     case operation = "KV-Operation"
-    /// The subject's last revision; 0 for none. JetStream rejects another one.
+    /// The subject's expected last revision; 0 for none. If the actual one differs, JetStream rejects the message.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
-    /// JetStream drops recent duplicates.
+    /// Identifies the message, so that JetStream can drop recent duplicates.
     case messageID = "Nats-Msg-Id"
-    /// JetStream rejects another stream.
+    /// The expected stream. If the subject belongs to another one, JetStream rejects the message.
     case expectedStream = "Nats-Expected-Stream"
   }
 

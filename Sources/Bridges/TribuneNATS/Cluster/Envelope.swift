@@ -6,7 +6,7 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// One process of a gateway.
+/// Identifies one process of a gateway.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -29,9 +29,9 @@ nonisolated struct Instance: Hashable, Sendable {
 }
 
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// Counts the instance's exports, from 1.
+  /// The number of this export among the instance's, from 1.
   var sequence: UInt64
-  /// Counts the instance's exports of this name, from 1.
+  /// Its number among the instance's exports of this name, from 1.
   var count: UInt64
 }
 
@@ -71,10 +71,10 @@ nonisolated struct AskEnvelope: Equatable, Sendable {
   var object: String
   var wantsValue: Bool
   var isDryRun: Bool
-  /// The time for an answer or for progress.
+  /// The time for an answer, or for progress.
   var timeout: Duration
   var peer = RemotePeer()
-  /// Empty without a roster.
+  /// A hash of the asker's roster; empty without one.
   var rosterMark = ""
 }
 
@@ -91,7 +91,7 @@ nonisolated extension AskEnvelope {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // An invalid value means a real question, which asks for more than intended, never for less.
+    // An invalid value counts as a real question, so that a delegate never does less than was meant.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 
@@ -107,7 +107,7 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// A host's reply to a question. The payload is the value.
+/// A host's reply to a question. If it is a value, the payload has it.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
   case progress(timeout: Duration, status: String)
   case approve
@@ -161,7 +161,7 @@ nonisolated enum ReplyEnvelope: Equatable, Sendable {
 }
 
 nonisolated extension ClusterMessage {
-  /// Milliseconds.
+  /// In milliseconds.
   fileprivate static var timeoutMax: UInt64 { 3_600_000 }
 
   func instance() throws(EnvelopeError) -> Instance {
@@ -205,7 +205,7 @@ nonisolated extension UInt64 {
 }
 
 nonisolated extension Duration {
-  /// At least 1.
+  /// The duration in milliseconds, rounded, at least 1.
   fileprivate var roundedMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return max(1, min(seconds, 1 << 32) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)

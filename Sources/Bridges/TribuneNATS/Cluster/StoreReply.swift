@@ -8,8 +8,8 @@ nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
 
-  /// A revision conflict. With replicas, 10164 means that another write is undecided; libnats has no name for
-  /// it.
+  /// The errors of a revision conflict. 10164, which libnats does not name, means that another write is undecided among
+  /// the replicas.
   static let conflicts: Set = [10_071, 10_164]
   private static let whyMax = 256
 
@@ -31,7 +31,8 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// Tokens at the end of reply subjects, unique per process, because a reply may be for an earlier process.
+/// Makes tokens for the ends of reply subjects. They differ between processes, because a reply may be for an earlier
+/// process.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

@@ -18,13 +18,13 @@ nonisolated struct Subjects: Equatable, Sendable {
   private let host: String
   private let prefix: String
 
-  /// Both satisfy `isToken`.
+  /// Makes the subjects. Both names must satisfy `isToken`.
   init(cluster: String, host: String) {
     self.host = host
     prefix = "tribune.v1.\(cluster)"
   }
 
-  /// 1 to 63 bytes of a name's token.
+  /// True if the text is a token of a name, of 1 to 63 bytes.
   static func isToken(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 63 && !text.utf8.contains(UInt8(ascii: "."))
       && NameSyntax.isName(String(text).utf8Bytes)
@@ -48,10 +48,10 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// A probe that no host handles.
+  /// The subject of a probe, which no host handles.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
-  /// The asker chooses the reply subject, and must not make this host publish elsewhere.
+  /// True if this is a reply subject of that host. The asker chooses it, and must not make this host publish elsewhere.
   func isReply(_ subject: String, to other: String) -> Bool {
     let start = "\(prefix).reply.\(host).\(other)."
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
@@ -59,12 +59,12 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
-  /// The refusal is in the NATS server's words.
+  /// True if NATS refused a subscription or publication for questions. The refusal is in the NATS server's words.
   func isAboutQuestions(_ refusal: String) -> Bool {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// Without this subscription, vetoes would be lost.
+  /// True if NATS refused the subscription to replies, without which vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }
@@ -92,7 +92,8 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   var leases: String { "\(prefix).lease.*.>" }
 
-  /// Nil for this host's own messages, and without a subscription.
+  /// What an incoming message's subject means; nil for this host's own messages, and for subjects without a
+  /// subscription.
   func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
     let stored = self.stored(token: "")

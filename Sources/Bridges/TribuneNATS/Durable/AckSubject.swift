@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A consumer's reply subject, for acknowledgements: `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, or with
-/// a domain and an account before the stream.
+/// The subject that acknowledges a consumer's message: `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, or with a domain
+/// and an account before the stream.
 nonisolated struct AckSubject: Equatable, Sendable {
   let stream: String
   let consumer: String

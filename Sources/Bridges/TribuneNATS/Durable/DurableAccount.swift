@@ -4,12 +4,12 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// What has arrived from the durable stream, to find duplicates and gaps; kept in a file. It counts by
-/// instance: a host's stored notifications all arrive in order, but a server may reuse the stream's numbers
-/// after a SIGKILL.
+/// Records in a file what has arrived from the durable stream, to find duplicates and gaps. It uses the numbers of the
+/// sending instance, whose notifications arrive in order. The stream's own numbers do not suffice, because a server may
+/// reuse them after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// Per host.
+  /// How many instances of a host are remembered.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
 
@@ -20,9 +20,9 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   struct Position: Equatable, Sendable {
-    /// Distinguishes streams of the same name.
+    /// When the stream was created, which distinguishes streams of the same name.
     var created: Int64
-    /// The last acknowledged one; 0 for none.
+    /// The number of the last acknowledged message; 0 for none.
     var sequence: UInt64
   }
 
@@ -33,14 +33,14 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// In order of arrival.
+  /// The instances, in the order of their first arrival.
   private var origins: [Origin] = []
 
   init() {}
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// An unknown stream is completely new to this host.
+  /// The first number to read. A stream that was not known is read from its start.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1

@@ -5,10 +5,10 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Exchanges durable notifications through JetStream: at least once, in order. Checks the stream and the
-/// consumer periodically.
+/// Exchanges durable notifications through JetStream, which delivers each at least once, in order. Checks the stream
+/// and the consumer periodically.
 final class DurableExchange {
-  /// An administrator may remove the stream.
+  /// How often to check the stream, which an administrator may remove.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -42,7 +42,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// A lost link is not included.
+  /// What stops durable notifications, apart from a lost link; nil if nothing does.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
@@ -83,7 +83,7 @@ final class DurableExchange {
         hasFailed = false
         use(opening)
       case .failure(let failure):
-        // An open stream stays in use after a failed check.
+        // If one check fails, an open stream stays in use.
         if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
         lackMayHaveChanged()
@@ -101,7 +101,7 @@ final class DurableExchange {
     }
   }
 
-  /// An unneeded consumer makes the stream retain messages.
+  /// Warns of a consumer that is no longer needed, because it makes the stream retain messages.
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in

@@ -42,7 +42,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// Where a new consumer starts; nil for new messages.
+  /// What a new consumer continues after; nil to begin with new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -50,7 +50,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the numbers show the gap.
+      // In the same stream, the notifications' numbers will show the gap.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -59,7 +59,7 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // Losses must be announced, and the current post must end, before the file is written.
+      // Before the file is written, losses must be announced, and the current post must end.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -67,7 +67,7 @@ final class DurableImport {
     isImporting = true
   }
 
-  /// Otherwise JetStream redelivers the message in progress.
+  /// Tells JetStream that the message is being handled, so that it does not redeliver it.
   func keepWaiting() {
     if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
   }
@@ -79,7 +79,7 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // Unacknowledged, an unusable message would be redelivered for ever and block the rest.
+    // An unusable message is also acknowledged; otherwise it would be redelivered for ever and block the rest.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -103,7 +103,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// After the acknowledgement, the gap is no longer visible.
+  /// Announces losses before the acknowledgement, after which the gap could no longer be found.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()
@@ -111,7 +111,7 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: in the stream that existed on its arrival.
+  /// - Parameter position: its place in the stream that existed when the message arrived.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
@@ -131,7 +131,8 @@ final class DurableImport {
     }
   }
 
-  /// Waits for an absent bus. A refused notification is lost: others must not wait for a change of policy.
+  /// Posts a notification. Waits for a bus that is away. A refused notification is lost, because others must not wait
+  /// for a change of policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
     var retries = PostRetries()
     while true {
@@ -156,20 +157,20 @@ final class DurableImport {
 
 /// Decides whether to retry a failed post.
 nonisolated struct PostRetries: Sendable {
-  /// After these errors, the notification may have been posted.
+  /// After these errors, the bus may have the notification or not, so it is posted again.
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// Later notifications wait too.
+  /// How long to retry while a limit is reached. Later notifications wait meanwhile.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?
 
   static func isPassing(_ code: TribuneError.Code) -> Bool { passing.contains(code) }
 
-  /// Nil if the notification is lost.
+  /// The pause before the next try; nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // The lost connection is noticed within this pause.
+    // Within this pause, the loss of the connection is noticed.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

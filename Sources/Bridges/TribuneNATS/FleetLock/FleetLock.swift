@@ -7,17 +7,17 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves FleetLock: a client takes its group's lease before a reboot and releases it afterwards. It learns
-/// of its lease only after JetStream has confirmed it.
+/// Serves FleetLock: a client takes its group's lease before a reboot and releases it afterwards. The client gets a
+/// reply only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// The delegates' time. Together with the lease's, it stays below an HTTP connection's deadline.
+  /// The time for delegates. Together with the time for the lease, it is shorter than an HTTP connection's deadline.
   private static let deadline = Duration.seconds(10)
-  /// The bus replies by then unless it hangs.
+  /// The bus replies within this time, unless it hangs.
   private static let answerMax = deadline + .seconds(2)
-  /// Other hosts answer 64 of one host, and not only for FleetLock.
+  /// Other hosts answer 64 questions of one host at a time, which are not only for FleetLock.
   private static let questionsMax = 16
-  /// Bytes.
+  /// In bytes.
   private static let reasonsMax = 2_048
 
   private let settings: FleetLockSettings
@@ -33,7 +33,7 @@ final class FleetLock {
     site = FleetLockSite(settings.access)
   }
 
-  /// A bad socket does not stop the gateway.
+  /// Serves the sockets. One that cannot be served does not stop the gateway.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -89,7 +89,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // Clients call this at each start.
+      // Clients call this at each start, even without a lease.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"
@@ -115,7 +115,7 @@ final class FleetLock {
     throw FleetLockError(.vetoed, "\(name): \(reasons)")
   }
 
-  /// The bus may hang.
+  /// Asks the bus, but not for ever, because it may hang.
   private func ask(
     _ bus: Connection, _ name: String, _ request: FleetLockRequest
   ) async -> Result<Tribune.Verdict, TribuneError> {
@@ -146,8 +146,8 @@ nonisolated enum FleetLockQuestion {
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// Omits the mark, with which other hosts could make this one ask in its name. Nil if this gateway asks
-  /// for another host.
+  /// Leaves out the mark, because with it, other hosts could ask in this host's name. Nil if this gateway asks for
+  /// another host.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

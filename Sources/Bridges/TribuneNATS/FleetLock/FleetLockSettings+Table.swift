@@ -12,7 +12,7 @@ nonisolated extension FleetLockSettings {
     [
       SettingsSection(
         "FleetLock", HTTPAccessReader.settings(of: access),
-        // The unreadable line may be TokenFile=.
+        // An unreadable line may have been TokenFile=, so no client is served.
         doubt: { settings, place in settings[keyPath: access].doubt(place) },
         consequence: "no client is served"),
       SettingsSection(
@@ -26,14 +26,14 @@ nonisolated extension FleetLockSettings {
           },
           Setting("Ask") { settings, value, place throws(SettingError) in
             let group = place.subject
-            // The unreadable name may be that of a question with a veto.
+            // An unreadable name may have been that of a question with a veto, so no host of the group may reboot.
             settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
             settings[keyPath: path].groups[group]?.question = try question(value)
             settings[keyPath: path].groups[group]?.lack = nil
           },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
-        // The unreadable line may be Ask=.
+        // An unreadable line may have been Ask=, so no host of the group may reboot.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "no host of the group may reboot"),

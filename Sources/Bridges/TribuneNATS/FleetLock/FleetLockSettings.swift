@@ -5,7 +5,7 @@ import TribuneWire
 
 nonisolated package struct FleetLockSettings: Equatable, Sendable {
   package struct Group: Equatable, Sendable {
-    /// Concurrent reboots.
+    /// How many clients of the group may reboot at the same time.
     package var slots = 1
     package var question: String?
     package var lack: String?
@@ -22,7 +22,7 @@ nonisolated package struct FleetLockSettings: Equatable, Sendable {
 
   package static func lease(of group: String) -> String { "fleetlock.\(group)" }
 
-  /// FleetLock would also allow dots in a row or at an end, which a lease's name cannot have.
+  /// FleetLock itself would also allow dots at an end or in a row, but a lease's name cannot have them.
   package static func isGroup(_ text: String) -> Bool {
     !text.utf8.contains(UInt8(ascii: "_")) && NameSyntax.isName(lease(of: text).utf8Bytes)
   }

@@ -13,7 +13,7 @@ nonisolated struct FleetLockSite: Sendable {
 
   init(_ access: HTTPAccess) { (hosts, token) = (HostRule(access.hosts), access.token) }
 
-  /// The body has not arrived yet.
+  /// Decides by the header, before the body has arrived.
   func call(for request: HTTPRequest) throws(FleetLockError) -> Call {
     guard let host = request.only("host"), hosts.accepts(host) else {
       throw FleetLockError(
@@ -34,7 +34,7 @@ nonisolated struct FleetLockSite: Sendable {
     guard request.method == "POST" else {
       throw FleetLockError(.methodNotAllowed, "this is asked by POST")
     }
-    // Excludes requests that arrive by accident.
+    // The header field excludes requests that clients send by mistake.
     guard request.only("fleet-lock-protocol") == "true" else {
       throw FleetLockError(.noFleetLock, "the header \"fleet-lock-protocol: true\" is missing")
     }

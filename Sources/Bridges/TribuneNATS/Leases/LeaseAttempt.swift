@@ -2,9 +2,9 @@
 
 /// A lease as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
-  /// Nil if never stored, or deleted.
+  /// The content; nil if the lease was never stored, or was deleted.
   var bytes: [UInt8]?
-  /// Increases with each change; 0 before the first.
+  /// The revision, which increases with each change; 0 before the first.
   var revision: UInt64
 
   init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
@@ -15,9 +15,9 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
     case final
     case transient
     case rejected
-    /// The write may happen later, or have happened already.
+    /// The write may have happened, or may happen later.
     case inFlight
-    /// The expected revision was outdated.
+    /// The lease was changed since the revision that the write expected.
     case conflict
 
     init(refusal code: UInt32) {
@@ -31,9 +31,9 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
-/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only at the revision that
-/// was read (compare-and-set). Only a confirmed write of this attempt is success, even if the host seems to
-/// have the lease already, because a read may be outdated.
+/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only at the revision that was read
+/// (compare-and-set). Only a confirmed write of this attempt counts as success: a read may be outdated, so the host may
+/// only seem to have the lease.
 nonisolated struct LeaseAttempt {
   enum Action: Equatable, Sendable {
     case read(after: Duration)
@@ -49,7 +49,7 @@ nonisolated struct LeaseAttempt {
     case failed(String)
     /// The change may have happened, or may happen later.
     case unknown(String)
-    /// The caller was cancelled.
+    /// The caller was cancelled, and the change undone.
     case undone
   }
 
@@ -63,14 +63,14 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that the write in flight expects; a later one makes the write void.
+  /// The revision that the write in flight expects; once a later one is read, that write can no longer happen.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
   private var failures = 0
   private var conflicts = 0
 
-  /// - Parameter end: of retries.
+  /// - Parameter end: when to stop retrying.
   init(
     _ change: LeaseRecord.Change, until end: ContinuousClock.Instant,
     isRunning: @escaping @Sendable (LeaseOwner) -> Bool
@@ -100,7 +100,7 @@ nonisolated struct LeaseAttempt {
     case .busy: return .conclude(.busy(record))
     case .refused(let why): return .conclude(.refused(why))
     case .absent:
-      // A write with unknown outcome may have removed it.
+      // The write with unknown outcome has removed the owner.
       if wasInFlight, let owner { return .conclude(.made(owner, again: true)) }
       return .conclude(.absent(record))
     case .changed(let owner, let before):
@@ -108,10 +108,10 @@ nonisolated struct LeaseAttempt {
         self.rejection = nil
         return give(rejection.message)
       }
-      // Otherwise this attempt wrote it.
+      // If the owner is there with this id, an earlier write of this attempt has stored it.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // A retry must not release a later acquisition.
+      // From now on, the change concerns only this acquisition: a retry must not release a later one.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }
@@ -130,10 +130,10 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        // The other write may be undecided, and the read the same.
+        // The other write may still be undecided; then the next read is the same as before.
         return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
-        // The refusal may be over, or another host may have written.
+        // Read once more: the cause of the refusal may be over, or another host may have written.
         rejection = error
         return .read(after: .zero)
       case .inFlight: (inFlight, wasInFlight) = (expected, true)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Storage of leases. It skips work that has not started by `end`.
+/// Stores leases. Work that has not started by `end` is skipped.
 protocol LeaseStorage: AnyObject {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
@@ -11,8 +11,8 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases, one change at a time per owner. A cancelled acquisition is undone within its turn: later,
-/// the undo could release a lease acquired again with the same id.
+/// Changes leases, one change at a time per owner. A cancelled acquisition is undone before the next change: later, the
+/// undo could release a lease that was acquired again with the same id.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String
@@ -24,14 +24,14 @@ final class LeaseChanges {
   private let isRunning: @Sendable (LeaseOwner) -> Bool
   private var last: [Line: Task<LeaseAttempt.Conclusion, Never>] = [:]
 
-  /// - Parameter span: includes the wait for a turn.
+  /// - Parameter span: the time for a change, which includes the wait for earlier ones.
   init(
     in storage: any LeaseStorage, span: Duration, isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {
     (self.storage, self.span, self.isRunning) = (storage, span, isRunning)
   }
 
-  /// Returns only after its turn, even when cancelled.
+  /// Makes a change after the owner's earlier ones. Even when cancelled, returns only after it.
   func make(_ change: LeaseRecord.Change, of lease: String) async -> LeaseAttempt.Conclusion {
     let line = Line(lease: lease, owner: change.owner)
     let end = ContinuousClock.now + span
@@ -52,11 +52,11 @@ final class LeaseChanges {
     _ change: LeaseRecord.Change, of lease: String, until end: ContinuousClock.Instant
   ) async -> LeaseAttempt.Conclusion {
     let conclusion = await attempt(change, of: lease, until: end)
-    // What the host had before stays.
+    // If the host had the lease before, it keeps it.
     guard Task.isCancelled, case .acquire(let owner, _) = change, case .made(_, again: false) = conclusion
     else { return conclusion }
     let release = LeaseRecord.Change.release(host: owner.host, machine: owner.machine, id: owner.id)
-    // This task is cancelled.
+    // This task is cancelled, so another one undoes the change.
     let undoing = Task { await attempt(release, of: lease, until: .now + span) }
     return switch await undoing.value {
     case .made, .absent: .undone

@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// Tells other gateways of a free lease, so waiting programs need not poll. Informational.
+/// Tells other gateways that a lease is free, so that waiting programs ask again soon. No decision relies on it.
 nonisolated enum LeaseNotice: Equatable, Sendable {
-  /// Nil for the announcing host.
+  /// The owner that had it; nil for the host that announces.
   case released(owner: String?)
   case broken(owner: String, why: String)
 

@@ -3,7 +3,7 @@
 import Dispatch
 import TribuneService
 
-/// Runs the blocking `LeaseStore` for the main actor.
+/// Runs the blocking calls of `LeaseStore` for the main actor.
 final class LeaseQueue: LeaseStorage {
   private let publisher: Publisher
   private let current: CurrentLeaseStore
@@ -16,7 +16,7 @@ final class LeaseQueue: LeaseStorage {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
   ) async -> Result<StoredLease, LeaseStoreError> {
-    // Pauses even if the caller's task is cancelled.
+    // The pause must not end early if the caller's task is cancelled.
     if pause > .zero { await Task { await rest(for: pause) }.value }
     return await result(until: end) { store throws(LeaseStoreError) in try store.read(lease) }
   }
@@ -35,7 +35,7 @@ final class LeaseQueue: LeaseStorage {
     await result(until: end) { store throws(LeaseStoreError) in try store.names() }
   }
 
-  /// Skips work that has not started by `end`, so requests to a slow NATS do not add up.
+  /// Skips work that has not started by `end`, so that requests do not pile up if NATS is slow.
   private func result<Value: Sendable>(
     until end: ContinuousClock.Instant,
     of work: @escaping @Sendable (LeaseStore) throws(LeaseStoreError) -> Value

@@ -3,16 +3,16 @@
 import TribuneJSON
 import TribuneWire
 
-/// A lease's owners, as stored in NATS. A host or FleetLock client has a lease at most once.
+/// A lease's owners, as stored in NATS. A host or FleetLock client owns a lease at most once.
 nonisolated struct LeaseRecord: Equatable, Sendable {
   static let slotsMax = 64
 
   enum Change: Equatable, Sendable {
-    /// - Parameter slots: concurrent owners.
+    /// - Parameter slots: how many owners the lease may have at a time.
     case acquire(LeaseOwner, slots: Int)
-    /// - Parameter id: nil for any acquisition.
+    /// - Parameter id: the acquisition's id; nil for any.
     case release(host: String, machine: String, id: String?)
-    /// Another host removes the owner, even while its command runs.
+    /// Removes the owner on behalf of another host, even while the owner's command runs.
     case remove(host: String, id: String?)
 
     var owner: String {
@@ -32,11 +32,11 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// Added or removed; `before` is the host's earlier acquisition.
+    /// The owner was added or removed; `before` is the host's earlier acquisition.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// Other hosts have the lease, or a running command of this host.
+    /// Other hosts have the lease, or this host has it for a command that still runs.
     case busy
-    /// Or another acquisition.
+    /// The host does not have the lease, or has it by another acquisition.
     case absent
     case refused(String)
   }
@@ -44,7 +44,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: for an owner on this host.
+  /// - Parameter isRunning: tells whether the command of an owner on this host still runs.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
@@ -104,24 +104,24 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
 
 /// A host, or a FleetLock client.
 nonisolated struct LeaseOwner: Equatable, Sendable {
-  /// Bytes per text.
+  /// The longest text, in bytes.
   static let textMax = 255
 
   var host: String
-  /// 32 hexadecimal digits, unique per acquisition.
+  /// The acquisition's id: 32 hexadecimal digits, different for each.
   var id: String
-  /// Distinguishes machines of the same name; empty for a FleetLock client.
+  /// The machine's id, which distinguishes machines of the same name; empty for a FleetLock client.
   var machine = ""
   var boot: String
-  /// 0 for none.
+  /// The pid of the owner's process; 0 for none.
   var pid = 0
-  /// Ticks since boot; 0 if unknown.
+  /// When the process started, in ticks since boot; 0 if unknown.
   var start = 0
-  /// This and the rest are informational.
+  /// This property and those below are for information only.
   var label = ""
   var uid = 0
   var unit = ""
-  /// Seconds since 1970 by the host's own clock.
+  /// When it was acquired, in seconds since 1970 by the host's own clock.
   var since = 0
 
   static func isName(_ text: String) -> Bool {
@@ -129,7 +129,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   }
 }
 
-/// Any client with write access may have written the record.
+/// The record cannot be used. Any client with write access may have written it.
 nonisolated struct LeaseRecordError: Error, Equatable {
   let message: String
 }
@@ -138,7 +138,7 @@ nonisolated extension LeaseRecord {
   static let lengthMax = 64 << 10
   private static let version = 1
 
-  /// Throws for an invalid record: an unreadable lease must never seem free.
+  /// Throws if the record is invalid, because an unreadable lease must never seem free.
   init(_ bytes: [UInt8]) throws(LeaseRecordError) {
     self.init()
     guard bytes.count <= Self.lengthMax else {

@@ -16,7 +16,7 @@ nonisolated extension NATSError {
       ? "\(what): \(text) (\(detail))" : "\(what): \(text)"
   }
 
-  /// libnats begins with its source position, such as `(conn.c:2088): `.
+  /// Removes the source position with which libnats begins a text, such as `(conn.c:2088): `.
   private static func withoutPlace(_ detail: String) -> String {
     guard detail.hasPrefix("("), let end = detail.firstIndex(of: ")") else { return detail }
     return String(detail[end...].dropFirst().drop { $0 == ":" || $0 == " " })

@@ -15,12 +15,12 @@ final class NATSLink {
     case up
     case down
     case overrun(Lost)
-    /// The server denies a publication or subscription.
+    /// The server denies a publication or a subscription.
     case refused(String)
   }
 
   private static let probePause = Duration.seconds(1)
-  /// The link is lost after this time without a pong, whatever libnats reports.
+  /// After this time without a pong, the link counts as lost, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -51,7 +51,7 @@ final class NATSLink {
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
-  /// When the last answered ping was sent.
+  /// When the last ping that was answered was sent.
   private var provenAt: ContinuousClock.Instant?
 
   var lack: String? { publisher.lack }
@@ -59,10 +59,11 @@ final class NATSLink {
   var isUp: Bool { lack == nil }
 
   /// - Parameters:
-  ///   - posts: handled in order.
-  ///   - durable: handled in order, apart from posts.
-  ///   - others: handled on arrival.
-  ///   - receivesAtOnce: runs on libnats's thread for `others`; false leaves a message to the main actor.
+  ///   - posts: subjects of messages that are handled in order.
+  ///   - durable: subjects of messages that are handled in order, independently of posts.
+  ///   - others: subjects of messages that are handled on arrival.
+  ///   - receivesAtOnce: called on libnats's thread for messages of `others`; returns false to leave a message to the
+  ///     main actor.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
@@ -96,7 +97,7 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        // A connection that closed earlier reports no further event.
+        // If the connection has already closed, no event will report it.
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
@@ -116,7 +117,7 @@ final class NATSLink {
     }.get()
   }
 
-  /// Closing may block.
+  /// Drops the connection on another queue, because closing may block.
   private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {
@@ -134,7 +135,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // Failed attempts report events too.
+    // Events of failed attempts are ignored.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
@@ -182,7 +183,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // libnats may have reconnected without an event yet.
+        // libnats may have reconnected meanwhile without having reported it yet.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)
@@ -215,7 +216,7 @@ final class NATSLink {
   private func drainDurable() {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
-      // Dropped messages are redelivered.
+      // Dropped messages need no report, because JetStream redelivers them.
       for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }

@@ -3,15 +3,15 @@
 import CNats
 import Synchronization
 
-/// Destroys libnats's messages in batches: each destruction wakes a thread, which costs more than all other
-/// work on the message.
+/// Destroys libnats's messages in batches, because a destruction wakes a thread, which costs more than all other work
+/// on a message.
 nonisolated enum SpentMessages {
   private static let countMax = 16
 
-  /// Owned pointers.
+  /// The messages, as owned pointers.
   private static let pending = Mutex<[UInt]>([])
 
-  /// Takes ownership.
+  /// Destroys the message later. Takes ownership of it.
   static func add(_ message: OpaquePointer) {
     let address = UInt(bitPattern: message)
     let spent = pending.withLock { pending -> [UInt] in

@@ -7,26 +7,26 @@ nonisolated struct ImportAccount {
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// The notification follows an unknown loss.
+    /// The notification follows a loss of unknown size.
     case newAfterGap
-    /// A later export overtook the notification, which counts with the lost ones.
+    /// A later export overtook the notification, which is among the lost ones.
     case late(lost: UInt64)
     case stale
   }
 
   fileprivate struct Origin {
     var instance: Instance
-    /// The last posted one, of any name.
+    /// The number of the last posted notification, of any name.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
 
-  /// The two latest per host: an earlier process, whose notifications may be late, or another gateway of the
-  /// same name.
+  /// The latest two processes of each host. The other one may be an earlier process, whose notifications may be late,
+  /// or another gateway of the same name.
   private var origins: [String: [Origin]] = [:]
-  /// The oldest is forgotten first.
+  /// The hosts in the order in which they are forgotten, the oldest first.
   private var order: [String] = []
-  /// From then on, an unknown host may be a forgotten one, with losses since.
+  /// True once a host was forgotten. After that, an unknown host may be a forgotten one, with losses since.
   private var hasForgotten = false
 
   mutating func record(
@@ -66,7 +66,7 @@ nonisolated extension ImportAccount.Origin {
     let former = last[name]
     if let former, number.sequence <= former.sequence { return .stale }
     last[name] = number
-    // The counts have restarted if the number is not greater.
+    // If the number is not greater, the counts have restarted.
     let lost = former.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
     guard number.sequence > sequence else { return .late(lost: lost + 1) }
     sequence = number.sequence

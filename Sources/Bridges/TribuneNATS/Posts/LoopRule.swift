@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Stops notifications and questions from crossing between hosts twice.
+/// Prevents notifications and questions from crossing between hosts twice.
 nonisolated enum LoopRule {
   static let process = "tribune-nats"
 
@@ -11,7 +11,8 @@ nonisolated enum LoopRule {
 
   static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
-  /// A notification with an unknown poster may be imported.
+  /// False for a notification that a gateway posted, or whose poster is unknown, because a gateway may have imported
+  /// it.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     return !isOwn(poster) && !poster.process.isEmpty && poster.process != process
@@ -21,6 +22,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// A gateway asks for another host.
+  /// False if a gateway asks, which it does for another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

@@ -19,14 +19,14 @@ final class PostExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let publisher: Publisher
-  /// Replaced after a gap of unknown names.
+  /// A new counter replaces it after a gap of unknown names.
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   private var announcement: Task<Bool, Never>?
-  /// The permissions expire, because policy and protocols can change.
+  /// What the bus permits. The permissions expire, because policy and protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
   private var complained: Set<String> = []
@@ -113,7 +113,8 @@ final class PostExchange {
     }
   }
 
-  /// The bus silently drops a forbidden post without acknowledgement; the loss would not be counted.
+  /// Asks the bus, because it silently drops a forbidden post that wants no acknowledgement, and the loss would not be
+  /// counted.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
     return permitted.contains(permission)
@@ -125,7 +126,7 @@ final class PostExchange {
 
   // MARK: Losses
 
-  /// Nil means an unknown count, or any host.
+  /// Adds a loss. A nil count is unknown, and a nil host is any host.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -140,7 +141,7 @@ final class PostExchange {
     }
   }
 
-  /// Announces one loss at a time. Returns false if the bus is away; the rest follows later.
+  /// Announces the losses, one at a time. Returns false if the bus is away; then the rest follows later.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value

@@ -8,7 +8,7 @@ nonisolated struct RemotePosters {
     var host: String
     var name: String
     var peer: RemotePeer
-    /// Since the last overflow of this table.
+    /// How many notifications came since the table last overflowed.
     var count: Int
     var at: ContinuousClock.Instant
   }

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// The other hosts as delegates on this bus: those of the roster always, others while present.
+/// Attaches the other hosts as delegates on this bus: those of the roster always, others while they are present.
 final class ClusterHosts {
   private static let unlistedMax = 64
 
@@ -11,8 +11,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// Applies when this program or its connection ends: a veto, even where a missing host abstains. An
-    /// unlisted host's delegate just disappears.
+    /// What the bus does if this program or its connection ends: it vetoes, even where a missing host abstains. The
+    /// delegate of a host outside the roster just disappears.
     var onFailure = FailurePolicy.veto
   }
 
@@ -30,10 +30,10 @@ final class ClusterHosts {
   private let mark: Instance
   private let double: DoubledHost
   private let rosters: RosterCheck
-  /// The bus does not retain delegates across connections.
+  /// The delegates of the roster, which this object retains, because the bus's connection does not.
   private var listed: [Place] = []
   private var asked: [String] = []
-  /// Retried.
+  /// The patterns that the bus refused. They are tried again.
   private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
   private var isOverfull = false
@@ -48,7 +48,7 @@ final class ClusterHosts {
   }
 
   func join(_ bus: Connection) async throws(TribuneError) {
-    // Gateways recognize each other by that process name. Under another one, questions could loop.
+    // Gateways recognize each other by their process name. With another one, questions could loop.
     let known = try await bus.own().process
     guard known == LoopRule.process else {
       throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
@@ -56,7 +56,7 @@ final class ClusterHosts {
     self.bus = bus
     let patterns = settings.clusterPatterns
     guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
-    // A refused pattern must not affect the others.
+    // If one pattern is refused, the others must still be attached.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
       Task { await attachLater(pattern, to: bus) }
@@ -88,7 +88,8 @@ final class ClusterHosts {
     }
   }
 
-  /// Until all are attached, one vetoes: a question must not reach only a part of the roster.
+  /// Attaches delegates. Until all are attached, one delegate vetoes, so that no question reaches only a part of the
+  /// roster.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
@@ -107,7 +108,7 @@ final class ClusterHosts {
   }
 
   private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
-    // In mode "order", local delegates are asked first.
+    // With this order, local delegates are asked first in the mode "order".
     try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
@@ -144,7 +145,7 @@ final class ClusterHosts {
     return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
       if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
-      // The other host of this name may have a veto, but was not asked.
+      // If two hosts have this host's name, the other one may have a veto, and was not asked.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneService
 
-/// Detects another gateway with this host's name, whose answers would be indistinguishable.
+/// Detects another gateway with this host's name: their answers could not be told apart.
 nonisolated final class DoubledHost: Sendable {
-  /// A new gateway listens before it answers; the other one announces itself at once.
+  /// How long a new gateway listens before it answers. Another one would announce itself at once.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {
     var other: (instance: Instance, heardAt: ContinuousClock.Instant)?
-    /// Nil without a connection.
+    /// When the listening ends; nil without a connection.
     var listensUntil: ContinuousClock.Instant?
   }
 
@@ -19,7 +19,7 @@ nonisolated final class DoubledHost: Sendable {
 
   init(_ host: String) { self.host = host }
 
-  /// The reason to distrust this gateway's own answers.
+  /// The reason to distrust this gateway's own answers; nil if there is none.
   var doubt: String? {
     guard let other = state.withLock({ $0.other }), .now - other.heardAt < Neighbours.silenceMax else {
       return nil
@@ -27,7 +27,7 @@ nonisolated final class DoubledHost: Sendable {
     return "another gateway says that it is \(host)"
   }
 
-  /// Waits for the end of the listening time.
+  /// The reason, after the listening time has ended.
   func knownDoubt() async -> String? {
     let now = ContinuousClock.now
     let end = state.withLock { $0.listensUntil } ?? now + Self.listening
@@ -39,7 +39,7 @@ nonisolated final class DoubledHost: Sendable {
     state.withLock { $0.listensUntil = isUp ? .now + Self.listening : nil }
   }
 
-  /// - Returns: true if the other gateway may not know this one.
+  /// - Returns: true if the other gateway may not know of this one.
   func remember(_ instance: Instance) -> Bool {
     let wasKnown = doubt != nil
     let former = state.withLock { state in

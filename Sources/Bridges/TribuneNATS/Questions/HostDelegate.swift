@@ -5,9 +5,9 @@ import Tribune
 /// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Names of the configuration, asked unchanged.
+    /// Answers names of the configuration, which are asked unchanged.
     case configured
-    /// Names that only gateways answer.
+    /// Answers names under which only gateways answer.
     case scoped
   }
 
@@ -21,7 +21,8 @@ nonisolated final class HostDelegate: Delegate {
     (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
-  /// A gateway's other questions have crossed already, or are for this host only.
+  /// Answers a question. A gateway's own questions have crossed already, or are for this host only, apart from
+  /// FleetLock's.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -36,7 +37,8 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A configured pattern may match other delegates' names. The asking host's gateway takes a lease.
+    // A configured pattern may also match names that are for other delegates. A lease is taken by the asking host's
+    // gateway.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }

@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Reports on this host's bus for other hosts.
+/// Makes reports about this host's bus for other hosts.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// Holds on names that other hosts may ask.
+    /// The holds on names that other hosts may ask.
     case holds = "cluster.holds"
     /// The delegates for the question in the userInfo.
     case explanation = "cluster.explain"
-    /// Processes of other hosts that post and ask here.
+    /// The processes of other hosts that post and ask here.
     case peers = "cluster.peers"
   }
 
@@ -21,10 +21,10 @@ nonisolated enum HostReport {
   }
 
   private static let rowsMax = 1_000
-  /// Per list, so a whole report fits into a NATS message by default.
+  /// The limit of each list, so that a whole report fits into a NATS message of the default size.
   private static let bytesMax = 300_000
 
-  /// - Parameter patterns: nil for all names.
+  /// - Parameter patterns: the names that the asker may see; nil for all.
   static func make(
     _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
     on bus: Connection
@@ -43,7 +43,7 @@ nonisolated enum HostReport {
         throw TribuneError(.notPermitted, "it does not answer \(name) to other hosts")
       }
       let explanation = try await bus.explain(name, object: object)
-      // Gateways abstain from a gateway's question.
+      // Gateways would abstain from this question, because a gateway asks it.
       let delegates = explanation.delegates.filter { $0.process != LoopRule.process }
       return JSONValue.object(
         rows("holds", explanation.holds, json) + rows("delegates", delegates, json)
@@ -53,7 +53,7 @@ nonisolated enum HostReport {
       let questions = peers.questions.filter { question in
         patterns?.contains { $0.matches(question.name.utf8Bytes) } ?? true
       }
-      // Imports are private.
+      // What this host imports is private, so it is left out.
       return JSONValue.object(
         rows("posts", patterns == nil ? peers.posters : [], json) + rows("questions", questions, json)
       ).compactBytes

@@ -5,11 +5,11 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// This host's questions to other hosts. The receiving thread handles each event, because a hop costs more
-/// than all other work. Resuming and publishing happen outside the lock.
+/// This host's questions to other hosts. The receiving thread handles each event itself, because a switch of threads
+/// would cost more than all other work. No task is resumed, and nothing published, under the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// An unlisted host that did not answer is skipped this long: otherwise it could delay each question.
+  /// How long an unlisted host that did not answer is skipped, so that it does not delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -22,14 +22,14 @@ nonisolated final class Inquiries: Sendable {
   }
 
   private struct State {
-    /// Questions by random token.
+    /// The open questions, by random token.
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// Skipped until then.
+    /// The hosts that are skipped, until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// One timer for all, because most questions end long before theirs.
+    /// A single timer for all questions, because most end long before their timeout.
     var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
 
@@ -47,10 +47,10 @@ nonisolated final class Inquiries: Sendable {
 
   var refusal: String? { state.withLock { $0.refusal } }
 
-  /// Resets.
+  /// Returns what `Unheard.take` does.
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
-  /// Cancellation notifies the host.
+  /// Asks a host. If the task is cancelled, the host is told.
   func ask(
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {
@@ -185,12 +185,12 @@ nonisolated final class Inquiries: Sendable {
 
   private func cutOff(_ token: String, _ why: String) { update(token) { $0.isCutOff(why) } }
 
-  /// The lost message may have been a veto.
+  /// Ends all questions, because a lost message may have been a veto.
   func cutOff(_ why: String) {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
-  /// - Parameter why: nil if replies can arrive.
+  /// - Parameter why: the reason why replies cannot arrive; nil if they can.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   private func cancel(_ token: String) {
@@ -204,7 +204,7 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// A host that misses it notices by this one's presence.
+  /// Tells the host of the cancellation. If it misses this, it notices by this host's presence.
   private func publishCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
@@ -229,7 +229,7 @@ nonisolated struct Unheard {
     announcements.insert(may)
   }
 
-  /// Returns the notifications to post, without an object to cover all, and resets.
+  /// Returns the notifications to post, and forgets them. They have no object, and so concern all.
   mutating func take() -> [String] {
     defer { announcements = [] }
     return announcements.sorted()

@@ -2,11 +2,11 @@
 
 import Tribune
 
-/// The result for a silent host.
+/// What the silence of a host means.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// A host outside the roster: its answers matter while it is present; its absence does not.
+  /// The host is outside the roster: its answers count while it is present; its absence does not.
   case unlisted
 }
 
@@ -17,15 +17,16 @@ nonisolated struct Inquiry {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Check that the NATS server responds. The bus must allow this time.
+    /// Check whether the NATS server responds. The bus must give the question this time.
     case prove(within: Duration)
     case conclude(Answer)
   }
 
-  /// A NATS server may not know a gateway yet that just connected to another server.
+  /// The pause before a question is sent again: a gateway that has just connected may not be known to this NATS server
+  /// yet.
   static let retryPause = Duration.milliseconds(400)
   static let triesMax = 3
-  /// Left for the bus when the inquiry gives up.
+  /// The time that is left for the bus when the inquiry gives up.
   static let margin = Duration.milliseconds(250)
   static let proofMax = Duration.seconds(3)
   static let extensionsMax = 1_000
@@ -76,21 +77,21 @@ nonisolated struct Inquiry {
   mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
-    // A veto may be lost with the link.
+    // If the link is lost, a veto may be lost with it.
     guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
     isProving = true
     due = now + Self.proofMax
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// The host's earlier messages have been handled.
+  /// Handles the result of the check. If the server responds, the messages that the host sent before have been handled.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere
       ? conclude(absent("\(host) did not answer")) : cutOff("no answer from NATS, nor from \(host)")
   }
 
-  /// A message about this question may be lost.
+  /// Concludes the question, because a message about it may have been lost.
   mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
 
   var isMute: Bool { missing == .unlisted && !hasReplied }

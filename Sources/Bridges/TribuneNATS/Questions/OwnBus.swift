@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Asks this host's bus. As the gateway asks, the delegates of other hosts abstain, and a question crosses
-/// only once.
+/// Asks this host's bus. The gateway is the asker, so the delegates of other hosts abstain, and no question crosses
+/// twice.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String
@@ -13,9 +13,9 @@ nonisolated final class OwnBus: Sendable {
     var userInfo: UserInfo
     var wantsValue: Bool
     var isDryRun: Bool
-    /// Progress may extend it.
+    /// The asker's time, which progress may extend.
     var timeout: Duration
-    /// The waiting query on this bus; nil if another host asks.
+    /// The query on this bus that waits for this request; nil if another host asks.
     var parent: UInt64?
     /// The names that the asker may see; nil for all.
     var patterns: [Pattern]?
@@ -63,11 +63,11 @@ nonisolated final class OwnBus: Sendable {
     }
   }
 
-  /// The progress that makes the asker wait long enough.
+  /// The progress that the asker must get, so that it waits long enough.
   private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
-    // Gateways answer at once.
+    // Delegates of gateways answer at once.
     guard progress.process != LoopRule.process else { return nil }
     let who = progress.label.isEmpty ? progress.process : progress.label
     switch progress.stage {

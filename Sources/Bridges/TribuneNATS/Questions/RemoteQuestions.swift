@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Other hosts' questions to this bus. The receiving thread handles each event.
+/// Puts other hosts' questions to this bus. The receiving thread handles each event itself.
 nonisolated final class RemoteQuestions: Sendable {
   static let perHostMax = 64
   static let hostsMax = 64
@@ -25,7 +25,7 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   private struct Running {
-    /// Nil while it starts.
+    /// Nil while the task is being started.
     var task: Task<Void, Never>?
     var weight: Int
     var question: UnderWay
@@ -68,7 +68,7 @@ nonisolated final class RemoteQuestions: Sendable {
     let question = UnderWay(
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
     switch begin(key, Running(weight: message.weight, question: question)) {
-    // The asker's first try seemed undelivered.
+    // The asker sent the question again, because its first try seemed undelivered.
     case .isRunning: return
     case .isTooMuch:
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
@@ -110,7 +110,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// Gateway-only names do not cross a second time.
+  /// False for names that only gateways answer, which do not cross a second time.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue
@@ -139,7 +139,7 @@ nonisolated final class RemoteQuestions: Sendable {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// Ends the questions of gateways that are gone or have restarted.
+  /// Ends the questions whose gateways have gone or restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let old = running.withLock { $0.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }

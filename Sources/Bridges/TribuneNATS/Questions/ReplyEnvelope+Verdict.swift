@@ -5,7 +5,7 @@ import Tribune
 nonisolated extension ReplyEnvelope {
   init(_ verdict: Verdict) {
     if verdict.isAllowed {
-      // A default without answers is not an approval.
+      // If the verdict is only the default, nobody has approved.
       self = verdict.isUnanswered ? .abstain : .approve
       return
     }
@@ -20,9 +20,9 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// A veto has at least one.
+  /// The objections; a veto has at least one.
   var objections: [String] {
-    // The outcome does not show whether a failure abstains, so real vetoes come first.
+    // An outcome does not show whether its failure counts as a veto, so real vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
     guard vetoes.isEmpty else { return vetoes.map(\.objection) }
     return [
@@ -36,7 +36,7 @@ nonisolated extension Outcome {
 
   fileprivate var isFailure: Bool { kind == .timedOut || kind == .gone || kind == .failed }
 
-  /// `restore (pid 42, restore.service): a restore is running`
+  /// Such as `restore (pid 42, restore.service): a restore is running`.
   fileprivate var objection: String {
     let who = label.isEmpty ? (process.isEmpty ? "a delegate" : process) : label
     let place =

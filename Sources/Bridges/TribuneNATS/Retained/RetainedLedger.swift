@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Synchronizes bus and bucket: a state machine without I/O. At rest, the two are equal.
+/// Keeps bus and bucket equal: a state machine without I/O.
 ///
-/// A local value is stored only if the bucket's last revision has arrived here (compare-and-set). If another
-/// host's value precedes it, that one is posted and the local one dropped, so an overwritten value never
-/// returns.
+/// A local value is stored only if the bucket's last revision has arrived here (compare-and-set). If another host's
+/// value came first, it is posted, and the local value dropped. So an overwritten value never returns.
 ///
-/// The gateway's own posts, read back, show the order on the bus. A local value read before one may precede
-/// or follow it; it is posted again after it is stored.
+/// The gateway reads back its own posts, which shows their order on the bus. A local value that it reads before its own
+/// post may have come before or after it, so that value is posted again after it is stored.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
     case post
     case store
-    /// The value stays local.
+    /// The value stays local, because there is no space.
     case full
   }
 
   struct Write: Equatable {
-    /// Empty if cleared.
+    /// The value; empty if it was cleared.
     var payload: [UInt8]
-    /// 0 for none.
+    /// The revision that the write expects; 0 for none.
     var expected: UInt64
   }
 
@@ -28,7 +27,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// A local post that the bucket may lack.
+  /// A local post that may not be in the bucket yet.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -38,9 +37,9 @@ nonisolated struct RetainedLedger {
     var revision: UInt64 = 0
     var hash = 0
     var isOwn = true
-    /// The bus may lack this value.
+    /// True if the bus may not have this value.
     var isUnsure = false
-    /// Posts not read back yet. An overestimate only causes an extra post.
+    /// How many posts were not read back yet. If this is too high, the only effect is one more post.
     var unread = 0
     var local: Local?
   }
@@ -52,7 +51,8 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bus
 
-  /// `isPosted`: the gateway posted it. `isOld`: the bus had it before the gateway began to read.
+  /// Takes a notification of the bus. `isPosted` is true if the gateway posted it, `isOld` if the bus had it before the
+  /// gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
@@ -64,7 +64,7 @@ nonisolated struct RetainedLedger {
       if !isOld { entry.unread = max(0, entry.unread - 1) }
       return .none
     }
-    // The other host's value was posted later.
+    // The other host's value is newer than this one.
     if isOld, !entry.isOwn, !entry.isUnsure { return .none }
     setLocal(nil, &entry)
     guard localCount < Self.localMax, weight + payload.count <= Self.weightMax else { return .full }
@@ -80,8 +80,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// The gateway reads again, after a gap or on a new bus. The snapshot includes its earlier posts, except
-  /// the one in flight. The bucket delivers all values again.
+  /// Begins anew, because the gateway reads again after a gap or on a new bus. The retained notifications that it gets
+  /// include its earlier posts, except the one in flight. The bucket also delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0
@@ -92,7 +92,7 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bucket
 
-  /// `isOwn`: any process of this host stored it.
+  /// Takes a value of the bucket. `isOwn` is true if any process of this host stored it.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
     let isNews = revision > entry.revision
@@ -101,7 +101,7 @@ nonisolated struct RetainedLedger {
     (entry.revision, entry.hash, entry.isOwn, entry.isUnsure) = (revision, payload.hashValue, isOwn, false)
     if let local = entry.local {
       guard isNews else { return .none }
-      // The local value is newer than anything that this host has stored.
+      // The local value is newer than any that this host has stored.
       if isOwn, payload != local.payload { return .store }
       setLocal(nil, &entry)
       if payload == local.payload, !local.mayBeOverwritten { return .none }
@@ -111,7 +111,7 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// The bucket refuses writes without a newer value, so the known revision is wrong.
+  /// The bucket refuses a write and delivers no newer value, so the known revision is wrong.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
   func write(of key: RetainedKey) -> Write? {

@@ -10,7 +10,7 @@ nonisolated package struct BusPicture: Sendable {
   package var delegates: [DelegateInfo] = []
   package var holds: [HoldInfo] = []
   package var queries: [QueryInfo] = []
-  /// Refused by the policy.
+  /// What the policy did not let this program read.
   package var gaps: [String] = []
 
   package init() {}

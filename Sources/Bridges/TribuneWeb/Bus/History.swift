@@ -35,7 +35,7 @@ nonisolated package struct History: Sendable {
 
   private mutating func current(at seconds: Int, _ change: (inout Interval) -> Void) {
     let number = seconds / Self.secondsPerInterval
-    // After the clock was set back, events go to the latest interval.
+    // If the clock was set back, events go to the latest interval.
     if number > intervals.last?.number ?? .min {
       intervals.append(Interval(number: number))
       intervals.removeAll { $0.number <= number - Self.intervalsMax }
@@ -44,8 +44,8 @@ nonisolated package struct History: Sendable {
     change(&intervals[intervals.count - 1])
   }
 
-  /// Finished intervals: start in seconds since 1970, events per second, median and maximum seconds to a
-  /// verdict.
+  /// The finished intervals, each with its start in seconds since 1970, events per second, and the median and maximum
+  /// seconds to a verdict.
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
     let latencies = finished.map { DurationHistogram($0.latencies) }

@@ -2,7 +2,7 @@
 
 package import Tribune
 
-/// Matches verdicts with their questions in a monitor's frames.
+/// Finds the question of each verdict in a monitor's frames.
 nonisolated package struct QueryTracker: Sendable {
   private struct Key: Hashable {
     var asker: String
@@ -18,17 +18,17 @@ nonisolated package struct QueryTracker: Sendable {
     var userInfo: UserInfo
   }
 
-  /// Bounds questions without a verdict.
+  /// How many questions without a verdict are remembered.
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// Askers by query, from the frames to delegates.
+  /// The askers by query, from the frames to delegates.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
 
-  /// Nil unless the frame is a verdict. The asker may be only a connection.
+  /// Takes a frame. Returns nil unless it is a verdict, whose asker may be known only as a connection.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
     case .ask(_, _, _, _, let override, _): addQuestion(item, isValueQuery: false, override: override)

@@ -6,19 +6,19 @@ import TribuneWire
 
 /// A verdict with its question.
 nonisolated package struct VerdictRecord: Sendable {
-  /// Microseconds since 1970.
+  /// When the verdict came, in microseconds since 1970.
   package var time: UInt64
   package var name: String
   package var object: String
   package var asker: Who
-  /// Nil if the question preceded this program.
+  /// The time since the question; nil if the question came before this program.
   package var elapsed: Duration?
   package var isValueQuery: Bool
   package var override: String?
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none
 
-  /// Bytes.
+  /// In bytes.
   static let reasonMax = 1_024
   static let userInfoMax = 1_024
 

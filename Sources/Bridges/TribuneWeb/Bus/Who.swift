@@ -5,9 +5,9 @@ import TribuneJSON
 
 /// A process on the bus.
 nonisolated package struct Who: Equatable, Sendable {
-  /// `:N`
+  /// Such as `:7`.
   package var connection: String
-  /// Nil if only the connection is known.
+  /// Nil if the process of the connection is not known.
   package var pid: Int?
   package var uid: Int?
   package var process = ""

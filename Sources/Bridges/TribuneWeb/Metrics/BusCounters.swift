@@ -5,7 +5,7 @@ package import Tribune
 /// The bus's counters, for Prometheus.
 nonisolated package struct BusCounters: Sendable {
   package private(set) var status: BusStatus?
-  /// Since 1970.
+  /// When the bus started, in seconds since 1970.
   package private(set) var startSeconds = 0
   package private(set) var names = SeriesRows<NameStatistics>()
   package private(set) var participants = SeriesRows<ParticipantStatistics>()
@@ -13,13 +13,13 @@ nonisolated package struct BusCounters: Sendable {
 
   package init() {}
 
-  /// Microseconds since 1970. Returns true if the bus restarted.
+  /// Takes a status and its time, in microseconds since 1970. Returns true if the bus restarted.
   @discardableResult
   package mutating func update(with status: BusStatus, at microseconds: UInt64) -> Bool {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
-    // Computed from two clocks, so jitter must not change it.
+    // The start is computed from two clocks, so it may differ by a second without a restart.
     if (start - startSeconds).magnitude > 1 { startSeconds = start }
     self.status = status
     return isNew
@@ -31,7 +31,7 @@ nonisolated package struct BusCounters: Sendable {
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
-  /// Takes rows of users in turns, so a user with many rows cannot displace others.
+  /// Orders rows so that users take turns, and a user with many rows cannot displace others.
   private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
     var turns: [UInt32?: Int] = [:]
     return rows.enumerated().map { place, row in

@@ -7,7 +7,7 @@ nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
     case openMetrics, classic
 
-    /// - Parameter accept: the `Accept` field.
+    /// - Parameter accept: the request's `Accept` field.
     package init(accept: String) {
       self = accept.contains("application/openmetrics-text") ? .openMetrics : .classic
     }
@@ -30,7 +30,7 @@ nonisolated package struct MetricsText {
     return output
   }
 
-  /// `name` excludes `_total`, but includes the unit.
+  /// Writes a counter. `name` includes the unit, but not `_total`.
   package mutating func counter(
     _ name: String, unit: String? = nil, _ help: String, _ samples: [(labels: Labels, value: Double)]
   ) {
@@ -61,7 +61,7 @@ nonisolated package struct MetricsText {
     gauge(name, unit: unit, help, Double(value))
   }
 
-  /// `name` excludes `_info`.
+  /// Writes an info metric. `name` does not include `_info`.
   package mutating func info(_ name: String, _ help: String, _ labels: Labels) {
     if format == .openMetrics {
       head(name, "info", nil, help)
@@ -71,7 +71,7 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// Upper bounds. The bus itself has many more buckets.
+  /// The buckets' upper bounds. The bus itself has many more buckets.
   private static let boundsSeconds = [
     0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
   ]
@@ -110,7 +110,7 @@ nonisolated package struct MetricsText {
     output += " \(Self.text(value))\n".utf8
   }
 
-  /// OpenMetrics requires a fraction in `le`.
+  /// The bound as text. OpenMetrics requires a fraction in `le`.
   private static func text(_ value: Double) -> String {
     value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
   }

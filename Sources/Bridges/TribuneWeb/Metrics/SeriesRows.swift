@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counters as time series: the first rows have their own, and the others share one. Prometheus takes a
-/// falling counter for a restart. So the shared series adds up increments, and a row that enters or leaves it
-/// does not change it.
+/// Turns rows of counters into time series: the first rows have their own, and the others share one. Prometheus takes a
+/// falling counter for a restart. So the shared series adds up increments, and does not fall when a row leaves it.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?
-  /// The sum of the other rows in the latest list.
+  /// The sum of the rows without their own series in the latest list.
   private(set) var rest: Row?
   private var wasTaken = false
 
   package init() {}
 
-  /// `rows` begins with those for their own series. The bus adds rows that it no longer lists to its own
-  /// rest.
+  /// Takes a list, which begins with the rows that get their own series. The list's row without labels includes the
+  /// rows that the bus no longer lists.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // The increments of rows that had no series before.
+    // The increments of all rows that had no series of their own.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }
@@ -26,7 +25,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
     let first = Set(own.map(\.labels))
     rest = nil
     for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
-    // The first value cannot fall below an earlier one.
+    // The first value is the whole rest, because there is no earlier value below which it could fall.
     if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
     wasTaken = true
   }
