@@ -17,7 +17,7 @@ import CMicrohttpd
     self.next = next
   }
 
-  /// If there is no event, suspends the connection until `wake()`.
+  /// Without an event, suspends the connection until `wake()`.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var count = 0
     while count < buffer.count {

@@ -4,8 +4,8 @@ import CMicrohttpd
 import Dispatch
 package import TribuneSystem
 
-/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection serves one
-/// request, within a deadline that only event streams may exceed.
+/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one
+/// request; only an event stream outlives the deadline.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -16,7 +16,7 @@ package import TribuneSystem
     }
   }
 
-  /// The memory of a connection, for the request's header and the part of the response in progress.
+  /// Per connection, for the request's header and the part of the response in progress.
   private static let connectionMemory = 32 << 10
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
@@ -25,7 +25,7 @@ package import TribuneSystem
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
-    /// When the connection began; nil for an event stream, which has no deadline.
+    /// Nil for an event stream, which has no deadline.
     var begin: UInt64?
     var byteCount = 0
     var reading: Reading?
@@ -90,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // The rest runs later, so that other work of the queue can run in between.
+    // Lets other work of the queue run in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }

@@ -3,16 +3,16 @@
 /// The header of a request.
 nonisolated package struct HTTPRequest: Equatable, Sendable {
   package var method: String
-  /// The path without the query.
+  /// Without the query.
   package var path: String
-  /// The header fields, by lower-case name.
+  /// By lower-case name.
   package var fields: [String: [String]]
 
   package init(_ method: String, _ path: String, fields: [String: [String]] = [:]) {
     (self.method, self.path, self.fields) = (method, path, fields)
   }
 
-  /// The field's value; nil if the field is missing or repeated.
+  /// Nil if the field is missing or repeated.
   package func only(_ name: String) -> String? {
     guard let values = fields[name], values.count == 1 else { return nil }
     return values[0]
@@ -22,7 +22,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
   }
 
-  /// The length of the body; nil if unknown.
+  /// Nil if unknown.
   package var bodyLength: Int? {
     guard fields["transfer-encoding"] == nil else { return nil }
     guard fields["content-length"] != nil else { return 0 }

@@ -17,7 +17,7 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
     self.init(status, Array("\(text)\n".utf8), fields: fields)
   }
 
-  /// Forbid caching, framing and reading by other sites. With them, the page runs only its own script, which cannot
+  /// Forbids caching, framing and reading by other sites. The page runs only its own script, which cannot
   /// turn text into markup.
   static let commonFields = [
     "Cache-Control": "no-store",
@@ -35,9 +35,9 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
 
 package enum HTTPAnswer {
   case response(HTTPResponse)
-  /// A stream of server-sent events. `next` returns nil if no event is ready.
+  /// `next` returns nil if no event is ready.
   case events(next: () -> [UInt8]?)
-  /// Answers a request with a body of at most `HTTPListener.bodyMax` bytes. The response must arrive within the
-  /// connection's deadline.
+  /// For a body of at most `HTTPListener.bodyMax` bytes. The response must arrive within the connection's
+  /// deadline.
   case body(response: ([UInt8]) async -> HTTPResponse)
 }

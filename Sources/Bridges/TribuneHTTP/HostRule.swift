@@ -7,7 +7,7 @@ nonisolated package struct HostRule: Sendable {
 
   private let names: Set<String>
 
-  /// - Parameter names: further names, in lower case.
+  /// - Parameter names: in lower case.
   package init(_ names: Set<String>) { self.names = names.union(Self.own) }
 
   /// The port is ignored, because a tunnel uses another one.

@@ -57,7 +57,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// logind's kinds of locks, as in `systemd-inhibit --what=`.
+  /// As in `systemd-inhibit --what=`.
   package enum Lock: String, CaseIterable, Sendable {
     case shutdown, sleep
 

@@ -6,10 +6,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Turns vetoes into logind locks, and other programs' locks into holds; posts imminent transitions, and asks about
-/// scheduled ones. Either side may restart, so each event only triggers a refresh of the whole state.
+/// Turns vetoes into logind locks and locks into holds; posts imminent transitions and asks about scheduled
+/// ones. Either side may restart, so each event only triggers a refresh of the whole state.
 @MainActor final class LogindBridge: Delegate {
-  /// How long to wait for a lost bus: as long as the client library reconnects.
+  /// As long as the client library reconnects.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
   private static let hangInterval = Duration.seconds(5)
@@ -33,18 +33,18 @@ import TribuneWire
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// The vetoes of the last dry run, by delegate id.
+  /// From the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
   /// Objections that have no lock, because logind does not run.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
-  /// Counts news of a transition, so that a stale reply is noticed.
+  /// Detects stale replies.
   private var preparationNews = 0
-  /// The last announcement of each lock. Each waits for the one before.
+  /// Each one waits for the previous one.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// False until the vetoes are known. Until then, an earlier process's masks stay.
+  /// Until this is true, an earlier process's masks stay.
   private var knowsVetoes = false
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
@@ -76,7 +76,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// Drops inherited locks after a while without a bus. Until then, they stay until this process has its own.
+  /// The locks stay until this process has its own, or may assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     guard bus == nil else { return }
@@ -192,8 +192,8 @@ import TribuneWire
     Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
   }
 
-  /// Makes the locks fit the objections, except during a transition. Returns false after a failure. If logind does not
-  /// run, that is not a failure, because its start triggers a refresh.
+  /// Skips transitions in progress. Returns false after a failure. It is no failure if logind does not run, because its
+  /// start triggers a refresh.
   private func applyObjections() async -> Bool {
     var wanted: [(HostQuestion.Lock, [Objection])] = []
     let blocks = enforcement.blocks
@@ -351,7 +351,7 @@ import TribuneWire
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
 
-  /// Checks whether logind answers: if it does not, systemctl starts the target without it, and only masks help.
+  /// If logind does not answer, systemctl starts the target itself, and only masks help.
   private func followHangs() async {
     while true {
       await rest(for: Self.hangInterval)
@@ -381,7 +381,7 @@ import TribuneWire
         await Self.attempt("prepare for a \(lock)") {
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
-          // If a signal arrived before the reply, the signal is newer.
+          // A signal that arrived before the reply is newer.
           if news == self.preparationNews { self.updatePreparation(for: lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
@@ -444,8 +444,8 @@ import TribuneWire
 
   // MARK: Both
 
-  /// Answers `host.enforcement`: a question about a hold once it is enforced, a question before an allowed action once
-  /// its locks and masks are gone.
+  /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once its locks
+  /// and masks are gone.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -497,7 +497,7 @@ import TribuneWire
     for question: HostQuestion, isOverridden isAnnounced: Bool
   ) async throws -> [(String, JSONValue)] {
     let end = ContinuousClock.now + Self.answerTime
-    // The announcement of the override may arrive after this question.
+    // The announcement may arrive after this question.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await finishRefreshes()
     var obstacles: [String] = []

@@ -8,7 +8,7 @@ package final class LogindProgram: ServiceProgram {
   package static let flags: Set = ["--unmask"]
 
   private let mask: TargetMask
-  /// Nil if the program only unmasks (`--unmask`).
+  /// Nil with `--unmask`.
   private let bridge: LogindBridge?
 
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
@@ -40,7 +40,7 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // This process ends at once: systemd runs `--unmask` after the service stops.
+    // systemd runs `--unmask` after the service stops.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

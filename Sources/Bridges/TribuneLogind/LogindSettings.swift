@@ -4,7 +4,7 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated package struct LogindSettings: Equatable, Sendable {
-  /// `Probe=`: how often to make a dry run; nil for never.
+  /// `Probe=`: interval of dry runs; nil for never.
   package var probe: Duration?
   /// `Enforce=`; nil to mask only where locks do not bind root.
   package var masksTargets: Bool?

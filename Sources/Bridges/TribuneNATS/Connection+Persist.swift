@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// The work that each new connection to the bus needs.
+/// Work on each new connection to the bus.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }

@@ -202,7 +202,7 @@ final class Gateway {
       double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
-      // What other hosts posted before this connection is lost.
+      // Earlier posts of other hosts are lost.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
       Task { await findOutWhoMaySpeak() }
@@ -285,7 +285,7 @@ final class Gateway {
     }
   }
 
-  /// Handles a message about a question, on any thread. Returns false for other messages.
+  /// Runs on any thread. Returns false for other messages.
   private lazy var receiveQuestion: @Sendable (ClusterMessage) throws(EnvelopeError) -> Bool = {
     [subjects, remotes, inquiries] message throws(EnvelopeError) in
     switch subjects.parse(message.subject) {
@@ -330,7 +330,7 @@ final class Gateway {
     }
   }
 
-  /// Handles a presence under this host's name. NATS does not echo this gateway's own, so it is from another gateway.
+  /// NATS does not echo this gateway's own messages, so another gateway has this host's name.
   private func handleDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.remember(other) { _ = publisher.publish(presence) }
@@ -343,7 +343,7 @@ final class Gateway {
     updateStatus()
   }
 
-  /// Drops a message. Other hosts can send any, so the log gets only the first, second, fourth and so on.
+  /// Other hosts can send anything, so the log gets exponentially fewer of these.
   private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
     malformed += 1
     guard malformed.nonzeroBitCount == 1 else { return }

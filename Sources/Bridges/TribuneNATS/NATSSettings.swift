@@ -13,7 +13,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package struct Import: Equatable, Sendable {
     package var pattern: Pattern
     package var isDurable = false
-    /// The hosts from which to import; empty for all.
+    /// Empty for all.
     package var hosts: [String] = []
 
     package func takes(from host: String) -> Bool { hosts.isEmpty || hosts.contains(host) }
@@ -22,15 +22,15 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// `[Query "PATTERN"]`: other hosts may ask this one.
   package struct Question: Equatable, Sendable {
     package var pattern: Pattern
-    /// True to ask the whole cluster even if the asker did not request it.
+    /// Asks the whole cluster even without the asker's request.
     package var isClusterWide = false
   }
 
-  /// How to log in: words or paths, empty if not used.
+  /// Words or paths; empty for none.
   package struct Login: Equatable, Sendable {
     package var user = ""
     package var passwordFile = ""
-    /// A file with a JWT and its seed.
+    /// A JWT and its seed.
     package var credentialsFile = ""
     package var publicKey = ""
     package var seedFile = ""
@@ -38,7 +38,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    /// True if NATS cannot identify this host, and so cannot keep it from publishing as another.
+    /// NATS cannot identify this host, and so cannot keep it from publishing as another.
     package var isNameless: Bool {
       [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
     }
@@ -62,21 +62,21 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// Says which line is unreadable. That line may concern a veto.
+  /// An unreadable line, which may concern a veto.
   package var unreadable: String?
   package var cluster = ""
-  /// This host's name in the cluster; empty if the name is not a token.
+  /// Empty if the host's name is not a token.
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// The hosts of the cluster. The list must be the same on each host.
+  /// The list must be the same on each host.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
   package var exports: [Export] = []
   package var imports: [Import] = []
   package var retained: [Pattern] = []
-  /// How many replicas JetStream keeps.
+  /// JetStream's replicas.
   package var replicas = 1
   /// The limits of a stream that this program creates.
   package var durableBytesMax = 1 << 30
@@ -94,11 +94,11 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   package var others: [String] { roster.filter { $0 != host } }
 
-  /// A hash of the roster, independent of its order; empty without a roster.
+  /// A hash, independent of the order; empty without a roster.
   package var rosterMark: String {
     guard !roster.isEmpty else { return "" }
     let hosts = roster.sorted()
-    // The hash is FNV-1a.
+    // FNV-1a.
     let hash = hosts.joined(separator: " ").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
@@ -130,7 +130,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
       || !fleetLock.groups.isEmpty
   }
 
-  /// The first shared and durable patterns that overlap.
+  /// The first overlap.
   package var sharedAndDurable: (shared: String, durable: String)? {
     let durable = exports.filter(\.isDurable).map(\.pattern) + imports.filter(\.isDurable).map(\.pattern)
     for shared in retained {
@@ -151,7 +151,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
-  /// Warnings of settings that are probably mistakes.
+  /// Probable mistakes.
   package var warnings: [String] {
     var found: [String] = []
     if !questions.isEmpty, !roster.isEmpty, !roster.contains(host) {
@@ -172,7 +172,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Reads the settings. Later lines win. Only the default directory may be missing.
+  /// Later lines win. Only the default directory may be missing.
   package static func load(from directory: String, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

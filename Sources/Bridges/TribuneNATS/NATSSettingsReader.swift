@@ -27,7 +27,7 @@ nonisolated package struct NATSSettingsReader {
         "Import", hasSubject: true,
         [
           strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
-          // If `From=` is unreadable, it admits no host, instead of all.
+          // An unreadable `From=` must not admit all hosts.
           strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
         ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }, doubt: doubt, consequence: consequence),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
@@ -70,7 +70,7 @@ nonisolated package struct NATSSettingsReader {
         throw error
       }
     },
-    // An unreadable word must not let a question pass, so it counts as `veto`.
+    // An unreadable word must not let a question pass.
     Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
       try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])
     },
@@ -107,7 +107,7 @@ nonisolated package struct NATSSettingsReader {
     return (settings, reader.diagnostics + found)
   }
 
-  /// A setting with a path. Even an invalid path is kept: without it, a connection might not require TLS.
+  /// An invalid path is kept: without it, a connection may not require TLS.
   private static func file(_ name: String, _ path: Setting<Draft>.Path<String>) -> Setting<Draft> {
     Setting(name) { draft, text, _ throws(SettingError) in
       draft[keyPath: path] = text
@@ -115,7 +115,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// A setting that becomes `strict` if its value is unreadable.
+  /// An unreadable value becomes `strict`.
   private static func strictly<One: Sendable, Value: Sendable>(
     _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
@@ -182,7 +182,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func servers(_ text: String) throws(SettingError) -> [String] {
     let servers = SettingSyntax.words(of: text)
-    // The message does not show the address, which may contain a password.
+    // The address may contain a password.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
         message: "write a user and password in User= and PasswordFile=, not in an address")

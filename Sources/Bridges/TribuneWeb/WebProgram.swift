@@ -9,7 +9,7 @@ package final class WebProgram: ServiceProgram {
   package static let options: Set = ["--page", "--listen"]
   package static let needsFaultlessSettings = true
 
-  /// How long events wait, so that those that come together are sent together.
+  /// Combines events that arrive together.
   private static let wakeDelay = Duration.milliseconds(50)
 
   private let settings: WebSettings

@@ -5,14 +5,14 @@ import TribuneSystem
 
 nonisolated package struct WebSettings: Equatable, Sendable {
   package var access = HTTPAccess()
-  /// `Monitor=`: the patterns of the verdicts to show.
+  /// `Monitor=`: verdicts to show.
   package var patterns = ["**"]
   package var showsUserInfo = false
   /// `ConnectionsMax=`, for each socket.
   package var connectionsMax = 256
   /// `PagesMax=`, for each socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: how many time series names get; also how many participants get, and users by unit.
+  /// `MetricNamesMax=`: time series for names; also for participants, and for users by unit.
   package var metricNamesMax = 100
 
   package init() {}

@@ -2,7 +2,7 @@
 
 package import TribuneHTTP
 
-/// Answers the requests, all of which only read.
+/// All requests are read-only.
 nonisolated package struct WebSite: Sendable {
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)

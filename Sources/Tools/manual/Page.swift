@@ -9,7 +9,7 @@ struct PageError: Error {
   init(_ message: String) { self.message = message }
 }
 
-/// A man page, made from a template in docs/man, the option table and the configuration file.
+/// A man page from docs/man, the option table and the configuration file.
 struct Page {
   let text: String
 

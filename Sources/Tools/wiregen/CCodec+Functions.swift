@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Functions that read and write. Once a reader or writer has failed, it ignores further calls, so the caller checks
-/// only once.
+/// A failed reader or writer ignores further calls, so the caller checks once.
 extension CCodec {
   var source: String {
     let head =
@@ -156,7 +155,7 @@ extension CCodec {
     }
   }
 
-  /// The numbers of all enumerations but the errors are contiguous, so an upper bound suffices.
+  /// All enumerations but the errors are contiguous, so a bound suffices.
   private func readEnumeration(_ enumeration: Enumeration, _ place: String, _ indent: String) -> [String] {
     precondition(
       enumeration.members.enumerated().allSatisfy { $0.offset == $0.element.value },

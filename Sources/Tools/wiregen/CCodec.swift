@@ -96,7 +96,7 @@ struct CCodec {
 
   // MARK: Common parts
 
-  /// The declarations, with a choice behind its alternatives, because C needs these first.
+  /// A choice follows its alternatives, because C needs these first.
   var declarations: [Declaration] {
     let isChoice = { (declaration: Declaration) in
       if case .frame(let frame) = declaration, case .choice = frame.content { true } else { false }
@@ -128,7 +128,7 @@ struct CCodec {
     }
   }
 
-  /// The type in C, with a trailing space.
+  /// Includes a trailing space.
   private func typeText(_ type: FieldType) -> String {
     switch type {
     case .integer(.i32): "int32_t "

@@ -79,7 +79,7 @@ struct CVectors {
         lines += printing.map { "  " + $0 }
         continue
       }
-      // The index leaves out fields that are absent.
+      // The index omits absent fields.
       lines.append(
         "  if (value->\(condition.field.snakeCase) == \(codec.constant("wire_list_subject", condition.word))) {"
       )

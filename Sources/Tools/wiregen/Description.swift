@@ -59,7 +59,7 @@ struct Enumeration {
 struct Bits {
   var name: String
   var type: IntegerType
-  /// True if a reader refuses bits that it does not know.
+  /// A reader refuses unknown bits.
   var isStrict: Bool
   var members: [Member] = []
   var documentation: String
@@ -91,12 +91,12 @@ struct Frame {
 
   var name: String
   var number: Int
-  /// The word for the frame in documents.
+  /// In print.
   var word: String
   var direction: Direction
-  /// True if a frame whose fields are all defaults has no fields.
+  /// A frame of defaults has no fields.
   var canBeEmpty: Bool
-  /// The words of its classes; empty if clients do not send the kind.
+  /// Empty if clients do not send the kind.
   var classes: [String]
   var content: Content
   var documentation: String
@@ -106,7 +106,7 @@ struct Frame {
 
 /// A property of every kind that clients send.
 struct Classification {
-  /// The property of `FrameKind`. The property's type has the same name, capitalized.
+  /// Of `FrameKind`; its type has the same name, capitalized.
   var property: String
   var words: [String]
   var documentation: String
@@ -140,10 +140,10 @@ struct Field {
   /// The name of the limit for the number of elements.
   var limit: String?
   var condition: Condition?
-  /// True if a program overwrites the field in an encoded frame.
+  /// A program overwrites it in an encoded frame.
   var isPatched = false
   var documentation = ""
-  /// True if the field shares the line and the documentation of the field before it.
+  /// Shares the line and the documentation of the field before.
   var continuesLine = false
 
   var isAbsentByDefault: Bool {
@@ -158,7 +158,7 @@ struct Field {
     case time
   }
 
-  /// A condition: the field exists only if an earlier one has this value.
+  /// The field exists only if an earlier one has this value.
   struct Condition {
     var field: String
     var word: String

@@ -241,7 +241,7 @@ struct DescriptionParser {
 
   // MARK: Checks
 
-  /// Checks that all references are declared, and that names and numbers are unique.
+  /// All references are declared, and names and numbers are unique.
   private func check() throws(DescriptionError) {
     func checkOnce(_ names: [String], _ what: String) throws(DescriptionError) {
       var seen: Set<String> = []
@@ -301,7 +301,7 @@ private struct Words {
   var isAtEnd: Bool { words.isEmpty }
   var rest: String { words.joined(separator: " ") }
 
-  /// The next word; empty at the end.
+  /// Empty at the end.
   mutating func next() -> String { words.popFirst().map(String.init) ?? "" }
 }
 

@@ -122,7 +122,7 @@ struct PythonCodec {
     for one in alternatives {
       lines += ["            case \"\(one.name)\":", "                writer.u8(\(one.value))"]
     }
-    // Unreachable branches are left out, because a type checker reports them.
+    // A type checker reports unreachable branches.
     let (hasText, hasNothing) = (types.contains("str"), types.contains("None"))
     if hasText {
       lines += ["        if isinstance(self.content, str):", "            writer.text(self.content)"]
@@ -275,7 +275,7 @@ struct PythonCodec {
 }
 
 extension Field {
-  /// The name in Python, where `from` is a keyword.
+  /// `from` is a keyword.
   fileprivate var pythonName: String { name == "from" ? "from_" : name.snakeCase }
 }
 

@@ -45,7 +45,7 @@ struct SwiftCodec {
     return block(lines)
   }
 
-  /// The classes of the kinds. Every `switch` is exhaustive, so that each kind is classified on purpose.
+  /// Every `switch` is exhaustive, so none is classified by accident.
   private var classes: String {
     var lines = ["extension FrameKind {"]
     for classification in Classification.all {
@@ -203,7 +203,7 @@ struct SwiftCodec {
     return found
   }
 
-  /// The size in bytes; nil if it varies.
+  /// Nil if variable.
   private func size(of type: FieldType) -> Int? {
     switch type {
     case .integer(let type): return type.size

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fills the tables of a Markdown document: below `### word (12)`, those with the fields of that kind; below `<!-- NAME
-/// -->`, those with the fields of that record.
+/// Fills the tables of a Markdown document: below `### word (12)`, the fields of that kind; below
+/// `<!-- NAME -->`, those of a record.
 struct Tables {
   private let description: Description
   private var listed: [String: String] = [:]

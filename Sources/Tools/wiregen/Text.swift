@@ -25,7 +25,7 @@ func wrapped(_ text: String, after prefix: String, width: Int) -> [String] {
 }
 
 extension String {
-  /// Such as `longFields` for `long fields`.
+  /// `long fields` as `longFields`.
   var camelCase: String {
     let words = split(separator: " ")
     return words.dropFirst().reduce(words.first.map(String.init) ?? "") {
@@ -33,7 +33,7 @@ extension String {
     }
   }
 
-  /// Such as `bus_pid` for `busPID`.
+  /// `busPID` as `bus_pid`.
   var snakeCase: String {
     var words = ""
     let letters = Array(self)

@@ -19,7 +19,7 @@ nonisolated enum DBusArgument: Sendable {
 }
 
 struct DBusMessage {
-  /// The arguments; nil if they exceed the limit.
+  /// Nil if they exceed the limit.
   var values: [DBusValue]?
   /// The sender's unique name, or `org.freedesktop.DBus`.
   var sender: String

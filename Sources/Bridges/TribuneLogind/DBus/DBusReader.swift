@@ -6,12 +6,12 @@ import TribuneSystem
 /// Decodes a message's arguments within limits.
 @safe nonisolated struct DBusReader {
   struct Limit {
-    /// The number of values, including containers.
+    /// Including containers.
     var count: Int
     var length: Int
 
     static let reply = Limit(count: 1_000_000, length: 16 << 20)
-    /// The limit for signals, which any process can send.
+    /// For signals, which any process can send.
     static let signal = Limit(count: 1_000, length: 64 << 10)
   }
 
@@ -26,7 +26,7 @@ import TribuneSystem
     rest = limit
   }
 
-  /// All arguments; nil if they exceed the limit.
+  /// Returns nil above the limit.
   mutating func all() throws(Errno) -> [DBusValue]? {
     do throws(Errno) {
       return try values()

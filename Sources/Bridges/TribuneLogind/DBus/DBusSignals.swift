@@ -41,10 +41,10 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
-      // If a signal arrived before the reply, the signal is newer.
+      // A signal that arrived before the reply is newer.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
-      // The service does not run yet; a signal will report its start.
+      // The service does not run yet.
       return
     }
   }
@@ -54,7 +54,7 @@ final class DBusSignals {
     guard owner != self.owner else { return }
     let hadOwner = !self.owner.isEmpty
     self.owner = owner
-    // One owner can replace another without a time in between.
+    // One owner can replace another directly.
     if hadOwner { ownerChanged(false) }
     if !owner.isEmpty { ownerChanged(true) }
   }

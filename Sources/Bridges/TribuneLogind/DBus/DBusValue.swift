@@ -22,7 +22,7 @@ nonisolated package enum DBusValue: Equatable, Sendable {
     package init(key: DBusValue, value: DBusValue) { (self.key, self.value) = (key, value) }
   }
 
-  /// The value as JSON. Keys of any type become strings, and descriptors null.
+  /// Object keys become strings, and descriptors null.
   package var json: JSONValue {
     switch self {
     case .bool(let value): .bool(value)

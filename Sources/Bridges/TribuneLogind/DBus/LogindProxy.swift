@@ -6,7 +6,7 @@ import TribuneSystem
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
-  /// These folders are watched, because logind signals only the first lock of a kind and the last release.
+  /// Watched, because logind signals only the first lock of a kind and the last release.
   static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
@@ -47,7 +47,7 @@ struct LogindProxy {
     var time: UInt64
   }
 
-  /// The shutdown that is scheduled or in progress.
+  /// Scheduled or in progress.
   func scheduledShutdown() async throws(DBusError) -> Schedule? {
     guard case .list(let fields) = try await property("ScheduledShutdown"), fields.count == 2,
       case .string(let action) = fields[0], case .unsigned(let time) = fields[1]
@@ -62,7 +62,7 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// True if locks bind root: since systemd 257, which has `block-weak` for locks that do not.
+  /// Since systemd 257, which has `block-weak` for locks that do not bind root.
   func bindsRoot() async throws(DBusError) -> Bool {
     do throws(DBusError) {
       _ = try await property("BlockWeakInhibited")

@@ -54,7 +54,7 @@ struct SystemdProxy {
       name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
-  /// Masks the units until the next boot.
+  /// Masks until the next boot.
   func mask(_ units: [String]) async throws(DBusError) {
     _ = try await bus.call(method("MaskUnitFiles"), .strings(units), .bool(true), .bool(false))
     _ = try await bus.call(method("Reload"))

@@ -17,11 +17,11 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // With FDPOLL=0, the manager does not drop the lock when logind restarts.
+    // FDPOLL=0: otherwise the manager drops a lock when logind restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
-  /// Removes a descriptor. Waits up to a second for the manager.
+  /// Waits up to a second for the manager.
   func drop(_ name: String) {
     notify("FDSTOREREMOVE=1\nFDNAME=\(name)")
     _ = sd_notify_barrier(0, 1_000_000)

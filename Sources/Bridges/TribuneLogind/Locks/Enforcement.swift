@@ -5,13 +5,13 @@
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
-    /// A `block-weak` lock, which shows who objects, but does not bind root.
+    /// `block-weak`: shows who objects, but does not bind root.
     case weak
     case full
   }
 
   package struct Logind: Equatable, Sendable {
-    /// True since systemd 257; nil if logind has never run.
+    /// Since systemd 257; nil if logind never ran.
     package var bindsRoot: Bool?
     package var isAnswering = true
 

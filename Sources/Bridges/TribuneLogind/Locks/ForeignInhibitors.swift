@@ -23,7 +23,7 @@ final class ForeignInhibitors {
 
   var count: Int { Set(holds.keys.map(\.inhibitor)).count }
 
-  /// Makes all changes that succeed, then throws the last error.
+  /// Tries everything, then throws the last error.
   func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
     let wanted = wanted(inhibitors.filter { !($0.uid == 0 && own.contains($0.pid)) })
     let connections = connectionCount
@@ -35,7 +35,7 @@ final class ForeignInhibitors {
     for key in wanted where holds[key] == nil {
       do throws(TribuneError) {
         let hold = try await Self.hold(key, on: bus)
-        // If the connection was lost meanwhile, the hold ended with it.
+        // The hold of a lost connection ended with it.
         if connections == connectionCount { holds[key] = hold }
       } catch {
         failure = error

@@ -2,11 +2,11 @@
 
 /// A lock in logind's list.
 nonisolated package struct Inhibitor: Hashable, Sendable {
-  /// The kinds of the lock, such as `shutdown:sleep`.
+  /// Such as `shutdown:sleep`.
   package var what: String
   package var who: String
   package var why: String
-  /// The mode: `block`, `block-weak` or `delay`.
+  /// `block`, `block-weak` or `delay`.
   package var mode: String
   package var uid: UInt32
   package var pid: UInt32

@@ -4,7 +4,7 @@ import TribuneWire
 
 /// The text of a logind lock, made from objections.
 nonisolated package struct LockText: Equatable, Sendable {
-  /// The list is short, because `systemctl` prints the text on one line.
+  /// `systemctl` prints the text on one line.
   private static let listedMax = 5
   /// In bytes.
   private static let lengthMax = 1_000
@@ -12,7 +12,7 @@ nonisolated package struct LockText: Equatable, Sendable {
   package let who: String
   package let why: String
 
-  /// - Parameter objections: the objections, at least one.
+  /// - Parameter objections: not empty.
   package init(_ objections: [Objection]) {
     let listed = objections.prefix(Self.listedMax)
     let others = objections.count - listed.count
@@ -26,7 +26,7 @@ nonisolated package struct LockText: Equatable, Sendable {
 }
 
 nonisolated extension String {
-  /// Cuts at a character boundary, to at most `length` bytes of UTF-8.
+  /// Cuts at a character boundary. `length`: bytes of UTF-8.
   func limited(to length: Int) -> String {
     utf8.count <= length ? self : prefix(utf8Length: length - 3) + "…"
   }

@@ -4,8 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// This program's own logind locks, which block and delay. The service manager stores copies, so the locks outlive the
-/// process. The next process takes its own locks before it drops these copies.
+/// This program's own logind locks, which block and delay. The service manager stores copies, so they outlive
+/// the process. The next process takes its own locks before it drops these.
 final class LogindLocks {
   private struct Kind: Hashable {
     var lock: HostQuestion.Lock
@@ -49,8 +49,8 @@ final class LogindLocks {
 
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Takes the new lock before it releases the old one. A weak lock does not bind root. Returns true if a lock was
-  /// taken.
+  /// Takes the new lock before it releases the old one. A weak lock does not bind root. Returns true if
+  /// something changed.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {

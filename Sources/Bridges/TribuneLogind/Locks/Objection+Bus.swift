@@ -3,13 +3,13 @@
 import Tribune
 
 extension Objection {
-  /// The holds and the missing required delegates, without this program's own holds.
+  /// Holds and missing required delegates, without this program's own holds.
   static func all(in explanation: Explanation, own: String) -> [Objection] {
     explanation.holds.filter { $0.connection != own }.map { Objection($0) }
       + explanation.missing.map { Objection(missing: $0) }
   }
 
-  /// The vetoes of delegates, by delegate id.
+  /// Vetoes by delegate id.
   static func probed(in verdict: Verdict) -> [UInt64: Objection] {
     guard !verdict.isAllowed else { return [:] }
     let outcomes = vetoes(in: verdict) { $0.kind != .held && $0.delegate != 0 }

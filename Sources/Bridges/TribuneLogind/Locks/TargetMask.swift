@@ -11,7 +11,7 @@ final class TargetMask {
 
   /// The targets in the file.
   private(set) var recorded: Set<String>
-  /// The targets that are masked; nil after a failure.
+  /// Nil after a failure.
   private(set) var applied: Set<String>?
 
   init() throws(Errno) {
@@ -24,7 +24,7 @@ final class TargetMask {
     }
   }
 
-  /// Masks these targets and unmasks the others. Returns true if something changed.
+  /// Returns true if something changed.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
     do throws(DBusError) {
@@ -56,7 +56,7 @@ final class TargetMask {
       try await manager.unmask(obsolete.sorted())
       try record(recorded.intersection(targets))
     }
-    // A recorded target may not be masked, if a process died in between. So recorded targets are masked again.
+    // A process may have died before it masked what it recorded, so recorded targets are masked again.
     var own = recorded
     for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
       own.insert(target)

@@ -6,7 +6,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts D-Bus signals as notifications. It never sends signals, so there can be no loop.
+/// Posts D-Bus signals as notifications. It is one-way, so loops are impossible.
 final class SignalRelay {
   private final class Source {
     let rule: SignalRule
@@ -21,7 +21,7 @@ final class SignalRelay {
 
   init() {}
 
-  /// Watches signals. While `bus` returns nil, they are ignored.
+  /// Signals are ignored while `bus` returns nil.
   func watch(
     _ rules: [SignalRule], on dbus: DBusConnection, postingTo bus: @escaping () -> Connection?
   ) throws(Errno) {

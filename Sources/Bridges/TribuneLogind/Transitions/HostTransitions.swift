@@ -7,14 +7,14 @@ import TribuneWire
 
 /// Announces transitions, and waits until the observers are ready.
 final class HostTransitions {
-  /// The part of logind's delay that is left for this program's own work.
+  /// Kept for this program's own work.
   private static let margin = Duration.milliseconds(250)
 
   private var announced: [HostQuestion.Lock: String] = [:]
 
   init() {}
 
-  /// Announces a transition. Returns shortly before logind's delay ends at the latest.
+  /// Returns shortly before logind's delay ends at the latest.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
@@ -42,7 +42,7 @@ final class HostTransitions {
     }
   }
 
-  /// Announces the end, also that of a cancelled transition.
+  /// Also runs after a cancelled transition.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     do throws(TribuneError) {

@@ -5,13 +5,13 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Cancels a scheduled shutdown on a veto. It asks when the shutdown is scheduled, a minute before it, and when the
+/// Cancels a scheduled shutdown on a veto. It asks at once, a minute before the shutdown, and when the
 /// verdict may have changed.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
   private static let deadline = Duration.seconds(20)
-  /// The pause between a verdict and the next question, because delegates can come and go constantly.
+  /// Between a verdict and the next question, because delegates can come and go constantly.
   private static let pause = Duration.seconds(1)
   private static let linesMax = 10
 
@@ -29,7 +29,7 @@ final class ShutdownSchedule {
     let schedule = try await logind.scheduledShutdown()
     guard connections == connectionCount, schedule != current else { return }
     stop()
-    // A shutdown that is in progress has no time, or one in the past.
+    // A shutdown in progress has no time, or a past one.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
     else { return }
@@ -43,8 +43,7 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again after the current verdict. If it did not wait for that, one delegate could postpone another's verdict
-  /// for ever.
+  /// Waits for the current verdict: otherwise one delegate could postpone another's verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
@@ -85,7 +84,7 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// Asks the bus. Returns false if it has cancelled the shutdown.
+  /// Returns false after it has cancelled the shutdown.
   private func isStaying(
     _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A NATS message whose content has not been checked.
+/// A NATS message, not validated.
 nonisolated struct ClusterMessage: Equatable, Sendable {
   enum Header: String, CaseIterable, Sendable {
     case instance = "Tribune-Instance"
@@ -18,7 +18,7 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case operation = "KV-Operation"
     /// The subject's expected last revision; 0 for none. If the actual one differs, JetStream rejects the message.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
-    /// Identifies the message, so that JetStream can drop recent duplicates.
+    /// JetStream drops recent duplicates.
     case messageID = "Nats-Msg-Id"
     /// The expected stream. If the subject belongs to another one, JetStream rejects the message.
     case expectedStream = "Nats-Expected-Stream"

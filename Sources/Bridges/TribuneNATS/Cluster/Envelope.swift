@@ -29,9 +29,9 @@ nonisolated struct Instance: Hashable, Sendable {
 }
 
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// The number of this export among the instance's, from 1.
+  /// Counts the instance's exports, from 1.
   var sequence: UInt64
-  /// Its number among the instance's exports of this name, from 1.
+  /// Counts the instance's exports of this name, from 1.
   var count: UInt64
 }
 
@@ -74,7 +74,7 @@ nonisolated struct AskEnvelope: Equatable, Sendable {
   /// The time for an answer, or for progress.
   var timeout: Duration
   var peer = RemotePeer()
-  /// A hash of the asker's roster; empty without one.
+  /// Empty without a roster.
   var rosterMark = ""
 }
 
@@ -205,7 +205,7 @@ nonisolated extension UInt64 {
 }
 
 nonisolated extension Duration {
-  /// The duration in milliseconds, rounded, at least 1.
+  /// At least 1.
   fileprivate var roundedMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return max(1, min(seconds, 1 << 32) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)

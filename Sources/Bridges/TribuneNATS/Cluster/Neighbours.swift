@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hosts that announce themselves. They are for information only: hosts of the roster are asked even if absent.
+/// The hosts that announce themselves. Informational: absent hosts of the roster are asked too.
 nonisolated struct Neighbours {
   static let interval = Duration.seconds(2)
   static let silenceMax = Duration.seconds(10)
@@ -14,7 +14,7 @@ nonisolated struct Neighbours {
 
   private var all: [String: Neighbour] = [:]
 
-  /// Remembers a host. Those of the roster always have a place.
+  /// Hosts of the roster always fit.
   mutating func remember(
     _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
     at now: ContinuousClock.Instant

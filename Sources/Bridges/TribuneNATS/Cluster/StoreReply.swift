@@ -31,8 +31,7 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// Makes tokens for the ends of reply subjects. They differ between processes, because a reply may be for an earlier
-/// process.
+/// Tokens at the end of reply subjects, unique per process, because a reply may be for an earlier process.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

@@ -18,7 +18,7 @@ nonisolated struct Subjects: Equatable, Sendable {
   private let host: String
   private let prefix: String
 
-  /// Makes the subjects. Both names must satisfy `isToken`.
+  /// Both satisfy `isToken`.
   init(cluster: String, host: String) {
     self.host = host
     prefix = "tribune.v1.\(cluster)"
@@ -48,10 +48,10 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// The subject of a probe, which no host handles.
+  /// A probe that no host handles.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
-  /// True if this is a reply subject of that host. The asker chooses it, and must not make this host publish elsewhere.
+  /// The asker chooses the reply subject, and must not make this host publish elsewhere.
   func isReply(_ subject: String, to other: String) -> Bool {
     let start = "\(prefix).reply.\(host).\(other)."
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
@@ -59,7 +59,7 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
-  /// True if NATS refused a subscription or publication for questions. The refusal is in the NATS server's words.
+  /// True if NATS refused something that questions need. The refusal is in the NATS server's words.
   func isAboutQuestions(_ refusal: String) -> Bool {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
@@ -92,8 +92,7 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   var leases: String { "\(prefix).lease.*.>" }
 
-  /// What an incoming message's subject means; nil for this host's own messages, and for subjects without a
-  /// subscription.
+  /// Nil for this host's own messages, and without a subscription.
   func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
     let stored = self.stored(token: "")

@@ -9,7 +9,7 @@ import TribuneWire
 /// reuse them after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// How many instances of a host are remembered.
+  /// Per host.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
 
@@ -20,9 +20,9 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   struct Position: Equatable, Sendable {
-    /// When the stream was created, which distinguishes streams of the same name.
+    /// Distinguishes streams of the same name.
     var created: Int64
-    /// The number of the last acknowledged message; 0 for none.
+    /// The last acknowledged one; 0 for none.
     var sequence: UInt64
   }
 
@@ -33,7 +33,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// The instances, in the order of their first arrival.
+  /// In order of arrival.
   private var origins: [Origin] = []
 
   init() {}

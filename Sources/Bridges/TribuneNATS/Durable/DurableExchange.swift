@@ -5,10 +5,10 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Exchanges durable notifications through JetStream, which delivers each at least once, in order. Checks the stream
-/// and the consumer periodically.
+/// Exchanges durable notifications through JetStream: at least once, in order. Checks the stream and the
+/// consumer periodically.
 final class DurableExchange {
-  /// How often to check the stream, which an administrator may remove.
+  /// An administrator may remove the stream.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -101,7 +101,7 @@ final class DurableExchange {
     }
   }
 
-  /// Warns of a consumer that is no longer needed, because it makes the stream retain messages.
+  /// An unneeded consumer makes the stream retain messages.
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in

@@ -42,7 +42,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// What a new consumer continues after; nil to begin with new messages.
+  /// Where a new consumer starts; nil for new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -50,7 +50,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the notifications' numbers will show the gap.
+      // In the same stream, the numbers show the gap.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -79,7 +79,7 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // An unusable message is also acknowledged; otherwise it would be redelivered for ever and block the rest.
+    // Unacknowledged, an unusable message would be redelivered for ever and block the rest.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -103,7 +103,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// Announces losses before the acknowledgement, after which the gap could no longer be found.
+  /// After the acknowledgement, the gap is no longer visible.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()
@@ -131,8 +131,7 @@ final class DurableImport {
     }
   }
 
-  /// Posts a notification. Waits for a bus that is away. A refused notification is lost, because others must not wait
-  /// for a change of policy.
+  /// Waits for an absent bus. A refused notification is lost: others must not wait for a change of policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
     var retries = PostRetries()
     while true {
@@ -157,7 +156,7 @@ final class DurableImport {
 
 /// Decides whether to retry a failed post.
 nonisolated struct PostRetries: Sendable {
-  /// After these errors, the bus may have the notification or not, so it is posted again.
+  /// After these errors, the notification may have been posted.
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
@@ -168,9 +167,9 @@ nonisolated struct PostRetries: Sendable {
 
   static func isPassing(_ code: TribuneError.Code) -> Bool { passing.contains(code) }
 
-  /// The pause before the next try; nil if the notification is lost.
+  /// Nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // Within this pause, the loss of the connection is noticed.
+    // The lost connection is noticed within this pause.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

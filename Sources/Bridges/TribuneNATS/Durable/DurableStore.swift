@@ -5,15 +5,15 @@ import TribuneWire
 
 /// The durable stream in JetStream, and this host's consumer. Each call blocks.
 ///
-/// A consumer has only one unacknowledged message at a time, so redelivery keeps the order. When the stream is half
-/// full or refuses a message, the messages that all consumers have acknowledged are removed. JetStream could remove
-/// each at once, but NATS 2.9 then loses others after a SIGKILL.
+/// A consumer has one unacknowledged message, so redelivery keeps the order. When the stream is half full or
+/// refuses a message, messages that all consumers have acknowledged are removed. JetStream could remove each
+/// at once, but NATS 2.9 then loses others after a SIGKILL.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// If not everything could be removed: the consumer that retains most of the stream.
+    /// The consumer that retains most of the stream after an incomplete removal.
     var slowest: String?
     var consumer: Consumer?
   }
@@ -23,12 +23,12 @@ import TribuneWire
     var acknowledged: UInt64
   }
 
-  /// By this text, the program recognizes its own streams.
+  /// Marks a stream of this program.
   private static let description = "Durable notifications, made by tribune-nats"
   private static let secondNanoseconds: Int64 = 1_000_000_000
-  /// JetStream drops messages with the same id within this time.
+  /// Duplicate ids within this time are dropped.
   private static let duplicateSeconds: Int64 = 600
-  /// JetStream redelivers a message that is not acknowledged within this time.
+  /// JetStream redelivers after this time.
   private static let ackSeconds: Int64 = 5
 
   private let stream: DurableStream
@@ -39,7 +39,7 @@ import TribuneWire
     context = try JetStreamContext(client)
   }
 
-  /// Opens the stream. A new consumer starts after `account`, or with new messages.
+  /// A new consumer starts after `account`, or with new messages.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {
@@ -109,7 +109,7 @@ import TribuneWire
     defer { unsafe jsConsumerInfoList_Destroy(made) }
     var floor = unsafe state.LastSeq
     let count = Int(unsafe made?.pointee.Count ?? 0)
-    // The servers of a NATS cluster that reply late may be missing from the list.
+    // A NATS cluster may omit consumers that replied late.
     guard count == Int(unsafe state.Consumers) else { return nil }
     var slowest: String?
     for index in 0..<count {
@@ -171,7 +171,7 @@ import TribuneWire
     guard status != NATS_OK else { return }
     let failure = NATSError(
       status, "the stream \(stream.name) with Replicas=\(stream.replicas) cannot be made")
-    // Another gateway may just have created the stream, perhaps with other settings.
+    // Another gateway may have created it, perhaps with other settings.
     guard try read() != nil else { throw failure }
   }
 
@@ -183,7 +183,7 @@ import TribuneWire
     return unsafe info != nil
   }
 
-  /// - Returns: the consumer's facts, which the caller must destroy; nil if there is no consumer.
+  /// - Returns: owned by the caller; nil if missing.
   private func readConsumer() throws(NATSError) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)

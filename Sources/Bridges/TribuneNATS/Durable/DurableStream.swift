@@ -5,13 +5,13 @@ nonisolated struct DurableStream: Equatable, Sendable {
   /// A stream's actual settings, which any program may have chosen.
   struct Properties: Equatable, Sendable {
     var subjects: [String]
-    /// True if each message goes to a single consumer.
+    /// Each message has a single consumer.
     var isWorkQueue = false
     var acknowledges = true
     var discardsUnread = false
-    /// True if this program created the stream, and may therefore remove messages.
+    /// Created by this program, which may then remove messages.
     var isOwn = false
-    /// Older messages are removed, even if unread; nil for no limit.
+    /// Older messages are removed, even unread.
     var ageMax: Duration?
   }
 
@@ -20,7 +20,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
   let consumer: String
   let deliverSubject: String
   let bytesMax: Int
-  /// The stream is emptied at half its size, so a message of half its size always fits.
+  /// The stream is emptied at half its size, so one message always fits.
   var messageMax: Int { bytesMax / 2 }
   let ageMax: Duration
   let replicas: Int

@@ -11,7 +11,7 @@ import TribuneWire
 /// reply only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// The time for delegates. Together with the time for the lease, it is shorter than an HTTP connection's deadline.
+  /// The delegates' time. Together with the lease's, it stays below an HTTP connection's deadline.
   private static let deadline = Duration.seconds(10)
   /// The bus replies within this time, unless it hangs.
   private static let answerMax = deadline + .seconds(2)
@@ -33,7 +33,7 @@ final class FleetLock {
     site = FleetLockSite(settings.access)
   }
 
-  /// Serves the sockets. One that cannot be served does not stop the gateway.
+  /// A bad socket does not stop the gateway.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -89,7 +89,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // Clients call this at each start, even without a lease.
+      // Clients call this at each start.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"

@@ -2,9 +2,9 @@
 
 /// A lease as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
-  /// The content; nil if the lease was never stored, or was deleted.
+  /// Nil if never stored, or deleted.
   var bytes: [UInt8]?
-  /// The revision, which increases with each change; 0 before the first.
+  /// Increases with each change; 0 before the first.
   var revision: UInt64
 
   init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
@@ -17,7 +17,7 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
     case rejected
     /// The write may have happened, or may happen later.
     case inFlight
-    /// The lease was changed since the revision that the write expected.
+    /// The expected revision was outdated.
     case conflict
 
     init(refusal code: UInt32) {
@@ -49,7 +49,7 @@ nonisolated struct LeaseAttempt {
     case failed(String)
     /// The change may have happened, or may happen later.
     case unknown(String)
-    /// The caller was cancelled, and the change undone.
+    /// The caller was cancelled.
     case undone
   }
 
@@ -63,7 +63,7 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that the write in flight expects; once a later one is read, that write can no longer happen.
+  /// The revision that the write in flight expects; a later one makes the write void.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
@@ -111,7 +111,7 @@ nonisolated struct LeaseAttempt {
       // If the owner is there with this id, an earlier write of this attempt has stored it.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // From now on, the change concerns only this acquisition: a retry must not release a later one.
+      // A retry must not release a later acquisition.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }

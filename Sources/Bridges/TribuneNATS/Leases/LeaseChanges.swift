@@ -11,8 +11,8 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases, one change at a time per owner. A cancelled acquisition is undone before the next change: later, the
-/// undo could release a lease that was acquired again with the same id.
+/// Changes leases, one change at a time per owner. A cancelled acquisition is undone within its turn: later,
+/// the undo could release a lease acquired again with the same id.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String
@@ -24,14 +24,14 @@ final class LeaseChanges {
   private let isRunning: @Sendable (LeaseOwner) -> Bool
   private var last: [Line: Task<LeaseAttempt.Conclusion, Never>] = [:]
 
-  /// - Parameter span: the time for a change, which includes the wait for earlier ones.
+  /// - Parameter span: includes the wait for a turn.
   init(
     in storage: any LeaseStorage, span: Duration, isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {
     (self.storage, self.span, self.isRunning) = (storage, span, isRunning)
   }
 
-  /// Makes a change after the owner's earlier ones. Even when cancelled, returns only after it.
+  /// Returns only after its turn, even when cancelled.
   func make(_ change: LeaseRecord.Change, of lease: String) async -> LeaseAttempt.Conclusion {
     let line = Line(lease: lease, owner: change.owner)
     let end = ContinuousClock.now + span

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Tells other gateways that a lease is free, so that waiting programs ask again soon. No decision relies on it.
+/// Tells other gateways of a free lease, so waiting programs need not poll. Informational.
 nonisolated enum LeaseNotice: Equatable, Sendable {
   /// The owner that had it; nil for the host that announces.
   case released(owner: String?)

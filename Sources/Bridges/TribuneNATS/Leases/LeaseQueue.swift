@@ -3,7 +3,7 @@
 import Dispatch
 import TribuneService
 
-/// Runs the blocking calls of `LeaseStore` for the main actor.
+/// Runs the blocking `LeaseStore` for the main actor.
 final class LeaseQueue: LeaseStorage {
   private let publisher: Publisher
   private let current: CurrentLeaseStore
@@ -16,7 +16,7 @@ final class LeaseQueue: LeaseStorage {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
   ) async -> Result<StoredLease, LeaseStoreError> {
-    // The pause must not end early if the caller's task is cancelled.
+    // Pauses even if the caller's task is cancelled.
     if pause > .zero { await Task { await rest(for: pause) }.value }
     return await result(until: end) { store throws(LeaseStoreError) in try store.read(lease) }
   }

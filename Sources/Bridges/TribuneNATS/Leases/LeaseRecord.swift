@@ -8,11 +8,11 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   static let slotsMax = 64
 
   enum Change: Equatable, Sendable {
-    /// - Parameter slots: how many owners the lease may have at a time.
+    /// - Parameter slots: concurrent owners.
     case acquire(LeaseOwner, slots: Int)
-    /// - Parameter id: the acquisition's id; nil for any.
+    /// - Parameter id: nil for any acquisition.
     case release(host: String, machine: String, id: String?)
-    /// Removes the owner on behalf of another host, even while the owner's command runs.
+    /// Another host removes the owner, even while its command runs.
     case remove(host: String, id: String?)
 
     var owner: String {
@@ -32,9 +32,9 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// The owner was added or removed; `before` is the host's earlier acquisition.
+    /// Added or removed; `before` is the host's earlier acquisition.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// Other hosts have the lease, or this host has it for a command that still runs.
+    /// Other hosts have the lease, or a running command of this host.
     case busy
     /// The host does not have the lease, or has it by another acquisition.
     case absent
@@ -44,7 +44,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: tells whether the command of an owner on this host still runs.
+  /// - Parameter isRunning: for an owner on this host.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
@@ -104,24 +104,24 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
 
 /// A host, or a FleetLock client.
 nonisolated struct LeaseOwner: Equatable, Sendable {
-  /// The longest text, in bytes.
+  /// Bytes per text.
   static let textMax = 255
 
   var host: String
-  /// The acquisition's id: 32 hexadecimal digits, different for each.
+  /// 32 hexadecimal digits, unique per acquisition.
   var id: String
-  /// The machine's id, which distinguishes machines of the same name; empty for a FleetLock client.
+  /// Distinguishes machines of the same name; empty for a FleetLock client.
   var machine = ""
   var boot: String
-  /// The pid of the owner's process; 0 for none.
+  /// 0 for none.
   var pid = 0
-  /// When the process started, in ticks since boot; 0 if unknown.
+  /// Ticks since boot; 0 if unknown.
   var start = 0
-  /// This property and those below are for information only.
+  /// This and the rest are informational.
   var label = ""
   var uid = 0
   var unit = ""
-  /// When it was acquired, in seconds since 1970 by the host's own clock.
+  /// Seconds since 1970 by the host's own clock.
   var since = 0
 
   static func isName(_ text: String) -> Bool {
@@ -129,7 +129,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   }
 }
 
-/// The record cannot be used. Any client with write access may have written it.
+/// Any client with write access may have written the record.
 nonisolated struct LeaseRecordError: Error, Equatable {
   let message: String
 }
@@ -138,7 +138,7 @@ nonisolated extension LeaseRecord {
   static let lengthMax = 64 << 10
   private static let version = 1
 
-  /// Throws if the record is invalid, because an unreadable lease must never seem free.
+  /// Throws for an invalid record: an unreadable lease must never seem free.
   init(_ bytes: [UInt8]) throws(LeaseRecordError) {
     self.init()
     guard bytes.count <= Self.lengthMax else {

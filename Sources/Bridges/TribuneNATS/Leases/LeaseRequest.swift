@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A local program's value query about a lease. The query's object is the lease.
+/// A local program's value query about a lease, which is the object.
 nonisolated enum LeaseRequest: Equatable, Sendable {
   case acquire(id: String, slots: Int, label: String)
   case release(id: String?)

@@ -9,7 +9,7 @@ import TribuneWire
 /// Serves lease requests of local programs and FleetLock.
 @MainActor
 final class Leases: Delegate {
-  /// The time for a change of a lease, which is less than the bus gives the delegate.
+  /// The bus gives the delegate more time than this.
   private static let span = Duration.seconds(12)
   private static let timeout = Duration.seconds(20)
   private static let requestsMax = 64
@@ -53,7 +53,7 @@ final class Leases: Delegate {
 
   // MARK: Local requests
 
-  /// Answers a local request. A gateway's question is for the gateway of its own host.
+  /// A gateway's question is for its own host's gateway.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {
@@ -82,7 +82,7 @@ final class Leases: Delegate {
     _ name: String, _ id: String, _ slots: Int, _ label: String, for asker: Asker
   ) async -> Tribune.Answer {
     if let doubt = await double.knownDoubt() { return .failed(doubt) }
-    // Without the process, two commands of this host could share a lease.
+    // Otherwise two commands of this host could share a lease.
     guard asker.pid > 0 else { return .failed("the bus does not know the process that asks") }
     let pid = Int(asker.pid)
     let owner = LeaseOwner(
@@ -226,7 +226,7 @@ final class Leases: Delegate {
     post(notice, of: name, by: host)
   }
 
-  /// Tells waiting programs. They also poll, so a notice may be dropped.
+  /// Waiting programs also poll, so dropping notices is safe.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
     guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =

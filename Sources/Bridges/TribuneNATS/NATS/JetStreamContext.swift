@@ -2,12 +2,12 @@
 
 import CNats
 
-/// JetStream's context of a connection. The calls of libnats that use it block.
+/// The calls of libnats that use this context block.
 @safe nonisolated final class JetStreamContext {
   private static let waitMilliseconds: Int64 = 2_000
 
   let pointer: OpaquePointer
-  /// The connection, which must outlive the context.
+  /// Must outlive the context.
   let client: NATSClient
 
   /// Succeeds even if the server has no JetStream.

@@ -3,15 +3,15 @@
 import Dispatch
 import Synchronization
 
-/// A bounded queue from libnats's threads to the main actor. Producers never wait: a full queue drops messages and
-/// counts them.
+/// A bounded queue from libnats's threads to the main actor. Producers never wait: when full, it drops and
+/// counts.
 nonisolated final class Lane: Sendable {
   static let countMax = 8_192
   static let weightMax = 64 << 20
 
   struct Batch {
     var messages: [ClusterMessage] = []
-    /// How many messages were dropped after these.
+    /// Messages dropped after these ones.
     var dropped = 0
   }
 

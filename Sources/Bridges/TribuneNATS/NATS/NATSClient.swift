@@ -4,7 +4,7 @@ import CNats
 import TribuneSystem
 
 /// A connection to NATS. Its calls may block, so the main thread makes none of them.
-// `@unchecked` is safe, because libnats locks its connections and the pointer is constant.
+// libnats locks its connections, and the pointer is constant.
 @safe nonisolated final class NATSClient: @unchecked Sendable {
   /// In bytes.
   private static let reconnectBufferSize: CInt = 1 << 20
@@ -14,10 +14,10 @@ import TribuneSystem
 
   let connection: OpaquePointer
   private var subscriptions: [NATSSubscription] = []
-  /// The subscriptions of buckets. Only the watcher's queue uses them.
+  /// Used only on the watcher's queue.
   private var values: [NATSSubscription] = []
 
-  /// Connects. Each of the lists of subjects has its own lane.
+  /// Each list of subjects has its own lane.
   init(
     _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
     to receiver: NATSReceiver
@@ -61,7 +61,7 @@ import TribuneSystem
       (natsOptions_SetReconnectBufSize(options, reconnectBufferSize), "reconnecting"),
       (natsOptions_SetWriteDeadline(options, writeMilliseconds), "time-out"),
       (natsOptions_SetNoEcho(options, true), "echo"),
-      // Without this option, libnats waits a millisecond for more data.
+      // Otherwise libnats waits a millisecond for more data.
       (natsOptions_SetSendAsap(options, true), "sending"),
       // With a single thread, messages stay in order.
       (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
@@ -139,7 +139,7 @@ import TribuneSystem
 
   // MARK: JetStream
 
-  /// Creates the bucket if it is missing. Delivers all current values first.
+  /// Creates a missing bucket. Delivers all current values first.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {

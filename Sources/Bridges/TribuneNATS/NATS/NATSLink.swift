@@ -51,7 +51,7 @@ final class NATSLink {
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
-  /// When the last ping that was answered was sent.
+  /// When the last answered ping was sent.
   private var provenAt: ContinuousClock.Instant?
 
   var lack: String? { publisher.lack }
@@ -59,11 +59,10 @@ final class NATSLink {
   var isUp: Bool { lack == nil }
 
   /// - Parameters:
-  ///   - posts: subjects of messages that are handled in order.
-  ///   - durable: subjects of messages that are handled in order, independently of posts.
-  ///   - others: subjects of messages that are handled on arrival.
-  ///   - receivesAtOnce: called on libnats's thread for messages of `others`; returns false to leave a message to the
-  ///     main actor.
+  ///   - posts: handled in order.
+  ///   - durable: handled in order, apart from posts.
+  ///   - others: handled on arrival.
+  ///   - receivesAtOnce: runs on libnats's thread for `others`; false leaves a message to the main actor.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
@@ -97,7 +96,7 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        // If the connection has already closed, no event will report it.
+        // A connection that closed earlier reports no further event.
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
@@ -183,7 +182,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // libnats may have reconnected meanwhile without having reported it yet.
+        // libnats may have reconnected without an event yet.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)
@@ -216,7 +215,7 @@ final class NATSLink {
   private func drainDurable() {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
-      // Dropped messages need no report, because JetStream redelivers them.
+      // Dropped messages are redelivered.
       for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }

@@ -4,13 +4,13 @@ import CNats
 import Dispatch
 import Synchronization
 
-/// The callbacks of libnats, on its threads; they hand everything to the main actor. libnats has pointers to this
-/// object that do not retain it, even in closed connections, so the object lives as long as the process.
+/// The callbacks of libnats, on its threads; they hand everything to the main actor. libnats has unretained
+/// pointers to this object, even from closed connections, so it lives as long as the process.
 nonisolated final class NATSReceiver: Sendable {
   enum Event: Sendable {
     case disconnected
     case reconnected
-    /// libnats does not try to reconnect any more.
+    /// libnats has given up.
     case closed
     /// libnats dropped messages because this process was too slow.
     case overrun
@@ -20,10 +20,10 @@ nonisolated final class NATSReceiver: Sendable {
   private let posts: Lane
   private let durable: Lane
   private let others: Lane
-  /// Handles a message at once. Returns false to pass it to the main actor.
+  /// Returns false to pass a message to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
   private let onEvent: @Sendable @MainActor (Event, _ connection: UInt) -> Void
-  /// How many errors are on their way to the main actor. If there are too many, further ones are dropped.
+  /// Errors on their way to the main actor. Further ones are dropped.
   private let errorsUnderWay = Atomic(0)
 
   init(

@@ -5,7 +5,7 @@ import Dispatch
 import Synchronization
 import TribuneService
 
-/// Publishes messages from any thread: a queue of its own gives them to libnats.
+/// Publishes from any thread: a queue hands the messages to libnats.
 nonisolated final class Publisher: Sendable {
   private static let countMax = 8_192
   private static let weightMax = 64 << 20
@@ -37,8 +37,8 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// Publishes a message. Returns false if it is dropped, because there is no server, or because too much waits.
-  /// `failed` runs on another thread.
+  /// Returns false if the message is dropped: without a server, or if too much waits. `failed` runs on
+  /// another thread.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in

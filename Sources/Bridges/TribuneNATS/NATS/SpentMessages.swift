@@ -8,10 +8,10 @@ import Synchronization
 nonisolated enum SpentMessages {
   private static let countMax = 16
 
-  /// The messages, as owned pointers.
+  /// Owned pointers.
   private static let pending = Mutex<[UInt]>([])
 
-  /// Destroys the message later. Takes ownership of it.
+  /// Takes ownership.
   static func add(_ message: OpaquePointer) {
     let address = UInt(bitPattern: message)
     let spent = pending.withLock { pending -> [UInt] in

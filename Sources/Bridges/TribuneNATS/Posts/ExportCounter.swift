@@ -4,16 +4,15 @@
 nonisolated struct ExportCounter {
   static let namesMax = 1_024
 
-  /// Identifies the series of numbers. A new series means a gap of unknown size.
+  /// A new series means an unknown gap.
   let instance = Instance()
   private var sequence: UInt64 = 0
   private var counts: [String: UInt64] = [:]
 
-  /// Skips numbers for losses of unknown names, so that the next number shows the gap.
+  /// Notes losses of unknown names: the next number shows the gap.
   mutating func skip(_ count: UInt64) { sequence += count }
 
-  /// The number of the next export of a name. With more than `namesMax` names, the counts restart, which can hide a
-  /// gap.
+  /// Above `namesMax`, the counts restart, which can hide a gap.
   mutating func next(_ name: String) -> ExportNumber {
     sequence += 1
     if counts.count >= Self.namesMax, counts[name] == nil { counts = [:] }

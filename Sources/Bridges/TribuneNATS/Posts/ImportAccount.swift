@@ -7,7 +7,7 @@ nonisolated struct ImportAccount {
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// The notification follows a loss of unknown size.
+    /// The notification follows an unknown loss.
     case newAfterGap
     /// A later export overtook the notification, which is among the lost ones.
     case late(lost: UInt64)
@@ -16,7 +16,7 @@ nonisolated struct ImportAccount {
 
   fileprivate struct Origin {
     var instance: Instance
-    /// The number of the last posted notification, of any name.
+    /// The last posted one, of any name.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
@@ -24,7 +24,7 @@ nonisolated struct ImportAccount {
   /// The latest two processes of each host. The other one may be an earlier process, whose notifications may be late,
   /// or another gateway of the same name.
   private var origins: [String: [Origin]] = [:]
-  /// The hosts in the order in which they are forgotten, the oldest first.
+  /// The oldest is forgotten first.
   private var order: [String] = []
   /// True once a host was forgotten. After that, an unknown host may be a forgotten one, with losses since.
   private var hasForgotten = false

@@ -11,8 +11,7 @@ nonisolated enum LoopRule {
 
   static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
-  /// False for a notification that a gateway posted, or whose poster is unknown, because a gateway may have imported
-  /// it.
+  /// False also for an unknown poster, because a gateway may have imported the notification.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     return !isOwn(poster) && !poster.process.isEmpty && poster.process != process

@@ -3,16 +3,16 @@
 /// Losses that are not announced yet.
 nonisolated struct Losses: Equatable, Sendable {
   struct Loss: Equatable, Sendable {
-    /// The host whose notifications were lost; nil for any host.
+    /// Nil for any host.
     var host: String?
-    /// How many were lost; nil if unknown.
+    /// Nil if unknown.
     var count: UInt64?
   }
 
   static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
-  /// The losses of any host, including those of hosts beyond the limit.
+  /// Includes losses of hosts beyond the limit.
   private var any: Loss?
 
   var isEmpty: Bool { hosts.isEmpty && any == nil }
@@ -31,7 +31,7 @@ nonisolated struct Losses: Equatable, Sendable {
     return Loss(host: host, count: known &+ count)
   }
 
-  /// Returns the losses and forgets them.
+  /// Resets.
   mutating func take() -> [Loss] {
     defer { self = Losses() }
     return hosts.keys.sorted().compactMap { hosts[$0] } + [any].compactMap(\.self)

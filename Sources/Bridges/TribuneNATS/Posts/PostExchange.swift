@@ -19,14 +19,14 @@ final class PostExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let publisher: Publisher
-  /// A new counter replaces it after a gap of unknown names.
+  /// Replaced after a gap of unknown names.
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   private var announcement: Task<Bool, Never>?
-  /// What the bus permits. The permissions expire, because policy and protocols can change.
+  /// The permissions expire, because policy and protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
   private var complained: Set<String> = []
@@ -126,7 +126,7 @@ final class PostExchange {
 
   // MARK: Losses
 
-  /// Adds a loss. A nil count is unknown, and a nil host is any host.
+  /// Nil means an unknown count, or any host.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -141,7 +141,7 @@ final class PostExchange {
     }
   }
 
-  /// Announces the losses, one at a time. Returns false if the bus is away; then the rest follows later.
+  /// Announces one loss at a time. Returns false if the bus is away; the rest follows later.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value

@@ -8,7 +8,7 @@ nonisolated struct RemotePosters {
     var host: String
     var name: String
     var peer: RemotePeer
-    /// How many notifications came since the table last overflowed.
+    /// Since the last overflow of this table.
     var count: Int
     var at: ContinuousClock.Instant
   }

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// Attaches the other hosts as delegates on this bus: those of the roster always, others while they are present.
+/// The other hosts as delegates on this bus: those of the roster always, others while present.
 final class ClusterHosts {
   private static let unlistedMax = 64
 
@@ -11,8 +11,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// What the bus does if this program or its connection ends: it vetoes, even where a missing host abstains. The
-    /// delegate of a host outside the roster just disappears.
+    /// Applies when this program or its connection ends: a veto, even where a missing host abstains. An
+    /// unlisted host's delegate just disappears.
     var onFailure = FailurePolicy.veto
   }
 
@@ -56,7 +56,7 @@ final class ClusterHosts {
     self.bus = bus
     let patterns = settings.clusterPatterns
     guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
-    // If one pattern is refused, the others must still be attached.
+    // A refused pattern must not affect the others.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
       Task { await attachLater(pattern, to: bus) }
@@ -88,8 +88,7 @@ final class ClusterHosts {
     }
   }
 
-  /// Attaches delegates. Until all are attached, one delegate vetoes, so that no question reaches only a part of the
-  /// roster.
+  /// Until all are attached, one vetoes: a question must not reach only a part of the roster.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
@@ -108,7 +107,7 @@ final class ClusterHosts {
   }
 
   private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
-    // With this order, local delegates are asked first in the mode "order".
+    // In mode "order", local delegates are asked first.
     try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
@@ -145,7 +144,7 @@ final class ClusterHosts {
     return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
       if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
-      // If two hosts have this host's name, the other one may have a veto, and was not asked.
+      // The other host of this name may have a veto, but was not asked.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneService
 
-/// Detects another gateway with this host's name: their answers could not be told apart.
+/// Detects another gateway with this host's name, whose answers would be indistinguishable.
 nonisolated final class DoubledHost: Sendable {
-  /// How long a new gateway listens before it answers. Another one would announce itself at once.
+  /// A new gateway listens before it answers; the other one announces itself at once.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {
     var other: (instance: Instance, heardAt: ContinuousClock.Instant)?
-    /// When the listening ends; nil without a connection.
+    /// Nil without a connection.
     var listensUntil: ContinuousClock.Instant?
   }
 
@@ -19,7 +19,7 @@ nonisolated final class DoubledHost: Sendable {
 
   init(_ host: String) { self.host = host }
 
-  /// The reason to distrust this gateway's own answers; nil if there is none.
+  /// The reason to distrust this gateway's own answers.
   var doubt: String? {
     guard let other = state.withLock({ $0.other }), .now - other.heardAt < Neighbours.silenceMax else {
       return nil

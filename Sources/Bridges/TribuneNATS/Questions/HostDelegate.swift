@@ -5,9 +5,9 @@ import Tribune
 /// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Answers names of the configuration, which are asked unchanged.
+    /// Names of the configuration, asked unchanged.
     case configured
-    /// Answers names under which only gateways answer.
+    /// Names that only gateways answer.
     case scoped
   }
 

@@ -21,10 +21,10 @@ nonisolated enum HostReport {
   }
 
   private static let rowsMax = 1_000
-  /// The limit of each list, so that a whole report fits into a NATS message of the default size.
+  /// Per list, so a whole report fits into a NATS message by default.
   private static let bytesMax = 300_000
 
-  /// - Parameter patterns: the names that the asker may see; nil for all.
+  /// - Parameter patterns: nil for all names.
   static func make(
     _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
     on bus: Connection

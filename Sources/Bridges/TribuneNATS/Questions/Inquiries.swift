@@ -9,7 +9,7 @@ import TribuneWire
 /// would cost more than all other work. No task is resumed, and nothing published, under the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// How long an unlisted host that did not answer is skipped, so that it does not delay each question.
+  /// An unlisted host that did not answer is skipped this long: otherwise it could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -22,14 +22,14 @@ nonisolated final class Inquiries: Sendable {
   }
 
   private struct State {
-    /// The open questions, by random token.
+    /// Questions by random token.
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
     /// The hosts that are skipped, until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// A single timer for all questions, because most end long before their timeout.
+    /// One timer for all, because most questions end long before theirs.
     var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
 
@@ -47,10 +47,10 @@ nonisolated final class Inquiries: Sendable {
 
   var refusal: String? { state.withLock { $0.refusal } }
 
-  /// Returns what `Unheard.take` does.
+  /// Resets.
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
-  /// Asks a host. If the task is cancelled, the host is told.
+  /// Cancellation notifies the host.
   func ask(
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {
@@ -185,12 +185,12 @@ nonisolated final class Inquiries: Sendable {
 
   private func cutOff(_ token: String, _ why: String) { update(token) { $0.isCutOff(why) } }
 
-  /// Ends all questions, because a lost message may have been a veto.
+  /// The lost message may have been a veto.
   func cutOff(_ why: String) {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
-  /// - Parameter why: the reason why replies cannot arrive; nil if they can.
+  /// - Parameter why: nil if replies can arrive.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   private func cancel(_ token: String) {

@@ -17,16 +17,15 @@ nonisolated struct Inquiry {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Check whether the NATS server responds. The bus must give the question this time.
+    /// Check that the NATS server responds. The bus must allow this time.
     case prove(within: Duration)
     case conclude(Answer)
   }
 
-  /// The pause before a question is sent again: a gateway that has just connected may not be known to this NATS server
-  /// yet.
+  /// A NATS server may not know a gateway yet that just connected to another server.
   static let retryPause = Duration.milliseconds(400)
   static let triesMax = 3
-  /// The time that is left for the bus when the inquiry gives up.
+  /// Left for the bus when the inquiry gives up.
   static let margin = Duration.milliseconds(250)
   static let proofMax = Duration.seconds(3)
   static let extensionsMax = 1_000
@@ -77,14 +76,14 @@ nonisolated struct Inquiry {
   mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
-    // If the link is lost, a veto may be lost with it.
+    // A veto may be lost with the link.
     guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
     isProving = true
     due = now + Self.proofMax
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// Handles the result of the check. If the server responds, the messages that the host sent before have been handled.
+  /// If the server responds, the messages that the host sent before have been handled.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere

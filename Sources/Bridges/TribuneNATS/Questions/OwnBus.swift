@@ -13,9 +13,9 @@ nonisolated final class OwnBus: Sendable {
     var userInfo: UserInfo
     var wantsValue: Bool
     var isDryRun: Bool
-    /// The asker's time, which progress may extend.
+    /// Progress may extend it.
     var timeout: Duration
-    /// The query on this bus that waits for this request; nil if another host asks.
+    /// The waiting query on this bus; nil if another host asks.
     var parent: UInt64?
     /// The names that the asker may see; nil for all.
     var patterns: [Pattern]?
@@ -63,11 +63,11 @@ nonisolated final class OwnBus: Sendable {
     }
   }
 
-  /// The progress that the asker must get, so that it waits long enough.
+  /// The progress that makes the asker wait long enough.
   private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
-    // Delegates of gateways answer at once.
+    // Gateways answer at once.
     guard progress.process != LoopRule.process else { return nil }
     let who = progress.label.isEmpty ? progress.process : progress.label
     switch progress.stage {

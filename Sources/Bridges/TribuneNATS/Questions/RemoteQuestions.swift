@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Puts other hosts' questions to this bus. The receiving thread handles each event itself.
+/// Other hosts' questions to this bus. The receiving thread handles each event.
 nonisolated final class RemoteQuestions: Sendable {
   static let perHostMax = 64
   static let hostsMax = 64
@@ -25,7 +25,7 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   private struct Running {
-    /// Nil while the task is being started.
+    /// Nil while it starts.
     var task: Task<Void, Never>?
     var weight: Int
     var question: UnderWay
@@ -110,7 +110,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// False for names that only gateways answer, which do not cross a second time.
+  /// Gateway-only names do not cross a second time.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue

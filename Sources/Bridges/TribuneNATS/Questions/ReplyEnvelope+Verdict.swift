@@ -5,7 +5,7 @@ import Tribune
 nonisolated extension ReplyEnvelope {
   init(_ verdict: Verdict) {
     if verdict.isAllowed {
-      // If the verdict is only the default, nobody has approved.
+      // A default without answers is not an approval.
       self = verdict.isUnanswered ? .abstain : .approve
       return
     }
@@ -20,9 +20,9 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// The objections; a veto has at least one.
+  /// A veto has at least one.
   var objections: [String] {
-    // An outcome does not show whether its failure counts as a veto, so real vetoes come first.
+    // The outcome does not show whether a failure abstains, so real vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
     guard vetoes.isEmpty else { return vetoes.map(\.objection) }
     return [
@@ -36,7 +36,7 @@ nonisolated extension Outcome {
 
   fileprivate var isFailure: Bool { kind == .timedOut || kind == .gone || kind == .failed }
 
-  /// Such as `restore (pid 42, restore.service): a restore is running`.
+  /// `restore (pid 42, restore.service): a restore is running`
   fileprivate var objection: String {
     let who = label.isEmpty ? (process.isEmpty ? "a delegate" : process) : label
     let place =

@@ -12,7 +12,7 @@ nonisolated struct Bucket: Equatable, Sendable {
 
   func subject(_ key: RetainedKey) -> String { prefix + key.text }
 
-  /// The subjects that a pattern needs. They may match more names than the pattern.
+  /// The subjects may match more names than the pattern.
   func subjects(matching pattern: Pattern) -> String {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }
     return prefix + tokens.joined(separator: ".") + (tokens.last == ">" ? "" : ".*")

@@ -4,8 +4,8 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Shares retained notifications through a JetStream bucket: one value per name and object. A local value is sent again
-/// until the bucket delivers it or a newer one.
+/// Shares retained notifications through a JetStream bucket: one value per name and object. A local value is
+/// resent until it, or a newer one, comes back.
 final class RetainedExchange {
   private struct Sent {
     var token: UInt64
@@ -24,7 +24,7 @@ final class RetainedExchange {
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// The bus; nil while the gateway does not read from it.
+  /// Nil while the gateway does not read.
   private var bus: Connection?
 
   init(
@@ -36,7 +36,7 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// Begins to post. Must run after reading has begun, because the gateway reads back its own posts.
+  /// Must run after reading has begun, because the gateway reads back its own posts.
   func use(_ bus: Connection?) {
     self.bus = bus
     guard bus != nil else { return }
@@ -46,7 +46,7 @@ final class RetainedExchange {
 
   // MARK: Out
 
-  /// Exports local values. Returns true after a loss, when the caller must observe again.
+  /// Returns true after a loss, when the caller must observe again.
   func export(_ notifications: Notifications) async throws(TribuneError) -> Bool {
     for try await delivery in notifications {
       switch delivery {
@@ -94,7 +94,7 @@ final class RetainedExchange {
       return complain(
         key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
-    // A dropped value is sent again later.
+    // Resent later if dropped.
     _ = publisher.publish(message)
     sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }

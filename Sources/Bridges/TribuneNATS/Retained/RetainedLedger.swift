@@ -12,14 +12,14 @@ nonisolated struct RetainedLedger {
     case none
     case post
     case store
-    /// The value stays local, because there is no space.
+    /// The value stays local.
     case full
   }
 
   struct Write: Equatable {
-    /// The value; empty if it was cleared.
+    /// Empty if cleared.
     var payload: [UInt8]
-    /// The revision that the write expects; 0 for none.
+    /// 0 for none.
     var expected: UInt64
   }
 
@@ -27,7 +27,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// A local post that may not be in the bucket yet.
+  /// A local post that the bucket may lack.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -37,9 +37,9 @@ nonisolated struct RetainedLedger {
     var revision: UInt64 = 0
     var hash = 0
     var isOwn = true
-    /// True if the bus may not have this value.
+    /// The bus may lack this value.
     var isUnsure = false
-    /// How many posts were not read back yet. If this is too high, the only effect is one more post.
+    /// Posts not read back yet. An overestimate only causes an extra post.
     var unread = 0
     var local: Local?
   }
@@ -51,8 +51,7 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bus
 
-  /// Takes a notification of the bus. `isPosted` is true if the gateway posted it, `isOld` if the bus had it before the
-  /// gateway began to read.
+  /// `isPosted`: the gateway posted it. `isOld`: the bus had it before the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
@@ -92,7 +91,7 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bucket
 
-  /// Takes a value of the bucket. `isOwn` is true if any process of this host stored it.
+  /// `isOwn`: any process of this host stored it.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
     let isNews = revision > entry.revision

@@ -7,15 +7,15 @@ import TribuneSystem
 
 /// Maintains the picture of the bus and the pages' feed.
 final class BusFollower {
-  /// When registrations, or the rights of this observer, change, the lists must be read again.
+  /// Changes of registrations, or of the observer's rights, require new lists.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// How long after a request for metrics the lists stay fresh; longer than Prometheus's interval.
+  /// Lists stay fresh for this long after a request; longer than Prometheus's interval.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
-  /// After this time without a reply, the bus hangs.
+  /// After this silence, the bus hangs.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 
@@ -27,10 +27,10 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// The processes by connection. A verdict may be about a connection that has left.
+  /// A verdict may concern a connection that has left.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
-  /// Verdicts whose asker is not known yet, and those behind them. They wait for another task, which reads the
-  /// announcement of the asker's connection.
+  /// Verdicts with an unknown asker, and those behind them. Another task reads the announcement of the
+  /// asker's connection.
   private var unnamed: [VerdictRecord] = []
   /// How many of these verdicts have waited for a second.
   private var overdue = 0
@@ -41,7 +41,7 @@ final class BusFollower {
   private lazy var polling = Refresh { [weak self] in await self?.poll() ?? true }
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
-  /// - Parameter isWatched: true if a page is open, which needs fresh lists.
+  /// - Parameter isWatched: a page is open, which needs fresh lists.
   init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
     (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
     publish()
@@ -57,7 +57,7 @@ final class BusFollower {
     listing.request()
   }
 
-  /// Called for each request of metrics. The first one waits for a list.
+  /// The first request for metrics waits for a list.
   func look() async {
     let isNew = !isLookedAt
     markLookedAt()
@@ -110,7 +110,7 @@ final class BusFollower {
     if let arrivals { Task { await read(arrivals, as: bus) } }
   }
 
-  /// Returns nil and notes a gap if the policy refuses the request.
+  /// Returns nil and notes a gap if the policy refuses.
   private static func allowed<Value>(
     _ what: String, _ gaps: inout [String], _ body: () async throws(TribuneError) -> Value?
   ) async throws(TribuneError) -> Value? {
@@ -223,7 +223,7 @@ final class BusFollower {
       secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
       let isLookedAt = isLookedAt
-      // Reads at each interval even if no page is open, so that a new page has an hour of intervals.
+      // Even if no page is open, each interval is read, so that a new page has an hour of them.
       if isLookedAt || Self.seconds % History.secondsPerInterval == 0 { polling.request() }
       if isLookedAt, secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
         listing.request()

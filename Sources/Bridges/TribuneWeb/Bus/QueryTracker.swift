@@ -18,7 +18,7 @@ nonisolated package struct QueryTracker: Sendable {
     var userInfo: UserInfo
   }
 
-  /// How many questions without a verdict are remembered.
+  /// Bounds questions without a verdict.
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool

@@ -6,12 +6,12 @@ import TribuneWire
 
 /// A verdict with its question.
 nonisolated package struct VerdictRecord: Sendable {
-  /// When the verdict came, in microseconds since 1970.
+  /// Microseconds since 1970.
   package var time: UInt64
   package var name: String
   package var object: String
   package var asker: Who
-  /// The time since the question; nil if the question came before this program.
+  /// Nil if the question preceded this program.
   package var elapsed: Duration?
   package var isValueQuery: Bool
   package var override: String?

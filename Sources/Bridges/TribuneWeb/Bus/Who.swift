@@ -5,9 +5,9 @@ import TribuneJSON
 
 /// A process on the bus.
 nonisolated package struct Who: Equatable, Sendable {
-  /// Such as `:7`.
+  /// `:N`
   package var connection: String
-  /// Nil if the process of the connection is not known.
+  /// Nil if only the connection is known.
   package var pid: Int?
   package var uid: Int?
   package var process = ""

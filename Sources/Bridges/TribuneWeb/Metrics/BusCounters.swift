@@ -19,7 +19,7 @@ nonisolated package struct BusCounters: Sendable {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
-    // The start is computed from two clocks, so it may differ by a second without a restart.
+    // Computed from two clocks, so jitter must not change it.
     if (start - startSeconds).magnitude > 1 { startSeconds = start }
     self.status = status
     return isNew

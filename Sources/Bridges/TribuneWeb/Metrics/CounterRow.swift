@@ -4,7 +4,7 @@ package import Tribune
 
 /// Counters of a name, a participant or a user.
 nonisolated package protocol CounterRow: Sendable {
-  /// The labels; empty for the combined rest.
+  /// Empty for the combined rest.
   var labels: [String] { get }
 
   mutating func add(_ other: Self, times factor: Int)

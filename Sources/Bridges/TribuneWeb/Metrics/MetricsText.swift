@@ -30,7 +30,7 @@ nonisolated package struct MetricsText {
     return output
   }
 
-  /// Writes a counter. `name` includes the unit, but not `_total`.
+  /// `name` excludes `_total`, but includes the unit.
   package mutating func counter(
     _ name: String, unit: String? = nil, _ help: String, _ samples: [(labels: Labels, value: Double)]
   ) {
@@ -61,7 +61,7 @@ nonisolated package struct MetricsText {
     gauge(name, unit: unit, help, Double(value))
   }
 
-  /// Writes an info metric. `name` does not include `_info`.
+  /// `name` excludes `_info`.
   package mutating func info(_ name: String, _ help: String, _ labels: Labels) {
     if format == .openMetrics {
       head(name, "info", nil, help)
@@ -71,7 +71,7 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// The buckets' upper bounds. The bus itself has many more buckets.
+  /// Upper bounds. The bus itself has many more buckets.
   private static let boundsSeconds = [
     0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
   ]
@@ -110,7 +110,7 @@ nonisolated package struct MetricsText {
     output += " \(Self.text(value))\n".utf8
   }
 
-  /// The bound as text. OpenMetrics requires a fraction in `le`.
+  /// OpenMetrics requires a fraction in `le`.
   private static func text(_ value: Double) -> String {
     value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
   }

@@ -5,7 +5,7 @@
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?
-  /// The sum of the rows without their own series in the latest list.
+  /// The sum of the other rows in the latest list.
   private(set) var rest: Row?
   private var wasTaken = false
 
@@ -15,7 +15,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   /// rows that the bus no longer lists.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // The increments of all rows that had no series of their own.
+    // The increments of rows that had no series before.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }
@@ -25,7 +25,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
     let first = Set(own.map(\.labels))
     rest = nil
     for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
-    // The first value is the whole rest, because there is no earlier value below which it could fall.
+    // The first value cannot fall below an earlier one.
     if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
     wasTaken = true
   }

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The JSON has times instead of ages, so that a section without a change stays equal.
+/// Times instead of ages keep unchanged sections equal.
 nonisolated extension BusPicture {
   private static let rowsMax = 1_000
   private static let rowBytesMax = 1 << 20
@@ -40,7 +40,7 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus lists participants that it does not wait for only if all awaited ones fit.
+      // The bus lists other participants only if all awaited ones fit.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
@@ -111,7 +111,7 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// The time that was `span` before `now`, which is in microseconds. It is rounded, so that later calls give the same.
+  /// `now` is in microseconds. The result is rounded, so that later calls give the same.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

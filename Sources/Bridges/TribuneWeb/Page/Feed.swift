@@ -10,7 +10,7 @@ nonisolated package struct Feed: Sendable {
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
-    /// A round has the verdicts up to this one, then each section, so that a busy part cannot starve the others.
+    /// Round-robin, so a busy part cannot starve others: verdicts up to this one, then each section.
     fileprivate var endVerdict: UInt64 = 0
     fileprivate var nextSection = 0
     fileprivate var versions: [Section: UInt64] = [:]
@@ -49,7 +49,7 @@ nonisolated package struct Feed: Sendable {
     }
   }
 
-  /// Sends an event now and then, so that both sides detect a dead connection.
+  /// Detects dead connections on both sides.
   package mutating func tick() { beat += 1 }
 
   package func next(_ cursor: inout Cursor) -> [UInt8]? {
@@ -57,7 +57,7 @@ nonisolated package struct Feed: Sendable {
       cursor.isGreeted = true
       (cursor.nextVerdict, cursor.endVerdict) = (firstVerdict, firstVerdict + UInt64(verdicts.count))
       cursor.beat = beat
-      // At this event, the page drops its earlier data.
+      // The page drops its earlier data.
       return Self.event("hello", Array("{}".utf8))
     }
     if cursor.nextVerdict < firstVerdict {
@@ -88,7 +88,7 @@ nonisolated package struct Feed: Sendable {
     return nil
   }
 
-  /// - Parameter json: the data, without a line feed.
+  /// - Parameter json: without a line feed.
   private static func event(_ name: String, _ json: [UInt8]) -> [UInt8] {
     Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
   }

@@ -31,11 +31,11 @@ nonisolated package struct PageFiles: Sendable {
     }
   }
 
-  /// Reads the files that are installed, or those in the source tree.
+  /// Reads the installed files, or those of the source tree.
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")
-    // These are the layouts of "make install" and of SwiftPM; the last one is for tests.
+    // The layouts of "make install" and of SwiftPM; the last is for tests.
     for (levels, place) in [(1, "share/tribune/web"), (3, "web"), (4, "web")] where folder.count > levels {
       do throws(Missing) {
         self = try PageFiles(in: (folder.dropLast(levels) + [place[...]]).joined(separator: "/"))
