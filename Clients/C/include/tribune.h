@@ -86,14 +86,14 @@ typedef struct tribune_error {
 
 /* ---- Connections: tribune_open(3) ---- */
 
-/* For tribune_message_get_peer() of notifications. */
+/* Notifications have their poster: tribune_message_get_peer(). */
 #define TRIBUNE_OPEN_POSTERS 1u
 
 /* Connects to `address`, or if that is NULL, as tribune(3) describes. Waits up to `timeout_usec` for the bus's
    welcome. With 0 it does not wait: requests are possible at once, and tribune_process() reports errors. */
 int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t timeout_usec, tribune_error *error);
 tribune *tribune_ref(tribune *bus);
-/* The last reference closes the connection without waiting. Returns NULL. */
+/* Dropping the last reference closes the connection without waiting. Returns NULL. */
 tribune *tribune_unref(tribune *bus);
 /* Waits until the bus has handled everything sent before. */
 int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error);
@@ -207,7 +207,7 @@ typedef enum tribune_conclusion {
   TRIBUNE_CONCLUSION_CANCELLED = 2, /* Also if the delegate cannot learn the result. */
 } tribune_conclusion;
 
-/* A reference keeps a message and all results of its functions. The callback has one. */
+/* A reference keeps a message and all results of its functions. The library holds one during the callback. */
 tribune_message *tribune_message_ref(tribune_message *message);
 tribune_message *tribune_message_unref(tribune_message *message);
 tribune_type tribune_message_get_type(const tribune_message *message);
@@ -232,18 +232,18 @@ uint64_t tribune_message_get_lost(const tribune_message *message);
 
 /* Of questions, conclusions, progress and verdicts. */
 uint64_t tribune_message_get_query(const tribune_message *message);
-/* Of questions and verdicts: no action follows. */
+/* True if no action follows a question or verdict. */
 bool tribune_message_is_dry_run(const tribune_message *message);
-/* Of questions: tribune_answer_value(). */
+/* True if a question asks for tribune_answer_value(). */
 bool tribune_message_wants_value(const tribune_message *message);
-/* Of questions and progress: the delegate's time. */
+/* The delegate's time, in questions and progress. */
 uint32_t tribune_message_get_timeout_ms(const tribune_message *message);
 tribune_conclusion tribune_message_get_conclusion(const tribune_message *message);
 
-/* Of progress, with the status of a deferring delegate, or its outcome. */
+/* The stage of a progress, which has a deferring delegate's status, or its outcome. */
 tribune_stage tribune_message_get_stage(const tribune_message *message);
 
-/* Of verdicts. A query for values is allowed if it has any. */
+/* True if a verdict allows the action, or if a query for values has any. */
 bool tribune_message_is_allowed(const tribune_message *message);
 /* The verdict is the asker's default: no delegate approved or vetoed. */
 bool tribune_message_is_unanswered(const tribune_message *message);
@@ -261,7 +261,7 @@ const char *tribune_message_get_similar_name(const tribune_message *message);
 uint32_t tribune_message_get_acknowledged(const tribune_message *message);
 const tribune_missing *tribune_message_get_missing(const tribune_message *message, size_t index);
 
-/* Of TRIBUNE_ENDED. */
+/* The reason of TRIBUNE_ENDED. */
 const tribune_error *tribune_message_get_error(const tribune_message *message);
 
 /* ---- Notifications: tribune_post(3), tribune_observe(3) ---- */

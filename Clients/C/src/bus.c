@@ -77,7 +77,7 @@ int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_len
   bool was_waiting = bus->outbox.first != NULL;
   int result = outbox_add(&bus->outbox, writer->data, writer->length, file, file_length);
   *writer = (struct wire_writer){0};
-  /* Earlier frames mean that the kernel has refused more. */
+  /* If earlier frames wait, the kernel has no space for more. */
   if (result == 0 && !was_waiting) {
     bus_write(bus);
   }
@@ -173,7 +173,7 @@ static int wait_once(tribune *bus, uint64_t until_usec)
   uint64_t wake =
       bus->outbox.retry_usec > 0 && bus->outbox.retry_usec < until_usec ? bus->outbox.retry_usec : until_usec;
   uint64_t span = wake > now ? wake - now : 0;
-  /* The caller calls again after an hour. */
+  /* After an hour, the caller waits again. */
   struct timespec timeout = {.tv_sec = (time_t)(span / 1000000 < 3600 ? span / 1000000 : 3600),
                              .tv_nsec = (long)(span % 1000000) * 1000};
   struct pollfd waiting = {.fd = bus->fd, .events = (short)(POLLIN | (bus->outbox.is_stuck ? POLLOUT : 0))};

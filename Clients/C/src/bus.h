@@ -58,7 +58,7 @@ void bus_await_capacity(tribune *bus, uint64_t until_usec);
 /* Resolves TRIBUNE_STRING. -EMSGSIZE above the bus's limit. */
 int bus_require_payload(const tribune *bus, const void *data, size_t *size);
 void bus_write(tribune *bus);
-/* True also at the end. */
+/* True if it read anything, or the end. */
 bool bus_read(tribune *bus);
 /* Takes ownership of the bytes and the file (-1 for none), even after an error. */
 int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_length);

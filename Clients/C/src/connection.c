@@ -242,7 +242,7 @@ int tribune_get_timeout(tribune *bus, uint64_t *ret_usec)
   return 0;
 }
 
-/* Ignores frames that arrive during callbacks. */
+/* Leaves frames that arrive during callbacks. */
 static bool handle_inbox(tribune *bus)
 {
   bool has_handled = false;

@@ -45,7 +45,7 @@ int note_poster(tribune *bus, struct frame *frame)
     bus->posters = posters;
     bus->poster_count = count;
   }
-  /* It may have had another slot before. */
+  /* The poster may have had another slot before. */
   for (size_t i = 0; i < bus->poster_count; i++) {
     if (i == slot || (bus->posters[i] != NULL && bus->posters[i]->connection == poster->connection)) {
       poster_unref(bus->posters[i]);
@@ -68,7 +68,7 @@ void posters_free(tribune *bus)
 
 /* ---- Notifications ---- */
 
-/* Pinned, because a callback can drop any of them. */
+/* The slots are pinned, because a callback can drop any. */
 struct receivers {
   tribune_slot **slots;
   size_t count;
@@ -180,7 +180,7 @@ static tribune_message *notification_of(const tribune *bus, struct frame *frame)
   return message;
 }
 
-/* The bus may wait for a withdrawn observation. */
+/* True if the bus may wait for a withdrawn observation. */
 static bool is_retiring(const tribune *bus, const struct frame *frame)
 {
   for (const tribune_slot *slot = bus->retiring.first; slot != NULL; slot = slot->next) {
@@ -211,7 +211,7 @@ int deliver_post(tribune *bus, struct frame *frame)
     result = send_done(bus, frame->header.sender, frame->header.serial, true, why);
   }
   if (frame->is_unreadable) {
-    /* Without its userInfo, it is a different notification. */
+    /* Without its userInfo, the notification would say something else. */
     release(&receivers);
     return result < 0 ? result : deliver_lost(bus, frame, 1);
   }

@@ -156,7 +156,7 @@ static int handle_concluded(tribune *bus, struct frame *frame)
   return 0;
 }
 
-/* NULL means all. */
+/* A NULL slot means all slots. */
 static void cancel_questions(tribune *bus, const tribune_slot *slot)
 {
   tribune_message *question = bus->messages;

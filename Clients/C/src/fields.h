@@ -77,7 +77,7 @@ void wire_write_bytes(struct wire_writer *writer, struct wire_bytes value);
 void wire_write_texts(struct wire_writer *writer, struct wire_elements value);
 void wire_write_elements(struct wire_writer *writer, struct wire_elements value);
 
-/* NULL is empty. */
+/* NULL makes an empty text. */
 struct wire_text wire_text_of(const char *text);
 
 #endif

@@ -14,7 +14,7 @@
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
 #define EVERYTHING_MAX ((size_t)128 << 20)
 #define PARTIAL_MIN 4096u
-/* After name, object and payload. */
+/* One each after name, object and payload. */
 #define ZEROS 3u
 
 struct frame *frame_ref(struct frame *frame)
@@ -102,7 +102,7 @@ struct frame *inbox_take(struct inbox *inbox)
 
 static struct frame *dropped_at_end(struct inbox *inbox)
 {
-  /* `next` is the first member. */
+  /* The cast is valid: `next` is the first member. */
   struct frame *frame = inbox->first == NULL ? NULL : (struct frame *)inbox->last;
   return frame != NULL && frame->header.kind == KIND_DROPPED ? frame : NULL;
 }

@@ -25,7 +25,7 @@ struct frame {
   void *mapping; /* userInfo from a file; else NULL. */
   size_t mapping_length;
   bool is_unreadable; /* This process could not receive the file with userInfo. */
-  uint64_t dropped;   /* Of KIND_DROPPED. */
+  uint64_t dropped;   /* Dropped notifications, for KIND_DROPPED. */
   uint8_t data[];     /* Fields, then zero-terminated name, object and payload. */
 };
 

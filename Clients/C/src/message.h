@@ -5,8 +5,8 @@
 /*
  * A decoded frame for callbacks.
  *
- * It borrows from its frame. To terminate a text, the text moves over the second byte of its length. So each is read
- * once, and only frames without texts in their fields have several messages.
+ * It borrows from its frame. To terminate a text, the text moves over the second byte of its length. So each text
+ * is read once, and only frames without texts in their fields have several messages.
  *
  * A question is listed by its connection until its conclusion, an awaited notification until its acknowledgement.
  */

@@ -8,7 +8,7 @@
 
 int acknowledgement_new(const struct frame *frame, size_t observers, struct acknowledgement **ret);
 void acknowledgement_attach(tribune *bus, struct acknowledgement *acknowledgement, tribune_message *message);
-/* NULL is success. Frees it with the last. */
+/* Takes one report, NULL for success. The last report frees the acknowledgement. */
 int acknowledgement_settle(tribune *bus, struct acknowledgement *acknowledgement, const char *failure);
 /* NULL is success. */
 int acknowledge(tribune_message *message, const char *failure);

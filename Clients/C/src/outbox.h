@@ -22,7 +22,7 @@ struct outbox {
   size_t offset;
   size_t passed;       /* Bytes of files in flight. */
   bool is_stuck;       /* The socket's buffer is full. */
-  uint64_t retry_usec; /* 0 unless no event will follow. */
+  uint64_t retry_usec; /* When to retry without an event; else 0. */
   bool is_over;        /* The bus no longer reads: drop everything. */
 };
 

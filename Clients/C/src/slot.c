@@ -11,7 +11,7 @@
 #include "error.h"
 #include "names.h"
 
-/* Against floods. */
+/* Keeps a flood of input from delaying the answer. */
 #define READS_MAX 64u
 
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)

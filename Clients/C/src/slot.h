@@ -60,7 +60,7 @@ struct tribune_slot {
 };
 
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata);
-/* Only if it was never listed. */
+/* Frees a slot that was never listed. */
 void slot_free(tribune_slot *slot);
 int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count, const char *object);
 /* With a NULL `ret`, the slot floats. */
@@ -73,7 +73,7 @@ void slot_pin(tribune_slot *slot);
 void slot_unpin(tribune_slot *slot);
 void slot_deliver(tribune_slot *slot, tribune_message *message);
 bool slot_matches(const tribune_slot *slot, const char *name, const char *object);
-/* Losses concern it. */
+/* True if losses concern the slot. */
 bool slot_receives(const tribune_slot *slot);
 tribune_slot *slot_find(const struct slot_list *list, uint64_t serial);
 

@@ -6,7 +6,7 @@
 
 #include "../include/tribune.h"
 
-/* They end with the test. */
+/* The processes end with the test. */
 struct daemon {
   char address[128];
   pid_t bus;
@@ -34,7 +34,7 @@ struct record {
 
 void record_message(tribune_slot *slot, tribune_message *message, void *record);
 void record_end(struct record *record);
-/* Returns the last one. */
+/* Returns the last message. */
 tribune_message *await_message(tribune *bus, struct record *record, tribune_type type, unsigned count);
 tribune_error await_end(tribune *bus);
 void check_success(const char *file, int line, int result, const tribune_error *error);

@@ -15,7 +15,7 @@ struct test {
 /* Removed after the test. */
 extern char test_folder[];
 
-/* Runs all, or those whose names contain the first argument. */
+/* Runs all tests, or those whose names contain the first argument. */
 int run_tests(const struct test *tests, size_t count, int argc, char **argv);
 
 _Noreturn void fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -384,7 +384,7 @@ static void test_a_bus_that_has_gone_is_no_signal(void)
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &record), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 0, "\x09\0", 2, NULL, "too slow");
   close(peer);
-  /* Its last frame is still read. */
+  /* The bus's last frame is still read. */
   for (unsigned i = 0; i < 3; i++) {
     SUCCEED(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), NULL);
   }

@@ -170,7 +170,7 @@ static bool converse(unsigned long fail_at)
   bool has_failed = fail_at > 0 && countdown == 0;
   countdown = 0;
   CHECK(result == -ENOMEM || result == -ECONNRESET);
-  /* Otherwise the replies are for others than intended. */
+  /* With fewer requests, the replies are for others than intended. */
   unsigned ended = count[TRIBUNE_ENDED] + count[TRIBUNE_VERDICT] + count[TRIBUNE_AWAITED] + count[TRIBUNE_ACKNOWLEDGED];
   CHECK(ended == 6 || begun < 6);
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {

@@ -23,7 +23,7 @@ static tribune *connected(void)
   return connect_to(&daemon_);
 }
 
-/* Returns once it is in force. */
+/* Returns once the observation is in force. */
 static void observe(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   SUCCEED(tribune_observe(bus, NULL, pattern, NULL, flags, record_message, record), NULL);
@@ -175,7 +175,7 @@ static void long_user_info(size_t size, bool to_a_callback)
   CHECK(memcmp(received, data, size) == 0);
   free(data);
   tribune_unref(bus);
-  /* It outlives the connection. */
+  /* The message outlives the connection. */
   CHECK(tribune_message_get_user_info(record.messages[TRIBUNE_NOTIFICATION], NULL) == received);
   record_end(&record);
 }
@@ -493,7 +493,7 @@ static void test_a_poster_is_known_if_that_is_wanted(void)
   CHECK_EQUAL(peer->gid, getgid());
   CHECK(peer->process[0] != '\0' && peer->system_unit != NULL && peer->user_unit != NULL);
   tribune_unref(bus);
-  /* It lives as long as the message. */
+  /* The peer lives as long as the message. */
   CHECK_EQUAL(peer->pid, getpid());
   record_end(&record);
   tribune_unref(poster);

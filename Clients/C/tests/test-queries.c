@@ -356,7 +356,7 @@ static void test_a_delegate_can_be_replaced(void)
   tribune_unref(asker);
 }
 
-/* Does not process. */
+/* Runs no callbacks. */
 static int await_decision(tribune *bus, tribune_slot *slot)
 {
   int result;

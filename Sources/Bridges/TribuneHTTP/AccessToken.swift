@@ -44,7 +44,7 @@ nonisolated package struct AccessToken: Equatable, Sendable {
     }
   }
 
-  /// Takes constant time, against timing attacks.
+  /// Constant time, against timing attacks.
   private func isEqual(to other: [UInt8]) -> Bool {
     guard other.count == bytes.count else { return false }
     return zip(bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

@@ -10,7 +10,7 @@ import CMicrohttpd
   private var event: ArraySlice<UInt8> = []
   private var isSuspended = false
 
-  /// - Parameter connection: must outlive the stream.
+  /// - Parameter connection: outlives the stream.
   init(on connection: OpaquePointer, of listener: HTTPListener, _ next: @escaping () -> [UInt8]?) {
     unsafe self.connection = connection
     self.listener = listener
@@ -27,7 +27,7 @@ import CMicrohttpd
       unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyBytes(from: part)
       count += part.count
       event = event.dropFirst(part.count)
-      // An empty slice would still retain the whole event.
+      // An empty slice still retains the whole event.
       if event.isEmpty { event = [] }
     }
     if count == 0 {

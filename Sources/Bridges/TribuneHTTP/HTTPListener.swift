@@ -179,7 +179,8 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// libmicrohttpd calls this for each part of the body, then with an empty part, and again when the response is known.
+  /// libmicrohttpd calls this per part of the body, then with an empty part, and again when the response is
+  /// known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
@@ -194,7 +195,7 @@ package import TribuneSystem
       return .YES
     }
     let key = UInt(bitPattern: connection)
-    // libmicrohttpd keeps a suspended connection until it is resumed.
+    // A suspended connection exists until it is resumed.
     unsafe MHD_suspend_connection(connection)
     Task {
       reading.response = await reading.respond(reading.body)

@@ -36,7 +36,7 @@ import TribuneWire
   /// From the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
-  /// Objections that have no lock, because logind does not run.
+  /// Objections that have no lock, because logind is unreachable.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
   /// Detects stale replies.

@@ -29,7 +29,7 @@ package final class LogindProgram: ServiceProgram {
   package func start() async {
     if let bridge { return await bridge.start() }
     do {
-      // systemd sets this variable for ExecStopPost=.
+      // systemd sets this for ExecStopPost=.
       let isService = Environment.value(of: "SERVICE_RESULT") != nil
       try await mask.end(after: isService ? "\(Self.name).service" : nil)
       ThisProcess.exit(0)

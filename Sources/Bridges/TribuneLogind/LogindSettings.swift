@@ -6,7 +6,7 @@ import TribuneWire
 nonisolated package struct LogindSettings: Equatable, Sendable {
   /// `Probe=`: interval of dry runs; nil for never.
   package var probe: Duration?
-  /// `Enforce=`; nil to mask only where locks do not bind root.
+  /// `Enforce=`; nil masks only where locks do not bind root.
   package var masksTargets: Bool?
   package var signals: [SignalRule] = []
 

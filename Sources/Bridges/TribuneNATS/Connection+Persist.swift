@@ -11,7 +11,7 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Retries work that the policy may not allow yet, until the connection ends. Logs `lack` only once.
+  /// Retries work that the policy may not allow yet, until the connection ends. Logs `lack` once.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

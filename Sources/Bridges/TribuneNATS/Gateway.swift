@@ -15,7 +15,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Marks questions for FleetLock clients. Only this host's bus sees the mark.
+  /// Marks questions for FleetLock clients; only this host's bus sees it.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -233,7 +233,7 @@ final class Gateway {
     guard !settings.questions.isEmpty, let other = settings.others.first,
       publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
     else { return }
-    // A refusal would arrive on another thread.
+    // A refusal arrives on another thread.
     await rest(for: .seconds(1))
     guard speaksForOthers == nil else { return }
     speaksForOthers = true

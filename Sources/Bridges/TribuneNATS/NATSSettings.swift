@@ -78,7 +78,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var retained: [Pattern] = []
   /// JetStream's replicas.
   package var replicas = 1
-  /// The limits of a stream that this program creates.
+  /// Limits of a stream that this program creates.
   package var durableBytesMax = 1 << 30
   package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []

@@ -8,9 +8,9 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   /// `Monitor=`: verdicts to show.
   package var patterns = ["**"]
   package var showsUserInfo = false
-  /// `ConnectionsMax=`, for each socket.
+  /// `ConnectionsMax=`, per socket.
   package var connectionsMax = 256
-  /// `PagesMax=`, for each socket.
+  /// `PagesMax=`, per socket.
   package var pagesMax = 32
   /// `MetricNamesMax=`: time series for names; also for participants, and for users by unit.
   package var metricNamesMax = 100

@@ -33,7 +33,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // This reply reveals no more than an open port does.
+    // The reply reveals as little as an open port.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

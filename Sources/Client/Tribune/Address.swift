@@ -6,10 +6,10 @@ import TribuneSystem
 public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The socket's path.
   public var path: String { didSet { servers = nil } }
-  /// The users whose processes may serve the bus; nil if any user may.
+  /// The users whose processes may serve the bus; nil for all.
   var servers: [UInt32]?
 
-  /// Makes the address of a socket that need not exist.
+  /// The socket need not exist.
   public init(path: String) { self.path = path }
 
   /// Parses `unix:PATH`.
@@ -25,14 +25,14 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     try validate()
   }
 
-  /// The text `unix:PATH`.
+  /// `unix:PATH`.
   public var description: String { "unix:\(path)" }
 
   /// The system's bus: `/run/tribune/bus`.
   public static let system = Address(path: "/run/tribune/bus")
 
-  /// The bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil without the variable. No bus need be
-  /// running there.
+  /// The bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil without the variable. The bus need
+  /// not run.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -86,7 +86,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Advice to append to an error's message; empty if there is none for this error and address.
+  /// Advice to append to a message; empty for other errors and addresses.
   func remedy(for error: Errno) -> String {
     guard self == .system, [.noSuchFile, .connectionRefused].contains(error) else { return "" }
     return "; is tribuned.socket running?"

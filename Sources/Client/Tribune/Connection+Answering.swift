@@ -6,8 +6,8 @@ package import TribuneWire
 extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
-  /// The connection does not retain the delegate. When the delegate has been deallocated, the library detaches it at
-  /// its next question or notification, and answers the question with ``Answer/abstain``. Attaching the same delegate
+  /// The connection does not retain the delegate. After the delegate's deallocation, the next question or
+  /// notification for it detaches it; the question is answered with ``Answer/abstain``. Attaching the same delegate
   /// in the same way twice has no effect.
   ///
   /// - Parameters:
@@ -22,7 +22,7 @@ extension Connection {
   ///     protocol accepts only delegates that conform to it or to a protocol that inherits from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `refused` when
   ///   another delegate of this connection responds to exactly these names of the object under this label, or when
-  ///   another task takes back the same attachment during each of 8 attempts.
+  ///   the same attachment is taken back during each of 8 attempts.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -91,10 +91,10 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - pattern: the names to veto.
-  ///   - object: the object of the queries; nil for any object.
+  ///   - object: nil for any.
   ///   - why: the reason in verdicts; truncated at 4,096 bytes.
   ///   - label: the holder's claimed name, at most 255 bytes.
-  ///   - span: how long the hold lasts; nil if it does not expire.
+  ///   - span: nil to hold without expiry.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or the
   ///   reason is empty.
   @discardableResult
@@ -130,7 +130,7 @@ extension Connection {
     return Hold(serial: serial, term: term, connection: self)
   }
 
-  /// Asks for more time on behalf of a delegate of this user, even if it is attached by another connection.
+  /// Asks for more time on behalf of a delegate of this user, even of another connection.
   ///
   /// This is for programs that a delegate runs; a delegate uses ``Question/deferAnswer(by:status:)``. Returns when the
   /// bus has accepted the new time.
@@ -138,8 +138,8 @@ extension Connection {
   /// - Parameters:
   ///   - query: the query in which the delegate was asked.
   ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
-  ///   - extension: the delegate's time from now on, within the asker's deadline.
-  ///   - status: the status text for the asker; truncated at 4,096 bytes.
+  ///   - extension: the time until the answer, from now, within the asker's deadline.
+  ///   - status: for the asker; truncated at 4,096 bytes.
   /// - Throws: `notFound` when the query does not wait for that delegate, and any other refusal of the bus, such as
   ///   when 0 could mean several delegates.
   public func deferAnswer(

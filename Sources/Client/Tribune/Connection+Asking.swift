@@ -19,8 +19,8 @@ extension Connection {
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
   ///     verdict is allowed and lists the vetoes; the bus logs and posts it.
-  ///   - isDryRun: true to tell the delegates that no action will follow.
-  ///   - parent: the query that the caller is answering (``Question/query``); nil if none.
+  ///   - isDryRun: tells the delegates that no action will follow.
+  ///   - parent: the query that the caller is answering (``Question/query``).
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
   ///     thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
@@ -44,8 +44,8 @@ extension Connection {
 
   /// Asks the delegates of an object, and those for any object, for a value, one after the other until one gives it.
   ///
-  /// If no delegate gives a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value
-  /// queries. Cancelling the task cancels the query on the bus.
+  /// Without a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value queries.
+  /// Cancelling the task cancels the query on the bus.
   ///
   /// Parameters: as for `ask`; the name is such as `browser.numberOfRows`.
   ///

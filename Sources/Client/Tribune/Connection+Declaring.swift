@@ -6,16 +6,16 @@ extension Connection {
   /// Declares the protocol of an object's delegates.
   ///
   /// Later delegates of the object must conform to it, and queries and notifications about the object must be in it.
-  /// Delegates that are already attached stay. The declaration lasts until ``Declaration/withdraw()`` or the end of the
-  /// connection, even if the returned object is not kept.
+  /// Attached delegates stay. The declaration lasts until ``Declaration/withdraw()`` or the end of the connection,
+  /// even if the returned object is not kept.
   ///
   /// - Parameters:
   ///   - object: not empty.
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.
   ///   - definitions: protocols in the language of `.protocol` files; they last as long as the declaration.
-  /// - Throws: `invalidObject`, which includes an empty object; `unknownProtocol`; `invalidProtocol` when the
-  ///   definitions have mistakes; `conflict` when the object is already declared with another protocol, or a name is
-  ///   already defined differently; `payloadTooLong`, `limitExceeded`.
+  /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the
+  ///   definitions have mistakes; `conflict` when the object is declared with another protocol, or a name is defined
+  ///   differently; `payloadTooLong`, `limitExceeded`.
   @discardableResult
   public func declare(
     _ object: String, as protocolName: String, definitions: String = ""

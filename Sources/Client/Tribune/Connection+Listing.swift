@@ -11,7 +11,7 @@ extension Connection {
     throw .violation("the bus reports no status")
   }
 
-  /// The open connections, including this one.
+  /// Includes this connection.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
     try await link.list(.connections).compactMap {
       if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
@@ -29,8 +29,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus starts with
-  /// an empty list.
+  /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus begins
+  /// without any.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -43,7 +43,7 @@ extension Connection {
     }
   }
 
-  /// The retained notifications, sorted by name and object.
+  /// The retained notifications, by name and object.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
     try await link.list(.retained).compactMap {
       if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
@@ -84,8 +84,8 @@ extension Connection {
     }
   }
 
-  /// Counts of queries by name: the busiest 1,000 names first, then one entry for all others, if the policy lets this
-  /// connection list everything.
+  /// The busiest 1,000 names first, then one entry for all others, if the policy lets this connection list
+  /// everything.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
@@ -100,7 +100,7 @@ extension Connection {
     }
   }
 
-  /// Activity by user and unit, otherwise like ``participantStatistics()``.
+  /// By unit, otherwise like ``participantStatistics()``.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }
@@ -164,7 +164,7 @@ extension Connection {
   /// How the policy decides about an action, and why.
   ///
   /// - Parameters:
-  ///   - action: the action, such as `hold`; tribune-policy(5) lists them all.
+  ///   - action: such as `hold`; tribune-policy(5) lists them.
   ///   - pattern: the name of a message, or the pattern of a registration.
   ///   - object: empty for none, or for any.
   ///   - subject: whose rights to examine; nil for a connection's.

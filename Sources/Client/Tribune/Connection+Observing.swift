@@ -28,7 +28,7 @@ extension Connection {
     try await observe(pattern.map { [$0] } ?? [], object, limit, suspension, retained, awaited)
   }
 
-  /// Observes notifications whose name matches any of several patterns. Each notification is delivered once.
+  /// Observes notifications whose name matches any of several patterns, one copy of each.
   ///
   /// - Throws: as the other `observe`; `invalidPattern` also for an empty array.
   public func observe(
@@ -64,17 +64,17 @@ extension Connection {
 
   /// Suspends this connection's notifications, as Cocoa's NSDistributedNotificationCenter.
   ///
-  /// Returns when the bus has confirmed the suspension. Until ``resume()``, each observation's ``SuspensionBehavior``
-  /// applies to its notifications. Questions and notifications to delegates still arrive, and so do awaited and
-  /// immediate notifications (``PostOptions/isImmediate``), after the buffered ones. A second suspension has no effect.
-  /// Cancelling the task does not stop the suspension.
+  /// Returns when the bus has confirmed. Until ``resume()``, each observation's ``SuspensionBehavior`` applies to its
+  /// notifications. Questions and notifications to delegates still arrive, and so do awaited and immediate
+  /// notifications (``PostOptions/isImmediate``), after the buffered ones. Suspending twice has no further effect.
+  /// Cancelling the task does not stop it.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
   /// Ends the suspension. On return, the buffered notifications are in the sequences, in the order of their posts.
   /// Cancelling the task does not stop this.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
-  /// True if the connection is suspended, as the bus last confirmed.
+  /// As the bus last confirmed.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
   /// Monitors the traffic whose names match any of the patterns; without patterns, all traffic.

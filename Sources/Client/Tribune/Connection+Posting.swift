@@ -8,18 +8,18 @@ extension Connection {
   /// The notification is queued behind earlier frames. The call suspends only while more than 1 MiB waits to be
   /// written. Notifications that one task posts stay in order.
   ///
-  /// An empty object means no object.
+  /// An empty object means none.
   ///
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is cancelled
-  ///   while it waits for capacity; then the notification is not posted.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is
+  ///   cancelled while it waits for capacity; then it is not posted.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) { try await link.post(options.fields, try .init(name, object, userInfo)) }
 
   /// Posts a notification and returns when the bus has accepted it.
   ///
-  /// With the style ``PostOptions/Style/now``, the notification is then in the queues of all receivers. With another
-  /// style, the bus may deliver it later.
+  /// With the style ``PostOptions/Style/now``, it is then in the queues of all receivers; with another style, it may
+  /// still wait.
   ///
   /// - Throws: as ``post(_:object:userInfo:options:)``, and any refusal of the bus. `limitExceeded` when this user's
   ///   retained notifications would exceed the quota; then the notification is not delivered either.

@@ -17,9 +17,9 @@ import TribuneWire
 ///
 /// - An unanswered request that the bus may have received fails with `connectionLost`: its outcome is unknown. New
 ///   requests, and old ones that the bus cannot have received, wait for the new connection; queries and awaited posts
-///   wait at most until their deadlines. A notification that ``post(_:object:userInfo:options:)`` has already sent may
-///   be lost without notice; one that waits to be sent is lost if its userInfo exceeds the new bus's limit.
-///   ``postAcknowledged(_:object:userInfo:options:)`` reports both losses.
+///   wait at most until their deadlines. A ``post(_:object:userInfo:options:)`` that was already sent may be lost
+///   without notice; a waiting one is lost if its userInfo is over the new bus's limit.
+///   ``postAcknowledged(_:object:userInfo:options:)`` reports both.
 /// - Open questions end as ``Conclusion/Ending/cancelled``, and their answers are discarded.
 /// - Sequences and delegates learn of missed notifications (``Delivery/lost(_:)``, ``Delivery/interrupted``).
 /// - The ids of the connection, of delegates and of holds change.
@@ -73,15 +73,15 @@ public final class Connection: Sendable {
       events: events)
   }
 
-  /// Waits for the end of the connection, and returns its reason; nil after ``close()``, or if the task is cancelled.
+  /// Returns the reason when the connection has ended; nil after ``close()``, and on cancellation.
   public func closed() async -> TribuneError? { await link.ended() }
 
-  /// True once the connection has ended; false while it is interrupted.
+  /// False while the connection is interrupted.
   public var hasEnded: Bool {
     link.state.withLock { $0.hasEnded }
   }
 
-  /// Writes the waiting posts and ends the connection; returns when it has ended.
+  /// Writes the posts, then ends the connection; returns when it has ended.
   ///
   /// Sequences end without an error; unanswered requests fail with `connectionLost`. Closing waits at most 5 s for a
   /// bus that does not read, or that is gone while posts still wait for it.
@@ -90,7 +90,7 @@ public final class Connection: Sendable {
 
 /// A change of a connection's state.
 public enum ConnectionEvent: Equatable, Sendable {
-  /// The connection to the bus was lost, and the client looks for the bus.
+  /// The client looks for the bus.
   case disconnected(TribuneError)
   /// The connection is back, with another id, and all its registrations are renewed.
   ///

@@ -2,8 +2,7 @@
 
 /// The reason why a request to the bus failed.
 public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kind of failure, for programs. Later versions may add codes: compare with those you know, and treat the rest
-  /// alike.
+  /// For programs. Later versions may add codes: compare with those you know, and treat the rest alike.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private let name: String
 
@@ -11,8 +10,8 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// No bus answers at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. The bus
-    /// may have carried out a request that was not answered.
+    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. An
+    /// unanswered request may have been carried out.
     public static let connectionLost = Code("connectionLost")
     /// The task was cancelled, and its request withdrawn if possible.
     public static let cancelled = Code("cancelled")
@@ -65,7 +64,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   public var code: Code
-  /// The explanation for people: one line without a full stop; for mistakes in definitions, a line each.
+  /// For people: one line without a full stop; mistakes in definitions have a line each.
   public var message: String
 
   /// For delegates and tests.

@@ -33,7 +33,7 @@ struct ActionNames: Equatable, Sendable {
     }
   }
 
-  /// True if only value queries can have this name or pattern, which must be valid.
+  /// Only value queries can have this name or pattern, which must be valid.
   static func isValue(_ pattern: String) -> Bool {
     !pattern.hasSuffix("*") && !NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
       && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
@@ -59,7 +59,7 @@ struct ActionNames: Equatable, Sendable {
     throw .usage("\"\(pattern)\" is \(fault)\(hint)")
   }
 
-  /// Requires that one of these valid names or patterns is a question. The others may be *will* and *did* messages.
+  /// Requires a question among these valid names or patterns. The others may be *will* and *did* messages.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {

@@ -8,7 +8,7 @@ final class BusPresence: Sendable {
   private struct State {
     /// Nil while the bus is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// The time at which all clients are back on a bus that had lost its state.
+    /// When all clients are back on a bus that did not know them.
     var settledAt: ContinuousClock.Instant?
   }
 

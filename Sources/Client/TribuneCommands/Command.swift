@@ -2,12 +2,12 @@
 
 /// A verb that is ready to run. Its options and the number of its operands have been checked.
 protocol Command: Sendable {
-  /// The verb handles these, through `Context.signals`. Other signals keep their effect.
+  /// Handled through `Context.signals`. Other signals keep their effect.
   var signals: [Int32] { get }
 
   init(_ invocation: Invocation) throws(CommandError)
 
-  /// Runs the verb. Returns the exit status.
+  /// Returns the exit status.
   func run(in context: Context) async throws(CommandError) -> Int32
 }
 

@@ -67,7 +67,7 @@ enum ExitStatus {
   static let notAcknowledged: Int32 = 1
   /// `post --wait`, `get`: the reply is missing.
   static let noReply: Int32 = 255
-  /// `guard`: the action was vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
+  /// `guard`. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
   static let guardVetoed: Int32 = 77
   /// `lease`: another host had the lease until the time was over. EX_TEMPFAIL of sysexits(3).
   static let leaseBusy: Int32 = 75

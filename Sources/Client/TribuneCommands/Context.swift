@@ -13,7 +13,7 @@ struct Context: Sendable {
     case yaml
     case template(Template)
 
-    /// True for output that programs read, such as JSON.
+    /// True for output that programs read.
     var writesValues: Bool { if case .table = self { false } else { true } }
   }
 
@@ -26,10 +26,10 @@ struct Context: Sendable {
   let timeout: Duration
   /// For a bus that is lost; nil for ever.
   var reconnectTimeout: Duration?
-  /// How long to wait for a bus at the start; nil for ever.
+  /// For a bus at the start; nil for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// True if an option chose the bus, which a tribunectl under a command does not know.
+  /// By an option, which a tribunectl under a command does not know.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -74,7 +74,7 @@ struct Context: Sendable {
     return [("TRIBUNE_ADDRESS", address.description)]
   }
 
-  /// The reason why one of these names is never asked on this bus; nil if all may be asked.
+  /// Why none of these names is ever asked on this bus; nil if one may be.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
       let pattern = patterns.first(where: { $0.hasPrefix("host.") || $0.hasPrefix("packages.") })
@@ -130,7 +130,7 @@ struct Context: Sendable {
       hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
-  /// Unbuffered, so that the reader of a pipe has it at once.
+  /// Unbuffered, for the reader of a pipe.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
@@ -211,7 +211,7 @@ struct Context: Sendable {
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
-      // The library's own limit is longer, so that the message that names the span comes first.
+      // The library's limit ends later than this one, whose message names the span.
       try await Connection.connect(
         to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
         identifyingPosters: identifiesPosters, events: events)
@@ -236,8 +236,8 @@ struct Context: Sendable {
   /// Reports each reconnection and, if it looks for the bus for ever, each loss.
   ///
   /// - Parameters:
-  ///   - limit: the time to connect; nil for the global option's.
-  ///   - saysLoss: report even with --quiet, if notifications were missed.
+  ///   - limit: nil means the global option.
+  ///   - saysLoss: report even with --quiet, unless 0 were missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
   ///     notifications, or nil if the bus did not know this connection.
   func connectToStay(

@@ -9,7 +9,7 @@ import TribuneWire
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
-  /// After this, the process stops without the bus's confirmation.
+  /// The process then stops anyway.
   private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection

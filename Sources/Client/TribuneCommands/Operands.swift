@@ -90,7 +90,7 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // Input that begins like JSON is probably wrong JSON, not a text.
+      // Input that begins like JSON probably has another mistake.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"

@@ -35,7 +35,7 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// Repeats `work` until it is done. The pauses grow from 10 ms to 1 s, or to 10 s if the bus refuses.
+/// Repeats `work` after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
 func tryUntilDone<Answer>(
   _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
 ) async throws(TribuneError) -> Answer {

@@ -9,7 +9,7 @@ actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
   private let interrupt: AsyncStream<Int32>.Continuation
-  /// Ends with the number of the first signal that comes before the command runs.
+  /// Ends with the number of the first signal before the command runs.
   nonisolated let interruption: Task<Int32, Never>
 
   static func routing(_ watch: SignalWatch) -> SignalRouter {
@@ -45,7 +45,7 @@ actor SignalRouter {
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// Runs the command. If an option chose the bus, a tribunectl under the command uses the same bus.
+  /// If an option chose the bus, a tribunectl under the command uses the same one.
   ///
   /// - Parameter hold: its connection is inherited by the command, like a lock of flock(1): if this process is killed,
   ///   all holds of the connection stand until the command ends. With nil, the command inherits no connection, because

@@ -15,11 +15,11 @@ extension SignalWatch {
   }
 }
 
-/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. After an
-/// interruption, it still reads the elements that the sequence holds. Returns the exit status.
+/// Reads a sequence until it ends, until `count` elements counted, or until an interruption. Elements that the
+/// sequence already holds are read even then. Returns the exit status.
 ///
 /// - Parameters:
-///   - limit: after the span, the reading ends with the error.
+///   - limit: ends with this error after the span.
 ///   - cancel: ends the sequence after the elements that it holds.
 ///   - show: returns true if the element counts.
 func stay<S: AsyncSequence & Sendable>(

@@ -14,7 +14,7 @@ package struct Tribunectl: Sendable {
   /// Must be called while the process has a single thread, because it blocks the verb's signals for all threads that
   /// start later.
   ///
-  /// - Parameter arguments: the arguments without the program's name.
+  /// - Parameter arguments: without the program's name.
   package init(_ arguments: [[UInt8]]) {
     let terminal = Terminal()
     self.terminal = terminal

@@ -13,7 +13,7 @@ struct PageError: Error {
 struct Page {
   let text: String
 
-  /// - Parameter template: source for man(7) with the placeholders below.
+  /// - Parameter template: man(7) source with the placeholders below.
   init(template: String, settings: SettingsText) throws(PageError) {
     var lines: [String] = []
     for line in template.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -68,7 +68,7 @@ struct CCodec {
       if case .optional = field.type { text += "  bool has_\(field.cName);\n" }
       text += "  \(typeText(field.type))\(field.cName);\n"
     }
-    // C does not allow empty structures.
+    // C has no empty structures.
     if fields.isEmpty { text += "  char nothing;\n" }
     return text + "};\n" + functionDeclarations(name)
   }

@@ -124,7 +124,7 @@ struct Classification {
   ]
 }
 
-/// A case of a choice, which the choice's first byte selects.
+/// A case of a choice, selected by its first byte.
 struct Alternative {
   var name: String
   var value: Int
@@ -184,7 +184,7 @@ enum FieldType: Equatable {
   case text
   case bytes
   case named(String)
-  /// An enumeration whose unknown numbers are allowed.
+  /// An enumeration with unknown numbers allowed.
   case open(String)
   case optional(String)
   case texts

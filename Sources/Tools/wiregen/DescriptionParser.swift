@@ -94,7 +94,7 @@ struct DescriptionParser {
         Bits(name: name, type: type, isStrict: attribute == "strict", documentation: line.documentation)))
   }
 
-  /// Reads `NAME: TYPE`, perhaps with a comma.
+  /// `NAME: TYPE`, and an optional comma.
   private func named(_ words: inout Words) throws(DescriptionError) -> (String, IntegerType) {
     let name = words.next()
     let type = words.next()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first lines of a file that is generated from the description.
+/// The head of a file that is made from the description.
 func generatedNotice(_ comment: String) -> String {
   """
   \(comment) SPDX-License-Identifier: Apache-2.0

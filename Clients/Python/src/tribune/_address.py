@@ -81,7 +81,7 @@ class Address:
             )
 
     def unreachable(self, error: OSError) -> TribuneError:
-        """Nobody listens there."""
+        """The error if nobody listens at the address."""
         remedy = ""
         if self.path == _SYSTEM and isinstance(error, FileNotFoundError | ConnectionRefusedError):
             remedy = "; is tribuned.socket running?"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _misspelt(delegate: Delegate) -> str | None:
-    """A coroutine method of a delegate that overrides none, and so lets everything pass."""
+    """The coroutine method of a delegate that overrides none, and so lets everything pass."""
     own = {name for name in dir(delegate) if not name.startswith("_")} - set(dir(Delegate))
     overridden = (
         getattr(type(delegate), name) is not getattr(Delegate, name)
@@ -60,8 +60,8 @@ class Answering:
         """Attaches the decorated coroutine function, which answers the questions under these names.
 
         ``@bus.delegate("host.shouldReboot")`` makes the function's name an `Attachment`. It is in
-        force for all that is sent behind it over this connection; `Attachment.ready` waits until it
-        is in force for everybody. If the bus refuses it and nobody waits, the connection ends with
+        force for all that this connection sends after it; `Attachment.ready` waits until it is in
+        force for everybody. If the bus refuses it and nobody waits, the connection ends with
         the reason: a veto that is missing must not go unnoticed. The parameters are those of
         `attach`, and so are the errors of wrong ones.
         """
@@ -110,9 +110,9 @@ class Answering:
           user or 60 of root; others wait on the bus, and their time runs.
         - `label`: its name in verdicts, at most 255 bytes.
         - `protocols`: the protocols that it conforms to, at most 32.
-        - `replace`: makes it the only one of the object, as Cocoa's ``setDelegate:`` does; without
-          an object, the only one without an object for its names. The others learn it
-          (`Delegate.replaced`).
+        - `replace`: makes it the only one of the object, as Cocoa's ``setDelegate:`` does. Without
+          an object, it replaces those without an object that respond to some of the same names.
+          The others learn it (`Delegate.replaced`).
 
         Attaching the same delegate in the same way twice changes nothing. Raises `TribuneError`:
         `INVALID_PATTERN`, `INVALID_OBJECT`, `LIMIT_EXCEEDED`, `NOT_PERMITTED`, `UNKNOWN_PROTOCOL`,
@@ -168,7 +168,7 @@ class Answering:
         empty) and whose object is `object` (any if it is empty) or empty, until it is released,
         until it expires, or until the connection ends.
 
-        It holds from when it is entered, or taken (`Hold.take`), and not before.
+        The veto begins when the hold is entered or taken (`Hold.take`).
 
         - `why`: the reason in verdicts, at most 4,096 bytes.
         - `label`: who holds, in verdicts and lists; at most 255 bytes.

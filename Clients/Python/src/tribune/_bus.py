@@ -121,7 +121,7 @@ class Bus(Asking, Answering, Lists):
         self._link = link
 
     def __del__(self) -> None:
-        # Not from here: the garbage collector may run in any thread, at any point.
+        # The loop does this: the garbage collector may run in any thread, at any point.
         link = self._link
         if not link.loop.is_closed() and not link.has_ended:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=1, source=self)
@@ -131,7 +131,7 @@ class Bus(Asking, Answering, Lists):
 
     @property
     def id(self) -> str:
-        """The connection's id, ``:N``, which no other one of that bus ever has.
+        """The connection's id, ``:N``, which the bus never uses again.
 
         It changes after an interruption.
         """
@@ -188,8 +188,8 @@ class Bus(Asking, Answering, Lists):
     ) -> Observation:
         """Observes notifications: ``async for delivery in bus.observe("backup.**")``.
 
-        Each item is a `Notification`, `Lost` or `Interrupted`. It covers everything that is posted
-        behind it over this connection; `Observation.ready` waits until it covers everything.
+        Each item is a `Notification`, `Lost` or `Interrupted`. The observation covers what this
+        connection posts after it; `Observation.ready` waits until it covers everybody's posts.
 
         - `patterns`: the names, in which ``*`` stands for one token and a last ``**`` for one or
           more; none for any name. A notification that several match comes once.
@@ -199,8 +199,8 @@ class Bus(Asking, Answering, Lists):
         - `retained`: whether the matching retained ones come first (`Notification.is_retained`).
           None is missing between those and new ones, and none comes twice.
         - `awaited`: whether awaited posts wait for this observer, which then says of each that it
-          is done (`Notification.done`, `failed`, `handling`). One that is forgotten has failed once
-          it is collected, and a loop's variable keeps it until the next one comes.
+          is done (`Notification.done`, `failed`, `handling`). A forgotten notification counts as
+          failed once it is collected; a loop's variable keeps it until the next one comes.
 
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `CONNECTION_LOST`. A refusal of
         the bus is raised by the first item, and by `Observation.ready`.

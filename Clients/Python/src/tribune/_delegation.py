@@ -33,7 +33,7 @@ _DELIVERIES_MAX: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """A delegate's answer: do not, and why; at most 4,096 bytes."""
+    """A veto as a delegate's answer, with a reason of at most 4,096 bytes."""
 
     reason: str
 
@@ -228,7 +228,7 @@ class AttachedDelegate(Registration):
         super().confirm(okay, link)
 
     def _yield_to(self, existing: Registration | None, link: Link) -> None:
-        """The bus had such an attachment of this connection before, and this one is none."""
+        """Ends in favour of an equal attachment that this connection already had."""
         link.registrations.pop(self.serial, None)
         if isinstance(existing, AttachedDelegate) and self._has_same_delegate(existing):
             self.ready.set_result(existing)
@@ -300,7 +300,7 @@ class Attachment:
 
     @property
     def _in_chain(self) -> AttachedDelegate:
-        """What the bus has: an earlier attachment, if this delegate was attached twice alike."""
+        """The bus's attachment: an earlier one, if this delegate was attached twice alike."""
         ready = self._attached.ready
         has_succeeded = ready.done() and not ready.cancelled() and ready.exception() is None
         return ready.result() if has_succeeded else self._attached

@@ -116,7 +116,7 @@ def refusal(number: int, message: str) -> TribuneError:
 
 
 def violation(message: str) -> TribuneError:
-    """The bus has broken the protocol."""
+    """The error if the bus breaks the protocol."""
     return TribuneError(Code.PROTOCOL_VIOLATION, message)
 
 
@@ -135,12 +135,12 @@ def require_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def closed() -> TribuneError:
-    """The connection was closed by this side."""
+    """The error after this side closed the connection."""
     return TribuneError(Code.CONNECTION_LOST, "the connection was closed")
 
 
 def unknown_outcome() -> TribuneError:
-    """The bus may have received the request, or not."""
+    """The error if the bus may have received the request, or not."""
     return TribuneError(
         Code.CONNECTION_LOST,
         "the connection to the bus was lost, and the outcome of this request is unknown",
@@ -148,7 +148,7 @@ def unknown_outcome() -> TribuneError:
 
 
 def too_long(length: int, limit: int) -> TribuneError:
-    """userInfo is longer than the bus accepts."""
+    """The error if userInfo is longer than the bus accepts."""
     return TribuneError(
         Code.PAYLOAD_TOO_LONG,
         f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
@@ -156,12 +156,12 @@ def too_long(length: int, limit: int) -> TribuneError:
 
 
 def not_answered_in_time() -> TribuneError:
-    """The bus hangs."""
+    """The error if the bus hangs."""
     return TribuneError(Code.CONNECTION_LOST, "the bus did not answer in time")
 
 
 def not_sent_in_time() -> TribuneError:
-    """The request has waited for the bus until its deadline."""
+    """The error if a request waited for the bus until its deadline."""
     return TribuneError(
         Code.CONNECTION_LOST,
         "the deadline of this request passed before it could be sent to the bus",

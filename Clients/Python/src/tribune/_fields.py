@@ -19,7 +19,7 @@ I32: Final = Struct("<i")
 
 
 class FieldError(ValueError):
-    """The fields of a frame end in the middle of one, or have a value that their type does not."""
+    """The fields of a frame are incomplete, or have a value that their type does not allow."""
 
 
 class Writable(Protocol):

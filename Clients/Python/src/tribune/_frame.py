@@ -45,7 +45,7 @@ class Capabilities(enum.IntFlag):
 
 @dataclass(slots=True)
 class Hello:
-    """What each side opens with."""
+    """The first bytes that each side sends."""
 
     version: int = VERSION
     minimum: int = VERSION
@@ -55,7 +55,7 @@ class Hello:
     def decode(cls, data: bytes) -> Self:
         """Reads the first 16 bytes of `data`.
 
-        Raises `FrameError` if they are no hello, also if fewer have come and those are none.
+        Raises `FrameError` if they are no hello, or fewer bytes that cannot become one.
         """
         if data[:8] != _MAGIC[: len(data)]:
             raise FrameError(ErrorCode.BAD_MAGIC, "the first bytes are not a Tribune hello")
@@ -246,7 +246,7 @@ def route_word(name_length: int, object_length: int) -> int:
 
 
 class SentFrame:
-    """What a frame that waits to be written says about itself."""
+    """The facts about a frame that waits to be written."""
 
     __slots__ = ("deadline", "flags", "is_plain_post", "kind", "serial")
 

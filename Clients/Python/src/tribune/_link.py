@@ -61,7 +61,7 @@ _TURN: Final = 64 << 10
 
 
 class Phase(enum.Enum):
-    """Where a link is in its life."""
+    """The state of a link."""
 
     #: → OPEN, ENDED
     CONNECTING = enum.auto()
@@ -173,7 +173,7 @@ class Link:
         self.transport = Transport(self, connected, self.capabilities, self.loop)
 
     def greeted(self, welcome: _wire.Welcome, accepts_files: bool) -> None:
-        """The bus has sent its welcome."""
+        """Handles the bus's welcome."""
         self.bus = BusInfo._of(welcome)
         self.connection = welcome.connection
         self.payload_max = self.bus.payload_max
@@ -230,7 +230,7 @@ class Link:
             self.written()
 
     def writable(self) -> None:
-        """The connection takes more bytes."""
+        """Continues to write: the connection takes more bytes."""
         if self.interruption is not None and self.interruption.renewal is not None:
             self.interruption.renewal.send(self)
         else:
@@ -247,7 +247,7 @@ class Link:
             self._idle.set_result(None)
 
     async def wait_for_capacity(self, deadline: int = 0) -> None:
-        """Waits while too much waits to be written, for so many milliseconds if not 0.
+        """Waits while the outbox is full, at most `deadline` milliseconds if not 0.
 
         Callers are resumed one after the other, each when there is room again.
         """
@@ -350,7 +350,7 @@ class Link:
                 request.timer.cancel()
 
     def bound_reply(self, serial: int, request: Request) -> None:
-        """Bounds the time from sending a request to its reply: a bus that hangs keeps nobody."""
+        """Bounds the time from a request to its reply, in case the bus hangs."""
         if request.deadline is not None:
             assert self.bus is not None
             seconds = request.deadline / 1e3 or self.bus.deadline_default
@@ -366,7 +366,7 @@ class Link:
             request.timer = self.loop.call_at(until, self._fail_overdue, serial)
 
     def fail_waiting(self, serial: int, length: int) -> None:
-        """A request has waited for a bus that does not accept its userInfo."""
+        """Fails a request whose userInfo the new bus does not accept."""
         if request := self.requests.pop(serial, None):
             error = too_long(length, self.payload_max)
             if length <= self.payload_max:
@@ -411,7 +411,7 @@ class Link:
         self.send(frame)
 
     def _forget(self, registration: Registration) -> bool:
-        """Whether it was registered."""
+        """Forgets a registration. Returns whether it was registered."""
         if self.registrations.get(registration.serial) is not registration:
             return False
         del self.registrations[registration.serial]
@@ -445,7 +445,7 @@ class Link:
                 raise
 
     def streams(self, last_serial: int | None = None) -> dict[Stream[Any], None]:
-        """All streams that get notifications, each once; or those of serials up to that."""
+        """All streams that get notifications, each once; or those up to `last_serial`."""
         return {
             stream: None
             for serial, registration in self.registrations.items()
@@ -456,11 +456,11 @@ class Link:
     # Replies.
 
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
-        """A frame has come."""
+        """Handles a frame."""
         self.receiver.receive(frame, file)
 
     def okay(self, serial: int, okay: _wire.Okay) -> None:
-        """The bus has done it."""
+        """Handles the bus's confirmation."""
         self.retirements.pop(serial, None)
         if registration := self.registrations.get(serial):
             registration.confirm(okay, self)
@@ -471,12 +471,12 @@ class Link:
         self._note_renewed(serial)
 
     def reply(self, serial: int, result: Any) -> None:
-        """The bus has answered a request."""
+        """Passes the bus's answer to the request's caller."""
         if request := self.requests.pop(serial, None):
             request.settle(result if request.entries is None else request.entries)
 
     def refuse(self, serial: int, number: int, message: str) -> None:
-        """The bus has refused a frame or, with serial 0, closes the connection."""
+        """Handles the refusal of a frame or, with serial 0, of the connection."""
         error = refusal(number, message)
         if serial == 0:
             self._note_closing_error(error, number)
@@ -520,7 +520,7 @@ class Link:
         self.end(error)
 
     def ended_registration(self, serial: int, ended: _wire.Ended) -> None:
-        """The bus has ended a registration."""
+        """Handles the end of a registration by the bus."""
         match ended:
             case _wire.Ended("notPermitted", str(why)):
                 # The end of a hold or delegate must not go unnoticed.
@@ -542,8 +542,7 @@ class Link:
     def acknowledge(self, poster: int, post: int, failure: str | None, epoch: int) -> None:
         """Reports to the poster of an awaited notification. None is success.
 
-        Sends nothing when the connection that it came over is over: to its poster, this one is
-        gone.
+        Sends nothing if the notification's connection has ended: its poster learns that.
         """
         if epoch != self.epoch or self.phase not in (Phase.OPEN, Phase.INTERRUPTED):
             return
@@ -567,7 +566,7 @@ class Link:
         return self.phase is Phase.ENDED
 
     def stream_ended(self) -> None:
-        """The bus has closed the connection, or is gone."""
+        """Handles the end of the socket: the bus closed it, or is gone."""
         if self.transport is not None:
             self.transport.close()
         if self.phase is Phase.CONNECTING:
@@ -595,7 +594,7 @@ class Link:
             self._reconnecting.add_done_callback(self._note_reconnected)
 
     def closed_at_once(self) -> TribuneError:
-        """What listens does not want to speak."""
+        """The error if the listener closes the connection at once."""
         return TribuneError(
             Code.UNREACHABLE, f"the listener at {self.address} closed the connection at once"
         )
@@ -606,13 +605,13 @@ class Link:
             raise error
 
     def reopened(self) -> None:
-        """The bus has everything that was registered before."""
+        """Opens the link: the new bus has all registrations."""
         self.interruption = None
         self.phase = Phase.OPEN
         self.flush()
 
     def broken(self, error: TribuneError) -> None:
-        """What the bus sends cannot be understood."""
+        """Ends the connection: the bus's bytes are not valid."""
         self.end(error)
 
     async def close(self) -> None:

@@ -108,7 +108,7 @@ class DepartedInfo:
 
     id: str
     peer: Peer
-    #: Seconds of its connection, and since its end.
+    #: Seconds that it was connected, and since its end.
     age: float
     elapsed: float
     #: The protocol's error code with which the bus closed it; 0 if it left by itself.
@@ -342,7 +342,7 @@ class AccountInfo:
 
 @dataclass(slots=True)
 class Explanation:
-    """What a query would meet."""
+    """The holds and delegates that a query would meet."""
 
     holds: list[HoldInfo] = field(default_factory=list)
     #: Missing required delegates: ``unit:NAME``, ``label:NAME``, or ``*``.

@@ -14,7 +14,7 @@ _SEALS: Final = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | f
 
 
 def sealed(payload: bytes) -> int:
-    """A descriptor of a sealed file that has the bytes. Raises `OSError` if there is none left."""
+    """A descriptor of a sealed file that has the bytes. Raises `OSError` if none is left."""
     descriptor = os.memfd_create("tribune", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         left = memoryview(payload)
@@ -28,7 +28,7 @@ def sealed(payload: bytes) -> int:
 
 
 def contents(descriptor: int, length: int) -> bytes | None:
-    """What a sealed file has that came from the bus, whose frame says that it is `length` long.
+    """The contents of a sealed file from the bus, whose frame says that it has `length` bytes.
 
     Returns None if this process has no memory for it. Raises `TribuneError` if it is no such file.
     """

@@ -56,7 +56,7 @@ def shortened(text: str, length: int = _wire.REASON_LENGTH) -> bytes:
 
 
 def described(error: BaseException) -> str:
-    """What others learn about an exception, as Python's last line of a traceback has it."""
+    """An exception as the last line of Python's traceback has it, for others."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
@@ -127,7 +127,7 @@ class Acknowledgement:
         self._awaited: AwaitedNotification | None = awaited
 
     def settle(self, failure: str | None) -> None:
-        """Reports success, or why it failed. Only the first call counts."""
+        """Reports success, or the reason of a failure. Only the first call counts."""
         awaited, self._awaited = self._awaited, None
         if awaited is not None:
             awaited.settle(failure)
@@ -140,20 +140,20 @@ class Acknowledgement:
 
 
 class AwaitedNotification:
-    """An awaited notification, which the bus gets one report about from this connection."""
+    """An awaited notification, about which this connection makes one report."""
 
     def settle(self, failure: str | None) -> None:
-        """One observation has reported."""
+        """Takes one observation's report."""
         raise NotImplementedError
 
     def abandon(self, failure: str) -> None:
-        """One observation cannot report any more. The collector calls this, in any thread."""
+        """Reports for an observation that cannot. The collector calls this, in any thread."""
         raise NotImplementedError
 
 
 @dataclass(slots=True)
 class Notification(_WithUserInfo):
-    """Something has happened, or will."""
+    """A message that something has happened, or will."""
 
     #: Such as ``window.willClose``.
     name: str
@@ -205,7 +205,7 @@ class Lost:
     """This many notifications were dropped at this place in the stream.
 
     They were not read in time, or too much was buffered while the connection was suspended. The bus
-    counts what it drops for the connection as a whole: not all need have been for this observation.
+    counts drops for the connection as a whole, so not all need have matched this observation.
     """
 
     count: int
@@ -258,7 +258,7 @@ class OutcomeKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one delegate, or of a hold."""
+    """The outcome of one delegate, or of a hold."""
 
     #: The id of the delegate or hold, never reused; 0 for a missing required delegate.
     delegate: int

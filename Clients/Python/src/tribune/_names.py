@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, patterns and objects: what they look like, and which match."""
+"""Names, patterns and objects: their syntax, and which match."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Matcher:
     """Which names and objects a registration is about."""
 
     def __init__(self, pattern: str, object: str) -> None:
-        """Both are valid; empty is any."""
+        """Takes valid texts; an empty one matches any."""
         self._object = object
         self._is_of_bus = pattern.startswith(_RESERVED)
         tokens = {"*": "[^.]+", "**": ".+"}

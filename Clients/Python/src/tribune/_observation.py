@@ -57,9 +57,8 @@ class Subscription(Generic[_Item]):
     async def ready(self) -> Self:
         """Waits until the bus has confirmed it.
 
-        It is in force for all that is sent after it was made, also without this. Cancelling the
-        task ends only the waiting. Raises `TribuneError` if the bus refuses it, as reading from it
-        does.
+        Even without this, it is in force for all that is sent after it was made. Cancelling the
+        task ends only the waiting. Raises `TribuneError` if the bus refuses it, as reading does.
         """
         for part in self._parts:
             try:
@@ -94,7 +93,7 @@ class Subscription(Generic[_Item]):
         return item
 
     def __del__(self) -> None:
-        # Not from here: the garbage collector may run in any thread, at any point.
+        # The loop does this: the garbage collector may run in any thread, at any point.
         link = getattr(self, "_link", None)
         if link is not None and not link.has_ended and not link.loop.is_closed():
             self._link.loop.call_soon_threadsafe(_discard, self._link, self._stream, self._parts)
@@ -123,10 +122,10 @@ def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -
 def _register_next(
     link: Link, stream: Stream[_Item], parts: Sequence[Registration], place: int
 ) -> None:
-    """Registers one part after the other, and completes the snapshot behind the last one.
+    """Registers one part after the other, and completes the snapshot after the last one.
 
-    The bus refuses retained notifications while much waits to be read, so that of each part is read
-    before the next one is asked for.
+    The bus refuses retained notifications while much waits to be read, so those of each part are
+    read before the next part is registered.
     """
     if place == len(parts):
         stream.end_snapshot()

@@ -21,7 +21,7 @@ from ._frame import DESCRIPTOR, SentFrame
 HIGH_MARK: Final = 1 << 20
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
-# Joined as a whole: nearly always, one write sends everything.
+# Up to this size, all is joined, because one write nearly always sends it.
 _SIMPLE: Final = _BATCH
 # Limit for bytes of files in flight.
 _PASSED_MAX: Final = 64 << 20
@@ -139,7 +139,7 @@ class Outbox:
             os.close(descriptor)
 
     def interrupt(self) -> None:
-        """The connection is gone. A frame that it took in part goes over the next one, whole."""
+        """After a lost connection: a frame that it took in part goes over the next one, whole."""
         self._offset = 0
         self._passed = 0
 

@@ -90,7 +90,7 @@ class OpenQuestion:
         self._questions.defer(self, extension, status)
 
     def conclude(self, ending: Ending | None) -> None:
-        """The query has ended; None if the delegate is not told how."""
+        """Handles the end of the query; with None, the delegate is not told how."""
         if not self._is_answered and not self._is_withdrawn:
             self._is_withdrawn = True
             self._task.cancel()
@@ -110,7 +110,7 @@ class Questions:
         self._open: dict[tuple[int, int], OpenQuestion] = {}
 
     def ask(self, question: Question, attached: AttachedDelegate) -> None:
-        """The bus asks a delegate."""
+        """Puts the bus's question to a delegate."""
         # The bus asks each delegate once per query. A repetition does not replace the first
         # question.
         key = question.query, question.delegate
@@ -123,7 +123,7 @@ class Questions:
             self._send(key, _wire.AnswerKind.FAILED, reason.encode())
 
     def answer(self, question: OpenQuestion, kind: _wire.AnswerKind, payload: bytes) -> None:
-        """A delegate has answered."""
+        """Sends a delegate's answer."""
         if self._open.get(question.key) is not question:
             return
         limit = self._link.payload_max
@@ -137,7 +137,7 @@ class Questions:
         self._link.send(encode(fields, payload=payload, serial=self._link.next_serial()))
 
     def defer(self, question: OpenQuestion, extension: float, status: str) -> None:
-        """A delegate needs more time."""
+        """Asks for more time for a delegate."""
         self._link.require_open()
         query, delegate = question.key
         fields = _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension))
@@ -145,20 +145,20 @@ class Questions:
         self._link.send(frame)
 
     def conclude(self, concluded: _wire.Concluded) -> None:
-        """A query has ended in which a delegate was asked."""
+        """Handles the end of a query in which a delegate was asked."""
         question = self._open.pop((concluded.query, concluded.delegate), None)
         if question is not None:
             question.conclude(Ending[concluded.conclusion.name])
 
     def withdraw(self, attached: AttachedDelegate, ending: Ending | None) -> None:
-        """A delegate is not attached any more; with None, it does not learn how they end."""
+        """Ends the questions of a detached delegate; with None, it does not learn how."""
         for key, question in list(self._open.items()):
             if question.attached is attached:
                 del self._open[key]
                 question.conclude(ending)
 
     def cancel(self) -> None:
-        """The bus will not report how the open queries end."""
+        """Ends all questions, because the bus will not report how their queries end."""
         questions, self._open = self._open, {}
         for question in questions.values():
             question.conclude(Ending.CANCELLED)

@@ -61,7 +61,7 @@ class _Awaited(AwaitedNotification):
 
 
 class _Route:
-    """Where the notifications of one name and object go."""
+    """The receivers of notifications of one name and object."""
 
     __slots__ = ("awaited", "is_empty", "is_retiring", "name", "object", "streams")
 
@@ -100,7 +100,7 @@ class Receiver:
         self._by_slot: dict[int, int] = {}
 
     def forget_routes(self) -> None:
-        """Registrations have changed."""
+        """Forgets the routes, because registrations have changed."""
         self._routes.clear()
 
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
@@ -172,7 +172,7 @@ class Receiver:
         )
         user_info = frame.payload if file is None else file.data
         if user_info is None:
-            # Without its userInfo, it is a different notification.
+            # Without its userInfo, the notification would say something else.
             for stream in route.streams + route.awaited:
                 stream.deliver(Lost(1))
             if is_awaited and (route.awaited or route.is_retiring):
@@ -186,7 +186,7 @@ class Receiver:
             for stream in route.streams:
                 stream.deliver(notification, len(user_info))
         if is_awaited and route.is_retiring and not route.awaited:
-            # Sent before the bus received the `cancel`.
+            # The bus sent it before it received the `cancel`.
             self._fail_awaited(frame, "the observation was taken back")
         awaited = _Awaited(frame, len(route.awaited), self._link) if is_awaited else None
         for stream in route.awaited:
@@ -236,7 +236,7 @@ class Receiver:
             stream.deliver(item, len(item.data))
 
     def _report_lost(self, count: int) -> None:
-        """The bus counts what it drops for the connection: any receiver can have missed it."""
+        """Reports drops to all receivers, because the bus counts them per connection."""
         if count == 0:
             return
         self.received += count
@@ -252,7 +252,7 @@ class Receiver:
         if facts.slot >= _SLOTS_MAX:
             return
         before = self._by_slot.get(facts.slot, 0)
-        # It may have another slot by now.
+        # The poster may have another slot by now.
         if self._posters.get(before, (None,))[0] == facts.slot:
             del self._posters[before]
         self._by_slot[facts.slot] = facts.connection

@@ -54,12 +54,12 @@ class Registration:
         )
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
-        """The bus has made it."""
+        """Handles the bus's confirmation."""
         self.is_live = True
         self.settle()
 
     def settle(self, error: TribuneError | None = None) -> None:
-        """Resumes those who wait for the first confirmation."""
+        """Resumes callers that wait for the first confirmation."""
         if self.ready.done():
             return
         if error is None:
@@ -68,15 +68,15 @@ class Registration:
             self.ready.set_exception(error)
 
     def refuse(self, error: TribuneError, link: Link) -> None:
-        """The bus does not make it."""
+        """Handles the bus's refusal."""
         self.settle(error)
 
     def is_over(self) -> bool:
-        """Whether it does no harm that the next bus does not make it again."""
+        """Whether the next bus may refuse it without harm."""
         return False
 
     def end(self, error: TribuneError | None) -> None:
-        """It is over: taken back, or with the connection."""
+        """Ends it: it was taken back, or its connection ended."""
         self.settle(error)
 
     def streams(self) -> list[Stream[Any]]:
@@ -197,7 +197,7 @@ class HoldTerm(Registration):
         self.end(error)
 
     def expire(self) -> None:
-        """Its time is over, perhaps before the bus has confirmed it."""
+        """Handles its expiry, perhaps before the bus has confirmed it."""
         self.settle()
         if not self.ended.done():
             self.ended.set_result(True)

@@ -85,7 +85,7 @@ class Renewal:
         link.transport.write(outbox)
 
     def note_reply(self, serial: int, link: Link) -> None:
-        """The bus has answered a frame, which may be one of these."""
+        """Handles an answer of the bus, perhaps to one of these frames."""
         self.successions.discard(serial)
         if self._awaited == serial:
             self._awaited = None
@@ -104,7 +104,7 @@ class Renewal:
 
 
 class Interruption:
-    """What is known between two connections."""
+    """The state between two connections."""
 
     def __init__(self, last_serial: int, cause: TribuneError) -> None:
         #: The last serial before the connection was lost. Later registrations are in the outbox,
@@ -164,7 +164,7 @@ class Interruption:
             self.is_loss_known = False
 
     def close(self, link: Link) -> None:
-        """The connection is to close. Only posts still wait for a bus."""
+        """Closes: from now on, only posts wait for a bus."""
         self.is_closing = True
         link.outbox.sift(lambda sent, frame, _: frame if sent.kind == FrameKind.POST else None)
         if not link.outbox:

@@ -42,9 +42,9 @@ class Request:
         self.is_taking_back = False
 
     def add(self, entry: _wire.Entry, length: int) -> None:
-        """An item of a list has come, in a frame of that length.
+        """Adds an item of a list, which came in a frame of that length.
 
-        Raises `TribuneError` if the bus does not come to an end.
+        Raises `TribuneError` if the list is too long.
         """
         if self.entries is None:
             return

@@ -121,7 +121,7 @@ class Stream(Generic[_Item]):
         self._changes = BoundedQueue(self._limit)
 
     def end_snapshot(self) -> None:
-        """The snapshot is complete. Does nothing if none was begun."""
+        """Completes the snapshot. Does nothing if none was begun."""
         changes, self._changes = self._changes, None
         if changes is not None:
             self._move(changes)
@@ -161,7 +161,7 @@ class Stream(Generic[_Item]):
         self._wakeup.set()
 
     def finish(self, error: TribuneError | None) -> None:
-        """Ends the stream. What is queued can still be read, up to a reserved position."""
+        """Ends the stream. Queued items can still be read, up to a reserved position."""
         if self._has_ended:
             return
         if self._behind is not None:

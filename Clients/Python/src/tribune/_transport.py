@@ -64,7 +64,7 @@ class TransportUser(Protocol):
 def open_socket(address: Address) -> socket.socket:
     """A socket that is connected to a bus.
 
-    Raises `TribuneError` if nobody listens or if it is not served by a user that may;
+    Raises `TribuneError` if nobody listens, or if no permitted user serves it;
     `BlockingIOError` if the bus has not accepted those that connected before.
     """
     try:
@@ -116,7 +116,7 @@ class Transport:
         self._may_write = True
         self._retry: asyncio.TimerHandle | None = None
         loop.add_reader(connected.fileno(), self._read)
-        # A new socket has space for it. The next read reports a failure.
+        # A new socket has space for the hello. The next read reports a failure.
         with_hello = Hello(capabilities=capabilities).encode()
         try:
             connected.send(with_hello, socket.MSG_NOSIGNAL)
@@ -308,5 +308,5 @@ class Transport:
 
 
 def not_greeted(address: Address, missing: str) -> TribuneError:
-    """What listens has not introduced itself in time."""
+    """The error if the listener sent no greeting in time."""
     return TribuneError(Code.UNREACHABLE, f"the listener at {address} did not send a {missing}")

@@ -20,7 +20,7 @@ import TribuneSystem
   private let message: OpaquePointer
   private var rest: Limit
 
-  /// - Parameter message: must outlive the reader.
+  /// - Parameter message: outlives the reader.
   init(_ message: OpaquePointer, _ limit: Limit) {
     unsafe self.message = message
     rest = limit

@@ -34,7 +34,7 @@ struct SystemdProxy {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// The unit's current job, such as `restart`; empty if none.
+  /// The current job, such as `restart`; empty if none.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,

@@ -4,8 +4,8 @@ import CSystemdBus
 import TribuneService
 import TribuneSystem
 
-/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process. Without a service
-/// manager, nothing is stored.
+/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process.
+/// Without a manager, nothing is stored.
 final class DescriptorStore {
   private var inherited: [String: [CInt]] = [:]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to enforce the vetoes. logind has one lock for reboot and power-off, and one for all kinds of sleep. If only
-/// some actions of a lock are vetoed, their targets are masked instead, and the lock does not bind root.
+/// How to enforce the vetoes. logind has one lock for reboot and power-off, and one for all kinds of sleep.
+/// If only some of a lock's actions are vetoed, their targets are masked, and the lock does not bind root.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
@@ -39,7 +39,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksAll || isOverridden || isPart && logind.bindsRoot == true { targets.formUnion(wanted) }
-      // The lock stays until the mask is in place. If masking has failed, an override releases the lock even so.
+      // The lock stays until the mask is in place. After a failure to mask, an override still releases it.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

@@ -6,7 +6,7 @@ import TribuneWire
 nonisolated package struct LockText: Equatable, Sendable {
   /// `systemctl` prints the text on one line.
   private static let listedMax = 5
-  /// In bytes.
+  /// Bytes.
   private static let lengthMax = 1_000
 
   package let who: String

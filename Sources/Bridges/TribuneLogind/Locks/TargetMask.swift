@@ -39,8 +39,8 @@ final class TargetMask {
     return true
   }
 
-  /// Unmasks all targets after the service has stopped, unless systemd restarts it or the host goes down. Outside a
-  /// service, `service` is nil.
+  /// Unmasks all after the service has stopped, unless systemd restarts it or the host goes down. `service`
+  /// is nil outside a service.
   func end(after service: String?) async throws(DBusError) {
     guard !recorded.isEmpty else { return }
     if let service {

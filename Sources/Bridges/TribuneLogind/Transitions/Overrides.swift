@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// The questions that the bus allowed despite vetoes, each until its action fails or its time is over.
+/// The questions that the bus allowed despite vetoes, until the action fails or the time is over.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   private static let time = Duration.seconds(120)

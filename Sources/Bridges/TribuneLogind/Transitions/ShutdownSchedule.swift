@@ -117,7 +117,7 @@ final class ShutdownSchedule {
     at logind: LogindProxy
   ) async {
     do throws(DBusError) {
-      // Another shutdown may have replaced this one meanwhile.
+      // Another shutdown may have replaced this one.
       guard try await logind.scheduledShutdown() == schedule, try await logind.cancelScheduledShutdown()
       else {
         return

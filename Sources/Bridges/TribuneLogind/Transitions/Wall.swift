@@ -3,7 +3,7 @@
 import TribuneService
 import TribuneSystem
 
-/// Writes to every user's terminal by wall(1).
+/// wall(1) writes to every user's terminal.
 enum Wall {
   static func write(_ message: String) async {
     do throws(Errno) {

@@ -6,7 +6,7 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// Identifies one process of a gateway.
+/// One process of a gateway.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -161,7 +161,7 @@ nonisolated enum ReplyEnvelope: Equatable, Sendable {
 }
 
 nonisolated extension ClusterMessage {
-  /// In milliseconds.
+  /// Milliseconds.
   fileprivate static var timeoutMax: UInt64 { 3_600_000 }
 
   func instance() throws(EnvelopeError) -> Instance {

@@ -2,7 +2,7 @@
 
 /// The settings of the durable stream and of this host's consumer.
 nonisolated struct DurableStream: Equatable, Sendable {
-  /// A stream's actual settings, which any program may have chosen.
+  /// The actual settings, which any program may have chosen.
   struct Properties: Equatable, Sendable {
     var subjects: [String]
     /// Each message has a single consumer.

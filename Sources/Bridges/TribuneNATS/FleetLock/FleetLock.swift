@@ -13,11 +13,11 @@ final class FleetLock {
   private static let connectionsMax = 256
   /// The delegates' time. Together with the lease's, it stays below an HTTP connection's deadline.
   private static let deadline = Duration.seconds(10)
-  /// The bus replies within this time, unless it hangs.
+  /// The bus replies by then unless it hangs.
   private static let answerMax = deadline + .seconds(2)
   /// Other hosts answer 64 questions of one host at a time, which are not only for FleetLock.
   private static let questionsMax = 16
-  /// In bytes.
+  /// Bytes.
   private static let reasonsMax = 2_048
 
   private let settings: FleetLockSettings

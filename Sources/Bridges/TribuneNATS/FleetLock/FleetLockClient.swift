@@ -4,7 +4,7 @@
 /// cannot release each other's leases.
 nonisolated enum FleetLockClient {
   private static let prefix = "fleetlock:"
-  /// In bytes.
+  /// Bytes.
   static let idMax = 128
 
   static func isID(_ text: some StringProtocol) -> Bool {

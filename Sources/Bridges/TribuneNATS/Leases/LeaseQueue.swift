@@ -35,7 +35,7 @@ final class LeaseQueue: LeaseStorage {
     await result(until: end) { store throws(LeaseStoreError) in try store.names() }
   }
 
-  /// Skips work that has not started by `end`, so that requests do not pile up if NATS is slow.
+  /// Skips work that has not started by `end`, so requests to a slow NATS do not add up.
   private func result<Value: Sendable>(
     until end: ContinuousClock.Instant,
     of work: @escaping @Sendable (LeaseStore) throws(LeaseStoreError) -> Value

@@ -43,7 +43,7 @@ nonisolated enum LeaseRequest: Equatable, Sendable {
       self = .acquire(id: id, slots: slots, label: label)
     case Self.names[1]:
       let id = root["id"]?.string
-      // Without an id, the request is about any acquisition of this host.
+      // Without an id, the request concerns any acquisition of this host.
       guard root["id"].map({ _ in id.map(LeaseOwner.isID) ?? false }) ?? true else {
         throw Mistake(message: "\"id\" is not 32 hexadecimal digits")
       }

@@ -10,7 +10,7 @@ import CNats
   /// Must outlive the context.
   let client: NATSClient
 
-  /// Succeeds even if the server has no JetStream.
+  /// Succeeds even without JetStream on the server.
   init(_ client: NATSClient, waitMilliseconds: Int64 = waitMilliseconds) throws(NATSError) {
     self.client = client
     var made: OpaquePointer?

@@ -6,7 +6,7 @@ import TribuneSystem
 /// A connection to NATS. Its calls may block, so the main thread makes none of them.
 // libnats locks its connections, and the pointer is constant.
 @safe nonisolated final class NATSClient: @unchecked Sendable {
-  /// In bytes.
+  /// Bytes.
   private static let reconnectBufferSize: CInt = 1 << 20
   private static let pingMilliseconds: Int64 = 2_000
   private static let writeMilliseconds: Int64 = 5_000
@@ -35,7 +35,7 @@ import TribuneSystem
     for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
     for subject in durable { unsafe try subscribe(subject, NATSReceiver.receiveDurable, receiver) }
     for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
-    // libnats tells the receiver of refused subscriptions.
+    // The receiver learns of refused subscriptions.
     try NATSError.check(
       unsafe natsConnection_FlushTimeout(connection, Self.connectMilliseconds), "no answer")
     guard unsafe natsConnection_HasHeaderSupport(connection) == NATS_OK else {
@@ -213,7 +213,7 @@ import TribuneSystem
     try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
   }
 
-  /// When the server has answered, it has read everything published before.
+  /// After the pong, the server has read everything published before.
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }

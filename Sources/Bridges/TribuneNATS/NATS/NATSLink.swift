@@ -15,12 +15,12 @@ final class NATSLink {
     case up
     case down
     case overrun(Lost)
-    /// The server denies a publication or a subscription.
+    /// The server denies a publication or subscription.
     case refused(String)
   }
 
   private static let probePause = Duration.seconds(1)
-  /// After this time without a pong, the link counts as lost, whatever libnats reports.
+  /// The link is lost after this time without a pong, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -134,7 +134,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // Events of failed attempts are ignored.
+    // Failed attempts report events too.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:

@@ -126,7 +126,7 @@ extension ClusterMessage {
       var value: UnsafePointer<CChar>?
       guard unsafe natsMsgHeader_Get(message, header.rawValue, &value) == NATS_OK, let value = unsafe value
       else { continue }
-      // Invalid UTF-8 becomes a character that no valid header has.
+      // Invalid UTF-8 becomes a character that headers cannot have.
       headers[header] = unsafe String(cString: value)
     }
   }

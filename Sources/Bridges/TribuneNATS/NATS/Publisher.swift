@@ -15,7 +15,7 @@ nonisolated final class Publisher: Sendable {
     var client: NATSClient?
     var lack: String? = "not connected to NATS yet"
     var payloadMax = 0
-    /// How many messages libnats has not taken yet.
+    /// Messages that libnats has not taken yet.
     var count = 0
     var weight = 0
     var failedCount = 0

@@ -3,8 +3,8 @@
 import CNats
 import Synchronization
 
-/// Destroys libnats's messages in batches, because a destruction wakes a thread, which costs more than all other work
-/// on a message.
+/// Destroys libnats's messages in batches: each destruction wakes a thread, which costs more than all other
+/// work on the message.
 nonisolated enum SpentMessages {
   private static let countMax = 16
 

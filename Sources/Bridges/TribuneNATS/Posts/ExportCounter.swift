@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers exports, so that importers can detect gaps.
+/// Numbers exports, to let importers detect gaps.
 nonisolated struct ExportCounter {
   static let namesMax = 1_024
 

@@ -39,7 +39,7 @@ nonisolated final class DoubledHost: Sendable {
     state.withLock { $0.listensUntil = isUp ? .now + Self.listening : nil }
   }
 
-  /// - Returns: true if the other gateway may not know of this one.
+  /// - Returns: true if the other gateway may not know this one.
   func remember(_ instance: Instance) -> Bool {
     let wasKnown = doubt != nil
     let former = state.withLock { state in

@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// A name under which only gateways answer.
+/// A name that only gateways answer.
 nonisolated enum GatewayName: Equatable, Sendable {
-  /// A question to every host, this one included, without the prefix: `scope.cluster.unit.shouldStop`.
+  /// Asked of every host, this one included, without the prefix: `scope.cluster.unit.shouldStop`.
   case cluster(String)
-  /// A question to this host only, whatever the configuration: `scope.host.unit.shouldStop`.
+  /// Asked of this host only, whatever the configuration: `scope.host.unit.shouldStop`.
   case host(String)
   case report(HostReport.Kind)
   case lease

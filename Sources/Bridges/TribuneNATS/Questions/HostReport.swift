@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Makes reports about this host's bus for other hosts.
+/// Reports on this host's bus for other hosts.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// The holds on names that other hosts may ask.
+    /// Holds on names that other hosts may ask.
     case holds = "cluster.holds"
     /// The delegates for the question in the userInfo.
     case explanation = "cluster.explain"
-    /// The processes of other hosts that post and ask here.
+    /// Processes of other hosts that post and ask here.
     case peers = "cluster.peers"
   }
 

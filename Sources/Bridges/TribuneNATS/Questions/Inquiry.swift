@@ -2,11 +2,11 @@
 
 import Tribune
 
-/// What the silence of a host means.
+/// The result for a silent host.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// The host is outside the roster: its answers count while it is present; its absence does not.
+  /// A host outside the roster: its answers matter while it is present; its absence does not.
   case unlisted
 }
 

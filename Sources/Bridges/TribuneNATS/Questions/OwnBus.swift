@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Asks this host's bus. The gateway is the asker, so the delegates of other hosts abstain, and no question crosses
-/// twice.
+/// Asks this host's bus. As the gateway asks, the delegates of other hosts abstain, and a question crosses
+/// only once.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String

@@ -54,7 +54,7 @@ final class RetainedExchange {
       case .lost:
         use(nil)
         return true
-      // The retained notifications come again.
+      // A new snapshot follows.
       case .interrupted: continue
       }
     }

@@ -2,7 +2,7 @@
 
 package import Tribune
 
-/// Finds the question of each verdict in a monitor's frames.
+/// Matches verdicts with their questions in a monitor's frames.
 nonisolated package struct QueryTracker: Sendable {
   private struct Key: Hashable {
     var asker: String
@@ -23,7 +23,7 @@ nonisolated package struct QueryTracker: Sendable {
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// The askers by query, from the frames to delegates.
+  /// Askers by query, from the frames to delegates.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }

@@ -18,7 +18,7 @@ nonisolated package struct VerdictRecord: Sendable {
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none
 
-  /// In bytes.
+  /// Bytes.
   static let reasonMax = 1_024
   static let userInfoMax = 1_024
 

@@ -31,7 +31,7 @@ nonisolated package struct BusCounters: Sendable {
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
-  /// Orders rows so that users take turns, and a user with many rows cannot displace others.
+  /// Takes rows of users in turns, so a user with many rows cannot displace others.
   private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
     var turns: [UInt32?: Int] = [:]
     return rows.enumerated().map { place, row in

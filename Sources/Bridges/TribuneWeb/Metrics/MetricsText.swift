@@ -7,7 +7,7 @@ nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
     case openMetrics, classic
 
-    /// - Parameter accept: the request's `Accept` field.
+    /// - Parameter accept: the `Accept` field.
     package init(accept: String) {
       self = accept.contains("application/openmetrics-text") ? .openMetrics : .classic
     }

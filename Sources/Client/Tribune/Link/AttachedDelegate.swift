@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// The client's side of a delegate's attachment, with its pending deliveries.
+/// A delegate's attachment on this side, and its pending deliveries.
 ///
 /// Notifications are delivered one at a time, each after all earlier questions have reached the delegate; questions
 /// never wait. The lock is held briefly, and no waiting call is resumed under it.
@@ -38,7 +38,7 @@ final class AttachedDelegate: Sendable {
     static let itemsMax = 4096
 
     var items = BoundedQueue<Item>(limit: State.itemsMax)
-    /// Deliveries that wait until the loss report before them is known.
+    /// Deliveries behind the reserved position of a loss report.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
     var isOver = false
@@ -90,8 +90,8 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await deliverAll() }
   }
 
-  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Deliveries behind
-  /// an earlier reserved position are dropped.
+  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Those behind an
+  /// earlier position are dropped.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }

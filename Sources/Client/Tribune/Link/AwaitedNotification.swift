@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneWire
 
-/// An awaited notification that went to several streams. The bus gets one report, once all streams have reported.
+/// An awaited notification of several streams. The bus gets one report, after all of them.
 final class AwaitedNotification: Sendable {
   private struct State {
     var open: Int
@@ -25,7 +25,7 @@ final class AwaitedNotification: Sendable {
     state = Mutex(State(open: streams))
   }
 
-  /// Takes the one report of each stream; nil for success.
+  /// Each stream reports once; nil is success.
   func finish(_ failure: String?) {
     let (isOver, failure) = state.withLock { state in
       state.open -= 1

@@ -4,23 +4,22 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// No reader is resumed, and no element released, under its lock: an awaited element that is released unread reports a
-/// failure.
+/// Readers are never resumed under its lock, and elements never released: an awaited one then reports a failure.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
   private struct State {
     var queue: BoundedQueue<Element>
-    /// Elements that wait until the retained notifications (the snapshot) are complete.
+    /// Elements behind an incomplete snapshot.
     var changes: BoundedQueue<Element>?
-    /// Elements that wait until the loss report before them is known.
+    /// Elements behind the reserved position of a loss report.
     var behind: BoundedQueue<Element>?
-    /// The inner optional is nil if the stream ended without an error.
+    /// An inner nil is an end without an error.
     var ending: TribuneError??
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
-    /// Returns the reader to resume with the element, or the awaited elements that were dropped for it.
+    /// Returns the reader that gets the element, or dropped awaited elements.
     mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
       if changes != nil { return (nil, changes?.append(element) ?? []) }
       if !readers.isEmpty { return (readers.removeFirst().reader, []) }
@@ -47,7 +46,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.failUnread() }
   }
 
-  /// Adds a retained notification. Those of the first snapshot precede all changes; later ones are like other elements.
+  /// Elements of the first snapshot precede all changes; later ones are like any others.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
       // Readers never wait before the first snapshot is complete.
@@ -85,8 +84,8 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.failUnread() }
   }
 
-  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Elements behind an
-  /// earlier reserved position are dropped.
+  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Those behind an
+  /// earlier position are dropped.
   func reservePosition() {
     let dropped = state.withLock { state -> BoundedQueue<Element>? in
       guard state.ending == nil else { return nil }
@@ -127,8 +126,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Ends the stream. Queued elements stay readable; those behind a reserved position are dropped, because their loss
-  /// report never comes.
+  /// Queued elements stay readable up to a reserved position, whose report will never be known.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in

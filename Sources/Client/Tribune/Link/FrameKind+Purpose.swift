@@ -5,11 +5,11 @@ import TribuneWire
 extension FrameKind {
   enum Purpose {
     case post
-    /// A frame that has a reply: an ask, a list, a hold's new reason.
+    /// An ask, a list, a hold's new reason.
     case request
     case registration
     case suspension
-    /// A frame that refers to one that the bus sent over this connection.
+    /// Refers to a frame that the bus sent over this connection.
     case answer
     case deferral, cancel, other
   }

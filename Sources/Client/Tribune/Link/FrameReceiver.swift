@@ -6,7 +6,7 @@ import TribuneWire
 
 enum ReceivedFile {
   case file(MemoryFile)
-  /// The kernel discarded the file, because this process was at its limit of descriptors.
+  /// This process was at its limit of descriptors.
   case lost
 }
 
@@ -79,7 +79,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // The bus sends one copy for all monitors of the connection, without their serials.
+      // The bus sends one copy for all monitors, without their serials.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -105,7 +105,7 @@ struct FrameReceiver {
     }
   }
 
-  /// Handles an error frame. With serial 0, it ends the connection.
+  /// Serial 0 ends the connection.
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
@@ -120,11 +120,11 @@ struct FrameReceiver {
     link.perform(actions)
   }
 
-  /// Reports drops to all streams and delegates, because the bus counts drops per connection, not per observation.
+  /// The bus counts drops per connection: any receiver can have missed them.
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // Before the renewal is complete, the loss report goes later to the reserved positions.
+    // Between two connections, the report goes to the reserved positions.
     if link.state.withLock({ $0.deferLoss(of: count) }) { return }
     link.deliverLost(Int(clamping: count))
   }
@@ -167,7 +167,7 @@ struct FrameReceiver {
   }
 }
 
-/// The receivers, looked up once for a run of notifications with one name and object.
+/// Looked up once for a run of notifications with one name.
 private struct NotificationRoute {
   private let link: Link
   private let epoch: Int
@@ -282,9 +282,9 @@ extension UserInfo {
   }
 }
 
-/// The posters that the bus has introduced. Like the bus, it keeps one for each slot.
+/// The introduced posters. Like the bus, it keeps one for each slot.
 struct KnownPosters {
-  /// An upper bound; no bus has as many slots.
+  /// More slots than a bus has.
   static let slotsMax: UInt32 = 1 << 20
 
   private var byID: [ConnectionID: (slot: UInt32, poster: Poster)] = [:]

@@ -28,7 +28,7 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(expired)) }
   }
 
-  /// Waits for the end. True if the hold expired; false after another end, and on cancellation.
+  /// False after another end, and on cancellation.
   func expired() async -> Bool {
     let id = state.withLock { state -> UInt64 in
       state.lastWaiter += 1

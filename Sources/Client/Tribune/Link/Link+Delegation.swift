@@ -16,7 +16,7 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Detaches delegates that were deallocated.
+  /// Detaches deallocated delegates.
   ///
   /// - Parameter enqueue: returns true if the delivering task must be started.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
@@ -47,7 +47,7 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// Returns also the delegate: its last reference must not end under the lock, because its `deinit` may use the link.
+  /// The delegate's last reference must not end under the lock, because its end may use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
@@ -81,13 +81,13 @@ extension LinkState {
     return .work(.conclusion(open, .init(concluded.conclusion)))
   }
 
-  /// - Parameter extensionTime: the delegate's new time, in milliseconds from now.
+  /// - Parameter extensionTime: milliseconds from now.
   mutating func deferAnswer(
     to question: Question, by extensionTime: UInt32, status: [UInt8]
   ) throws(TribuneError) -> Outbox.Duty {
     try requireOpen()
     let key = QuestionKey(question)
-    // After a reconnection, the new bus may use the same ids for other queries.
+    // Another bus may use the same ids for other queries.
     guard question.epoch == epoch, let open = questions[key], !open.isAnswered else {
       throw TribuneError(.notFound, "query \(question.query) does not wait for this answer")
     }

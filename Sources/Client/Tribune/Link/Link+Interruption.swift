@@ -6,8 +6,7 @@ import TribuneWire
 
 /// The loss of a connection, and the start of the next one, on the link's thread.
 extension Link {
-  /// Reports the loss. Returns false while a caller still writes to the old connection; that caller will wake the
-  /// thread.
+  /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
   func finishOldConnection() -> Bool {
     let (actions, cause) = state.withLock { ($0.finishOldConnection(at: .now), $0.interruption?.cause) }
     guard let actions, let cause else { return false }
@@ -24,7 +23,7 @@ extension Link {
     return true
   }
 
-  /// Called before the next connection's deliveries, which then wait for the loss report.
+  /// Called before the next connection's deliveries.
   func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)

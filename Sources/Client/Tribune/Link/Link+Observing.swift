@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// Equal observations of a connection share one observation on the bus, which sends one copy for all their streams.
-  /// An observation that wants retained notifications has one stream.
+  /// Equal observations of a connection are one to the bus, and their streams share its copy. An observation that
+  /// wants retained notifications has one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -52,11 +52,11 @@ extension Link {
 extension LinkState {
   struct ObservationKey: Hashable {
     var pattern: String
-    /// Empty for any object, as an empty pattern is for any name.
+    /// Like the pattern, empty for any.
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The one stream that gets the retained notifications, if it wants them; they come under the observation's serial.
+    /// The stream that wants retained notifications, which come under the observation's serial.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -78,7 +78,7 @@ extension LinkState {
     }
   }
 
-  /// Returns true for `isLive` if the bus had already confirmed the observation; then the caller resumes `reply`.
+  /// If true, the caller resumes `reply`: the bus had confirmed it before.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -142,7 +142,7 @@ extension LinkState {
     var streams: [DeliveryStream<Delivery>] = []
     /// The observations of one stream are all awaited, or none is.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// An awaited observation is being taken back, and the bus may still wait for it.
+    /// The bus may wait for an observation that is being taken back.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }

@@ -19,7 +19,7 @@ extension Link {
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// A duplicate of the socket over which the hold was the last frame; nil if the link has another socket by now.
+  /// The socket over which the hold was the last frame; nil if the link has another by now.
   func duplicateSocket(of term: HoldTerm) throws(Errno) -> FileDescriptor? {
     guard let epoch = term.lastEpoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.
@@ -52,8 +52,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// If the policy no longer permits the registration, the connection ends, as after a refused renewal: its owner must
-  /// notice the loss of a hold or a delegate.
+  /// After a change of policy, the connection ends, as after a refused renewal: the loss of a hold or a delegate must
+  /// not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why): return end(TribuneError(.notPermitted, why))

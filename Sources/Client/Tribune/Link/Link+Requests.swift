@@ -22,7 +22,7 @@ extension Link {
     do throws(Errno) {
       file = try MemoryFile(holding: message.payload.rawBytes)
     } catch {
-      // No descriptor or memory is available for a file, so the payload goes within the frame.
+      // Without a descriptor or memory, the payload goes within the frame.
       return
     }
     post.length = UInt32(file.length)
@@ -53,7 +53,7 @@ extension Link {
   }
 
   /// - Parameters:
-  ///   - isTakenBack: true if cancelling the task also cancels the request on the bus.
+  ///   - isTakenBack: cancelling the task also cancels the request on the bus.
   ///   - request: makes the entry that waits for the reply.
   func request<Value: Sendable>(
     _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
@@ -120,7 +120,7 @@ enum Checked {
     }
   }
 
-  /// Checks only the syntax; only the bus knows whether the protocol exists.
+  /// Only the bus knows whether the protocol exists.
   static func protocolName(_ name: String) throws(TribuneError) {
     try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
@@ -137,7 +137,7 @@ enum Checked {
     return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
-  /// A span in milliseconds for the wire, where 0 stands for nil.
+  /// On the wire, 0 means none.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

@@ -19,7 +19,7 @@ final class Link: Sendable {
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// Counts changes, so that the thread can check its cached routes without the lock.
+  /// The thread checks its cached routes against this without the lock.
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
@@ -69,7 +69,7 @@ final class Link: Sendable {
 
   // MARK: Actions
 
-  /// Called without the lock, because actions resume calls.
+  /// Called without the lock.
   func perform(_ actions: [LinkState.Action]) {
     for action in actions { perform(action) }
   }
@@ -114,8 +114,8 @@ final class Link: Sendable {
     }
   }
 
-  /// Shuts the socket down after a failed write, because later frames would never reach the bus. The thread reads the
-  /// frames that have arrived, and then handles the end.
+  /// After a failed write, later frames never reach the bus. The thread reads the frames that have arrived, and then
+  /// handles the end.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -137,7 +137,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The thread must learn the new deadline.
+      // The thread must know the deadline.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {
@@ -158,7 +158,7 @@ final class Link: Sendable {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Waits for the end. Returns nil if this side closed the link, and on cancellation.
+  /// Nil if this side closed it, and on cancellation.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in

@@ -16,7 +16,7 @@ final class LinkScheduler: Sendable {
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
-  /// The thread that holds the lock receives, for a whole turn. Other threads never wait for the lock.
+  /// The lock's holder receives, for a whole turn. Other threads never wait for it.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {

@@ -10,7 +10,7 @@ import TribuneWire
 
 extension LinkState {
   struct Interruption {
-    /// The last serial of the lost connection. Registrations with later serials wait in the outbox and are not renewed.
+    /// Registrations with later serials wait in the outbox and are not renewed.
     let lastSerial: Serial
     let cause: TribuneError
     var failure: TribuneError?
@@ -26,7 +26,7 @@ extension LinkState {
 
   struct Renewal {
     var frames: ArraySlice<RenewalFrame>
-    /// The renewal that the bus must confirm before the link sends the next one.
+    /// The bus must confirm it before more is sent.
     var awaited: Serial?
     /// How many predecessors the bus has not answered yet.
     var successions: Int
@@ -37,11 +37,11 @@ extension LinkState {
   struct RenewalFrame {
     let serial: Serial
     let bytes: [UInt8]
-    /// True if the confirmation brings retained notifications, which must be read before the next frame is sent.
+    /// Retained notifications come with its confirmation, and must be read before the next frame is sent.
     let bringsSnapshot: Bool
   }
 
-  /// How many lost connections are kept. The losses of older ones remain unknown.
+  /// The losses of older ones remain unknown.
   private static let predecessorsMax = 4
 
   /// Marks all observations as unknown to any bus, until they are renewed.
@@ -106,14 +106,14 @@ extension LinkState {
 
   // MARK: Waiting requests
 
-  /// - Parameter deadline: the time from `now` on, in milliseconds.
+  /// - Parameter deadline: milliseconds from now.
   mutating func addWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   struct Due {
     var actions: [Action] = []
-    /// True if the connection was closed meanwhile, and has written its posts or has waited long enough.
+    /// The connection is closing, and has finished or has waited long enough.
     var isOver = false
     var next: Instant?
   }
@@ -148,7 +148,7 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Opens the new connection. Frames that this bus does not accept would end the connection, so they fail here.
+  /// Frames that this bus does not accept would end the connection, so they are refused.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
@@ -184,7 +184,7 @@ extension LinkState {
         }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
-      // The frame that this one cancels was dropped, so the bus never sees it.
+      // The bus never sees the frame that this cancels.
       case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept

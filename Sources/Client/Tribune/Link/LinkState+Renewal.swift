@@ -45,9 +45,7 @@ extension LinkState {
     return (streams, delegates)
   }
 
-  /// Called when the new connection is lost also.
-  ///
-  /// - Parameter isWelcomed: true if the bus had accepted that connection.
+  /// - Parameter isWelcomed: true if the bus knows the connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
@@ -99,7 +97,7 @@ extension LinkState {
     }
   }
 
-  /// Adds a loss to the report. Returns true if that report comes later, at the reserved positions.
+  /// True if the loss is reported later, at the reserved positions.
   mutating func deferLoss(of count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
@@ -107,10 +105,10 @@ extension LinkState {
 
   /// A refused renewal ends the connection, unless it was of an expired hold.
   ///
-  /// - Parameter nanoseconds: the time of the host's monotonic clock.
+  /// - Parameter nanoseconds: the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The renewal does not matter if the registration was taken back meanwhile.
+    // The registration may have been taken back by then.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))

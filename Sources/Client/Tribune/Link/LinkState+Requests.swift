@@ -10,7 +10,7 @@ extension LinkState {
     case registration(Reply<Serial>, Registration)
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
-    /// The end of an awaited observation. Its matcher is kept until the bus has confirmed that end.
+    /// The matcher of an awaited observation is kept until the bus has confirmed its end.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
@@ -18,7 +18,7 @@ extension LinkState {
     case entries(Reply<[Entry]>, [Entry])
     /// The connection's end also ends the registration.
     case takingBack(Reply<Okay>)
-    /// The renewal of a registration; the key is that of an observation.
+    /// An observation has its key.
     case renewal(ObservationKey?)
     case succession
 
@@ -46,8 +46,7 @@ extension LinkState {
     }
   }
 
-  /// The result of an attachment. Nil if an equal attachment existed and was taken back before the bus answered; then
-  /// the caller tries again.
+  /// Nil if the same attachment existed, and was taken back before the bus answered: the caller tries again.
   typealias Attached = (serial: Serial, delegate: AttachedDelegate)
 
   enum Action {
@@ -58,7 +57,7 @@ extension LinkState {
     case discard([OutgoingBatch])
     /// The bus will not report how the query ended.
     case cancel(OpenQuestion)
-    /// The delegate's attachment was taken back.
+    /// The attachment was taken back.
     case withdraw(OpenQuestion)
     case endAttachment(AttachedDelegate)
     case endHold(HoldTerm, hasExpired: Bool)
@@ -103,9 +102,9 @@ extension LinkState {
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
   }
 
-  /// Appends a notification; returns nil if the outbox is full.
+  /// Returns nil if the outbox is full.
   ///
-  /// - Parameter tick: the time of the coarse clock.
+  /// - Parameter tick: of the coarse clock.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
   ) throws(TribuneError) -> Outbox.Duty? {

@@ -10,15 +10,15 @@ struct LinkState {
   typealias Instant = ContinuousClock.Instant
 
   enum Phase {
-    /// A caller waits for the welcome, unless it was cancelled. → open, ended
+    /// Has the call that connects. → open, ended
     case connecting(Reply<Welcome>?)
-    /// The bus has sent its welcome. → interrupted, closing, ended
+    /// → interrupted, closing, ended
     case open(Departure?)
     /// The thread looks for the bus. → open, closing, ended
     case interrupted(Interruption)
     /// Writes the rest of the outbox, then waits for the bus to close. → ended
     case closing(Closing)
-    /// Final; the error is nil after `close()`.
+    /// Final; nil after `close()`.
     case ended(TribuneError?)
   }
 
@@ -40,7 +40,7 @@ struct LinkState {
     let acceptsFiles: Bool
   }
 
-  /// How long to look for a lost bus: zero for never, nil for ever.
+  /// Zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
   /// Outlives the connection, because `Connection.id` stays readable after its end.
@@ -48,7 +48,7 @@ struct LinkState {
   private var lastSerial: Serial = 0
   private var closers: [Serial: Reply<TribuneError?>] = [:]
 
-  // The properties below are changed only by methods of this type, which are in several files.
+  // Only methods of this type change the rest, but in several files.
 
   var outbox: Outbox
   /// Counts lost connections. The bus's ids are valid for one connection only.
@@ -58,7 +58,7 @@ struct LinkState {
   /// The frame that made each registration, under way or confirmed. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
-  /// The matchers of awaited observations that are being taken back, by the serial of the `cancel`.
+  /// Awaited observations, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
   var registrations: [Serial: Registration] = [:]
@@ -71,7 +71,7 @@ struct LinkState {
 
   var reconnects: Bool { outbox.survives }
 
-  /// Serials are never used again, not even over the next connection; 0 means none.
+  /// Serials are never used again, not even over another connection; 0 is none.
   mutating func nextSerial() -> Serial {
     lastSerial += 1
     return lastSerial
@@ -87,10 +87,10 @@ struct LinkState {
     }
   }
 
-  /// True if requests are accepted, for this bus or for the next.
+  /// Requests are accepted, for this bus or for the next.
   var isAsking: Bool { isServing && interruption?.closingDeadline == nil }
 
-  /// True if the bus can send requests to this side, now or after a reconnection.
+  /// The bus can send requests to this side, now or after reconnecting.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
@@ -122,7 +122,7 @@ struct LinkState {
     phase = .connecting(greeting)
   }
 
-  /// Stores the welcome. After an interruption, the connection opens later, when the renewal is complete.
+  /// A connection that follows another opens later, after the renewal.
   mutating func receive(_ welcome: Welcome, acceptsFiles: Bool) -> Action {
     switch phase {
     case .connecting, .interrupted: session = Session(welcome, acceptsFiles: acceptsFiles)
@@ -173,7 +173,7 @@ struct LinkState {
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// Records a failed write. It does not matter if the connection was already lost.
+  /// A caller's failed write to a lost connection is irrelevant.
   mutating func handleFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -185,7 +185,7 @@ struct LinkState {
     }
   }
 
-  /// The bus announces an end. Returns false if reading ends now, and the thread looks for the bus.
+  /// Returns false if reading ends now, and the thread looks for the bus.
   mutating func handleClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)
@@ -238,8 +238,7 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// Begins closing. An interrupted link still looks for the bus, to deliver posts. Returns false if it was closing
-  /// already.
+  /// While interrupted, posts may still reach a bus. Returns false if it was closing already.
   mutating func close(by deadline: Instant) -> Bool {
     switch phase {
     case .open(let departure):

@@ -12,16 +12,15 @@ struct Reconnection {
   private static let pauseMax = Duration.seconds(1)
   /// If a connection lasted less than this, the pauses continue to grow instead of starting anew.
   private static let settling = Duration.seconds(1)
-  /// Stands for no limit; longer than any process lives.
+  /// Longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)
 
   enum Stage {
     /// A caller may still write to the lost socket, and the loss has not been reported yet. → pausing
     case settling(nextAttempt: Instant)
-    /// The thread waits for the time of the next attempt. → renewing
+    /// → renewing
     case pausing(nextAttempt: Instant)
-    /// A socket is connected, and registrations are sent. Has the batch that the kernel has not taken completely. →
-    /// pausing
+    /// Has the frames that the kernel has not taken completely. → pausing
     case renewing(OutgoingBatch?)
   }
 
@@ -73,7 +72,7 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
-      // The actions may have resumed a task of the executor, which runs before this thread waits.
+      // A resumed task may be the executor's, which runs before this thread waits.
       return .goesOn
     }
     let now = ContinuousClock.now

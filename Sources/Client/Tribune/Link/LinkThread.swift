@@ -4,17 +4,17 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The work of a link's thread: connects, reads until the connection ends, and writes the frames that callers could not
-/// write. Its buffer grows with the bytes that arrive, never with the length that a frame announces.
+/// The work of a link's thread: connects, reads until the connection ends, and writes the frames that callers left.
+/// Its buffer grows with the bytes that arrive, never with an announced length.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// If the buffer has less free space, the bytes of the partial frame move to another buffer.
+  /// With less free space, the unfinished bytes move to another buffer.
   private static let receiveMin = 4_096
-  /// How often to connect before the first welcome. A bus that closes the connection before it may just have been
-  /// killed, and the next one already listens. The pause doubles with each attempt.
+  /// A bus that closes the connection before its welcome may just have been killed, and the next one already listens.
+  /// The pause doubles with each attempt.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
-  /// Limits that apply until the bus has announced its own.
+  /// Before the bus has announced its limits.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   private static let descriptorsWaitingMax = 16
   /// No event reports that the bus has taken passed files, so the thread tries again.
@@ -31,7 +31,7 @@ struct LinkThread: ~Copyable {
   private var buffer = ByteBuffer(capacity: bufferCapacity)
   private var consumed = 0
   private var descriptors = PassedDescriptors()
-  /// The length of the partial frame; 0 while it is unknown.
+  /// The length of the partial frame; 0 while unknown.
   private var awaited = 0
   private(set) var greeting = Greeting.hello
   private let greetingDeadline: ContinuousClock.Instant
@@ -70,7 +70,7 @@ struct LinkThread: ~Copyable {
           "no bus at \(address): \(error)\(address.remedy(for: error))")
       }
       try address.requireServer(of: link.socket)
-      // The buffer of a new socket has space for the hello. If the write fails, the next read reports it.
+      // A new socket has space for it. If the write fails, the next read reports it.
       let batch = OutgoingBatch(PassedCount())
       batch.appendHello(link.capabilities)
       _ = batch.write(to: link.socket)
@@ -123,7 +123,7 @@ struct LinkThread: ~Copyable {
     }
     if let capacityDeadline, capacityDeadline <= .now {
       link.perform(link.state.withLock { $0.failOverdue(at: .now) })
-      // The actions may have resumed a task of the executor, which runs before this thread waits.
+      // A resumed task may be the executor's, which runs before this thread waits.
       return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
@@ -286,7 +286,7 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// Handles the end of the socket. Returns true if the link continues, with another connection or looking for the bus.
+  /// Returns true if the link continues, with another connection or looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
     switch link.state.withLock({ $0.endOfStream(received: receiver.received) }) {
     case .reconnect: UnixSocket.shutdown(link.socket)

@@ -5,11 +5,11 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, and its delegate's task.
 ///
-/// Its answer and its ending come from different threads. The lock is held briefly. A thread that needs also the link's
-/// lock takes that one first.
+/// Its answer and its ending come from different threads. The lock is held briefly, and taken after the link's if
+/// both are.
 final class OpenQuestion: Sendable {
   private enum Stage {
-    /// The delegate's answer is awaited. → answered, withdrawn
+    /// → answered, withdrawn
     case open
     /// The answer is in the outbox. Final.
     case answered
@@ -18,10 +18,10 @@ final class OpenQuestion: Sendable {
   }
 
   private struct State {
-    /// Nil if the task returned before it could be stored here.
+    /// Nil if the task returned before it was stored here.
     var task: Task<Void, Never>?
     var stage = Stage.open
-    /// True once `answer` has returned. Only then is the delegate told how the query ended.
+    /// Only then can the delegate learn how the query ended.
     var hasReturned = false
     var ending: Conclusion.Ending?
   }
@@ -48,7 +48,7 @@ final class OpenQuestion: Sendable {
 
   func markAnswered() { state.withLock { $0.stage = .answered } }
 
-  /// Starts the delegate's task, which runs on the calling thread up to its first suspension.
+  /// Runs on the calling thread up to the first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
     // By now, the delegate, or its actor's queue, has the question.
@@ -61,7 +61,7 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // The question was withdrawn before its task was stored and could be cancelled.
+    // The question was withdrawn before its task could be cancelled.
     if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {
@@ -89,7 +89,7 @@ final class OpenQuestion: Sendable {
 
   /// Reports the ending to the delegate once `answer` has returned.
   ///
-  /// - Parameter here: true if the calling thread may run the delegate, up to its first suspension.
+  /// - Parameter here: the calling thread may run the delegate, up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {
     withdraw()
     let hasReturned = state.withLock { state in

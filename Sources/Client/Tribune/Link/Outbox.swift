@@ -18,11 +18,11 @@ struct Outbox {
   }
 
   private enum Writer {
-    /// Nobody writes. → caller, thread, noConnection, broken
+    /// → caller, thread, noConnection, broken
     case idle
-    /// The caller that appended writes. → idle, thread, lateCaller, noConnection, broken
+    /// → idle, thread, lateCaller, noConnection, broken
     case caller
-    /// The link's thread writes. → idle, noConnection, broken
+    /// → idle, noConnection, broken
     case thread
     /// A caller is still writing to a lost connection. → noConnection, broken
     case lateCaller
@@ -46,11 +46,11 @@ struct Outbox {
     }
   }
 
-  /// Once the unwritten bytes exceed the high mark, posts wait until they are below the low mark.
+  /// Over the high mark, posting waits until the unwritten bytes are below the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
-  /// How many posts callers write themselves within one tick of the coarse clock. More are a burst, which the thread
-  /// writes in batches: a thread switch per batch costs less than a system call per post.
+  /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: batches cost
+  /// a thread switch each instead of a system call per post.
   private static let callerPostsMax = 16
 
   private let passed: PassedCount
@@ -78,7 +78,7 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
-  /// - Parameter tick: the time of the coarse clock for a frame without a reply, which may go in a burst; else nil.
+  /// - Parameter tick: of the coarse clock, for a frame without a reply, which may go in a burst.
   mutating func append(
     _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
     serial: Serial, at tick: @autoclosure () -> Int64? = nil
@@ -96,7 +96,7 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// Records a write. Returns the calls that waited for capacity, and true if the link's thread must continue.
+  /// Returns calls that waited for capacity, and true if the link's thread must continue.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -135,7 +135,7 @@ struct Outbox {
     return nil
   }
 
-  /// Discards all frames and returns them, so that the caller closes their files outside the lock.
+  /// Returns the unsent frames. Their files must be closed outside the lock.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
@@ -157,12 +157,12 @@ struct Outbox {
 
   mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
-  /// True once no thread writes to the lost socket.
+  /// Writers have stopped using the socket.
   var isInterrupted: Bool { writer == .noConnection }
 
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Filters the unsent frames, in order. Returns the calls for which there is capacity again.
+  /// Filters unsent frames in order. Returns calls that regain capacity.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)

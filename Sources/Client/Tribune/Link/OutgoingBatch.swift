@@ -6,12 +6,12 @@ import TribuneWire
 
 /// Outgoing frames, back to back.
 ///
-/// The lock is never contended, because the link's state and the writer never use the batch at the same time.
+/// The lock is never contended, because the link's state and the writer take turns with the batch.
 final class OutgoingBatch: Sendable {
   enum Progress {
     case whole
     case stuck
-    /// The bus must first take some of the passed files, and no event reports that it has.
+    /// The bus must first take some of the passed files, which no event reports.
     case fullOfFiles
     case failed(Errno)
   }
@@ -20,14 +20,14 @@ final class OutgoingBatch: Sendable {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
-    /// The files of unwritten frames, with the offsets of those frames.
+    /// Of unwritten frames, at these offsets.
     var files: [(start: Int, file: MemoryFile)] = []
   }
 
   private static let initialCapacity = 4096
   private static let keptCapacity = 262_144
 
-  /// How many bytes of files may be in flight to a bus that does not take them. No other limit counts them.
+  /// Bytes of files in flight to a bus that does not take them; other limits do not count them.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
@@ -35,7 +35,7 @@ final class OutgoingBatch: Sendable {
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// Appends a frame. A file is passed with the frame's first byte. Returns the number of bytes, including the file's.
+  /// A file goes with the frame's first byte. Returns the bytes, including the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
@@ -55,7 +55,7 @@ final class OutgoingBatch: Sendable {
     content.withLock { Hello(capabilities: capabilities).append(to: $0.buffer) }
   }
 
-  /// Returns the number of written bytes, including those of files. A wholly written batch is empty again.
+  /// Returns the written bytes, including those of files. A wholly written batch is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -99,8 +99,7 @@ extension OutgoingBatch {
     case shortened(UInt32)
   }
 
-  /// Moves frames of which no byte is written to the end of another batch. Returns the number of moved bytes, including
-  /// those of files.
+  /// Moves wholly unwritten frames to the end of another batch. Returns the moved bytes, including those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -138,7 +137,7 @@ extension OutgoingBatch.Content {
   }
 }
 
-/// Counts bytes of files that the bus may not have taken yet. Only the writer uses it.
+/// Bytes of files that the bus may not have taken yet. Only the writer uses it.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 

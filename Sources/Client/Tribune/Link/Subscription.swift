@@ -3,7 +3,7 @@
 /// Keeps a stream registered: releasing the last reference takes the registration back.
 final class Subscription<Element: LossReporting>: Sendable {
   let stream: DeliveryStream<Element>
-  /// A stream in use keeps its connection open, so it holds a reference to it.
+  /// A stream in use keeps its connection open.
   private let connection: Connection
   private let takeBack: @Sendable (Link, DeliveryStream<Element>) -> Void
 

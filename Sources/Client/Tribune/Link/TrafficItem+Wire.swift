@@ -25,7 +25,7 @@ extension TrafficItem.Content {
     do throws(WireError) {
       try self.init(decoding: frame)
     } catch {
-      // A monitor sees clients' frames before the bus has checked them, so a frame can be malformed.
+      // A monitor sees clients' frames before the bus has checked them.
       self = .other("malformed: \(error.message)")
     }
   }

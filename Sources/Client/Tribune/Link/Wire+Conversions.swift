@@ -2,13 +2,12 @@
 
 import TribuneWire
 
-// Conversions from the wire to the public API. Numbers from the bus that are too large are clamped, so that they cannot
-// trap.
+// Conversions from the wire to the public API. Numbers from the bus are clamped, never trapped on.
 
 extension TribuneError {
   init(code rawCode: UInt16, message: String) {
     let code = ErrorCode(rawValue: rawCode)
-    // For these errors, the message has a line for each mistake in a definition.
+    // The message has a line for each mistake in a definition.
     let words = code == .invalidProtocol || code == .conflict ? message.escapedByLine : message.escaped
     self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus gave no reason" : words)
   }

@@ -3,7 +3,7 @@
 import TribuneWire
 
 extension PostOptions {
-  /// The options as fields of the frame; the defaults leave all fields out.
+  /// Plain options are encoded as no fields.
   var fields: Post {
     var options = TribuneWire.PostOptions.none
     if isImmediate { options.insert(.immediately) }

@@ -24,10 +24,10 @@ struct WorkQueue {
   private enum Turn: Equatable {
     /// A thread receives, or is about to. → working, ended
     case receiving
-    /// The receiving thread does the work, in the turn of this number. → receiving, takenOver
+    /// The receiving thread does the work of this turn. → receiving, takenOver
     case working(UInt64)
-    /// Another thread receives, or is being started to receive, while this turn still works. → receiving, ended;
-    /// working if the thread could not be started
+    /// Another thread receives, or is being started for it. → receiving, ended; working if the thread could not be
+    /// started
     case takenOver(UInt64)
     /// Appended work goes to Swift's threads. Final.
     case ended
@@ -41,7 +41,7 @@ struct WorkQueue {
 
   var isEmpty: Bool { work.count == 0 }
 
-  /// Called only by the receiving thread, so nobody need be woken.
+  /// Called by the receiving thread.
   mutating func append(_ new: Work) { work.append(new) }
 
   enum Enqueued {
@@ -97,7 +97,7 @@ struct WorkQueue {
   // MARK: Watching
 
   enum CheckResult {
-    /// Checking ends, because there was no work since the last check, a takeover has begun, or the link has ended.
+    /// Checking ends: no work since the last check, a takeover, or the end of the link.
     case nothing
     case turns(UInt64)
     /// A work turn has not ended in time: another thread must receive.
@@ -131,7 +131,7 @@ extension WorkQueue.Work {
     case .question(let open): open.start(on: link)
     case .conclusion(let open, let ending): open.conclude(ending, here: true)
     case .deliveries(let attached): attached.startDelivering()
-    // This is safe, because the link exists for as long as it has a thread.
+    // The link exists for as long as it has a thread.
     case .job(let job): unsafe job.runSynchronously(on: link.asUnownedTaskExecutor())
     }
   }

@@ -18,7 +18,7 @@ public struct AccountInfo: Hashable, Sendable {
   public var used: Int
   /// How much the user may have at the moment.
   public var share: Int
-  /// How much all users may have together.
+  /// Of all users together.
   public var total: Int
 }
 

@@ -16,12 +16,10 @@ public final class Acknowledgement: Sendable {
 
   deinit { finish("the observer released the notification without an acknowledgement") }
 
-  /// Reports success. Never waits.
+  /// Never waits.
   public func done() { finish(nil) }
 
-  /// Reports a failure.
-  ///
-  /// - Parameter reason: the text for the poster; truncated at 4,096 bytes.
+  /// - Parameter reason: for the poster; truncated at 4,096 bytes.
   public func failed(_ reason: String) { finish(reason) }
 
   private func finish(_ failure: String?) {

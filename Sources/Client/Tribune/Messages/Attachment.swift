@@ -12,7 +12,7 @@ import Synchronization
 /// the delegate as attached, and questions to it time out; on a bus that was restarted without its state, the delegate
 /// is not attached.
 public final class Attachment: Sendable {
-  /// The delegate's id in verdicts and `explain`; the bus never uses it again. It changes after an interruption.
+  /// In verdicts and `explain`; never used again. It changes after an interruption.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
   private let attached: AttachedDelegate
   private let serial: UInt64

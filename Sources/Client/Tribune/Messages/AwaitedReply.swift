@@ -2,17 +2,17 @@
 
 /// The reply to an awaited post.
 public struct AwaitedReply: Hashable, Sendable {
-  /// A connection with an awaited observer that is not done.
+  /// A connection that is not done.
   public struct Missing: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-      /// The observer had not reported by the deadline.
+      /// It had not reported by the deadline.
       case timedOut
-      /// The connection ended before the observer had reported.
+      /// The connection ended first.
       case gone
       case failed
     }
 
-    /// Such as `:7`.
+    /// `:N`.
     public var connection: String
     /// See ``Asker/pid``.
     public var pid: Int32
@@ -21,9 +21,9 @@ public struct AwaitedReply: Hashable, Sendable {
     public var units: Units
     public var unit: String { units.primary }
     public var kind: Kind
-    /// The reason that the observer gave; may be empty.
+    /// May be empty.
     public var reason: String
-    /// The time from the post to this result.
+    /// From the post to this result.
     public var elapsed: Duration
 
     /// For tests.
@@ -42,9 +42,9 @@ public struct AwaitedReply: Hashable, Sendable {
     }
   }
 
-  /// How many connections are done.
+  /// Connections that are done.
   public var acknowledged: Int
-  /// The connections that are not done, sorted by id.
+  /// The others, by their ids.
   public var missing: [Missing]
 
   /// For tests.

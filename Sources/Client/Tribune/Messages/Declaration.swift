@@ -10,7 +10,7 @@ public final class Declaration: Sendable {
     self.connection = connection
   }
 
-  /// Withdraws it; a second call has no effect. Protocols that other objects use stay defined for them.
+  /// Withdrawing twice has no effect. Protocols that other objects use stay for them.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the declaration. Cancelling the task does not
   ///   stop it.
@@ -20,11 +20,11 @@ public final class Declaration: Sendable {
 public struct ObjectInfo: Hashable, Sendable {
   /// A pattern of objects if the bus's configuration declares them.
   public var object: String
-  /// The object's protocol; nil if it was not declared.
+  /// Nil if it was not declared.
   public var protocolName: String?
   /// Delegates of the object, without those for any object.
   public var delegates: Int
-  /// The declaring connection, such as `:7`; nil if none.
+  /// `:N`.
   public var connection: String?
 }
 
@@ -33,9 +33,9 @@ public struct ProtocolInfo: Hashable, Sendable {
   public var name: String
   /// The direct parents.
   public var parents: [String]
-  /// Messages, including inherited ones.
+  /// Including inherited messages.
   public var members: Int
-  /// Such as `:7`; nil if a file defines it.
+  /// `:N`; nil for a file.
   public var connection: String?
   /// May be empty.
   public var documentation: String
@@ -43,25 +43,25 @@ public struct ProtocolInfo: Hashable, Sendable {
 
 public struct MemberInfo: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// Delegates are asked for permission, and can veto.
+    /// Asked, and can be vetoed.
     case should
-    /// A notification, posted before something happens.
+    /// Posted before something happens.
     case will
-    /// A notification, posted after something happened.
+    /// Posted after something happened.
     case did
-    /// Delegates are asked for a value.
+    /// Asked for a value.
     case value
   }
 
-  /// The protocol that defines the message; it may be a parent.
+  /// The protocol that defines it, which may be a parent.
   public var origin: String
   public var kind: Kind
   /// True if delegates must respond to it.
   public var isRequired: Bool
   public var name: String
-  /// The fields of userInfo, in Varlink's type syntax, with the parentheses.
+  /// In userInfo, in Varlink's type syntax, with the parentheses.
   public var parameters: String
-  /// The value's type, in the same syntax; nil unless the kind is ``Kind/value``.
+  /// In the same syntax; nil unless the kind is ``Kind/value``.
   public var result: String?
   /// May be empty.
   public var documentation: String

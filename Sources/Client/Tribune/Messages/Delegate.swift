@@ -17,7 +17,7 @@ public protocol Delegate: AnyObject, Sendable {
   /// error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports the end of a query in which this delegate was asked, so that it can undo preparations.
+  /// Reports the end of a query in which this delegate was asked: it can undo its preparations.
   ///
   /// Called once for each question, after `answer` has returned, unless ``Attachment/detach()`` withdrew the question.
   /// If the connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end of
@@ -28,10 +28,10 @@ public protocol Delegate: AnyObject, Sendable {
   /// AppKit.
   ///
   /// The delegate receives notifications about its object, or about any, whose names it responds to and whose last
-  /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications. Each
-  /// attachment receives one delivery at a time, in the order of the posts. Before a notification is delivered,
-  /// `answer` starts for all earlier questions; if the delegate is an actor, its queue has both in that order. A
-  /// question does not wait for earlier notifications.
+  /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications.
+  /// Each attachment receives in the posters' order, one delivery at a time. Before a notification is delivered,
+  /// `answer` starts for all earlier questions (an actor has both in its queue in that order). A question does not
+  /// wait for earlier notifications.
   ///
   /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
   /// oldest are dropped and reported as lost. Empty by default.
@@ -66,17 +66,16 @@ public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
 
 /// The asker, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
-  /// The process id, as the kernel recorded it when the process connected.
+  /// As the kernel recorded it when it connected.
   public var pid: Int32
-  /// The user when the process connected.
+  /// When it connected.
   public var uid: UInt32
-  /// The process's name as the kernel has it (comm), at most 15 bytes; empty if the process ended before the bus could
-  /// read it.
+  /// The comm, at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
   public var units: Units
   /// `units.primary`.
   public var unit: String { units.primary }
-  /// Such as `:7`.
+  /// `:N`.
   public var connection: String
 
   /// For tests.
@@ -93,7 +92,7 @@ public struct Asker: Hashable, Sendable {
 
 /// A query, as it is put to one delegate.
 public struct Question: Sendable {
-  /// The query's id, never reused. A nested query names it as its `parent`.
+  /// Never used again. A nested query names it as its `parent`.
   public let query: UInt64
   /// Such as `window.shouldClose`.
   public let name: String
@@ -103,16 +102,16 @@ public struct Question: Sendable {
   /// The time for the answer, unless the delegate defers.
   public let timeout: Duration
   public let asker: Asker
-  /// True if no action follows, whatever the verdict.
+  /// No action follows, whatever the verdict.
   public let isDryRun: Bool
-  /// True if the asker wants a value (``Answer/value(_:)``) instead of permission.
+  /// The asker wants a value (``Answer/value(_:)``) instead of permission.
   public let wantsValue: Bool
-  /// The delegate's ``Attachment/id``.
+  /// ``Attachment/id``.
   public let delegate: UInt64
 
-  /// Nil if the question was made by the public initializer, not received.
+  /// Nil for a question that was made locally.
   var link: Link?
-  /// The link's epoch when the question came.
+  /// `LinkState.epoch`.
   var epoch = 0
 
   /// For tests. Deferring its answer has no effect.
@@ -135,8 +134,8 @@ public struct Question: Sendable {
   /// Asks for more time, within the asker's deadline, and informs the asker.
   ///
   /// - Parameters:
-  ///   - extension: the delegate's time for the answer, from now on.
-  ///   - status: the status text for the asker; truncated at 4,096 bytes.
+  ///   - extension: the time until the answer, from now.
+  ///   - status: for the asker; truncated at 4,096 bytes.
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {

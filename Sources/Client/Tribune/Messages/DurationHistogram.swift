@@ -6,13 +6,13 @@ package import TribuneWire
 ///
 /// Durations are counted in buckets, so quantiles are exact to 3.2 %.
 public struct DurationHistogram: Hashable, Sendable {
-  /// A bucket counts durations from `lowerBound` up to the next bucket.
+  /// Durations from `lowerBound` up to the next bucket.
   public struct Bucket: Hashable, Sendable {
-    /// The shortest duration in the bucket.
+    /// The inclusive bound.
     public var lowerBound: Duration
-    /// The end of the bucket; durations are shorter.
+    /// The exclusive bound.
     public var upperBound: Duration
-    /// How many durations are in the bucket, at most 4,294,967,295.
+    /// At most 4,294,967,295.
     public var count: Int
   }
 
@@ -29,7 +29,7 @@ public struct DurationHistogram: Hashable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// Adds each count of the other `factor` times.
+  /// Adds the counts `factor` times.
   package mutating func add(_ other: DurationHistogram, times factor: Int) {
     count += factor * other.count
     sum += other.sum * factor
@@ -50,7 +50,7 @@ public struct DurationHistogram: Hashable, Sendable {
 
   /// A quantile: the duration that the given part of all durations does not exceed; nil if there are none.
   ///
-  /// - Parameter part: such as 0.99 for the 99th percentile; clamped to 0...1.
+  /// - Parameter part: clamped to 0...1.
   public func quantile(_ part: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))

@@ -5,7 +5,7 @@ public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
   /// The labels or units of required delegates that are not attached. Each would veto.
   public var missing: [String]
-  /// The delegates that would be asked, in the chain's order.
+  /// In the chain's order.
   public var delegates: [DelegateInfo]
   /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?

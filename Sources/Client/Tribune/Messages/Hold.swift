@@ -13,8 +13,7 @@ import TribuneWire
 /// usually some milliseconds after the bus's start. If the veto must be certain even then, require a delegate in the
 /// bus's configuration (`RequireDelegate=`).
 public final class Hold: Sendable {
-  /// The hold's id in verdicts and `holds`. The bus uses it for no other hold or delegate. It changes after an
-  /// interruption.
+  /// In verdicts and `holds`; never used again, and never a delegate's. It changes after an interruption.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
   private let serial: UInt64
   private let term: HoldTerm
@@ -31,7 +30,7 @@ public final class Hold: Sendable {
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the hold. Cancelling the task does not stop it.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
-  /// Changes the reason in verdicts and lists, such as *backup at 40 %*, and when the hold is taken again. Observers of
+  /// Changes the reason in verdicts and lists, such as *backup at 40 %*, even over an interruption. Observers of
   /// `tribune.hold.didChange` learn of it; clients that wait for the end of the hold do not wake.
   ///
   /// - Parameter why: truncated at 4,096 bytes.
@@ -53,15 +52,15 @@ public final class Hold: Sendable {
     try connection.link.duplicateSocket(of: term)
   }
 
-  /// Waits for the end of the hold. Returns true if it expired; false if it was released, if the connection ended, or
-  /// if the task was cancelled.
+  /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if
+  /// the task was cancelled.
   public func expired() async -> Bool { await term.expired() }
 }
 
 public struct HoldInfo: Hashable, Sendable {
-  /// The hold's id, never reused.
+  /// Never used again.
   public var id: UInt64
-  /// Such as `:7`.
+  /// `:N`.
   public var connection: String
   /// The holder's claimed name; may be empty.
   public var label: String
@@ -74,9 +73,9 @@ public struct HoldInfo: Hashable, Sendable {
   public var pattern: String
   /// Empty for any.
   public var object: String
-  /// The holder's reason.
+  /// The reason.
   public var why: String
-  /// The time since it was taken.
+  /// Since it was taken.
   public var age: Duration
   /// Nil if it does not expire.
   public var expiresIn: Duration?

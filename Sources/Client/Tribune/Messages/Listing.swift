@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The facts that a bus sends to a new connection about itself.
+/// The bus of a connection, as it introduced itself.
 public struct BusInfo: Hashable, Sendable {
   public var pid: Int32
   /// The version, for people, such as `0.9.0`.
   public var software: String
-  /// The largest userInfo of a message, in bytes.
+  /// Bytes of userInfo in one message.
   public var payloadMax: Int
-  /// How many observations a connection may have.
+  /// Open observations of one connection.
   public var observationsMax: Int
-  /// How many delegates a connection may attach.
+  /// Attachments of one connection.
   public var delegatesMax: Int
-  /// How many queries a connection may have open.
+  /// Open queries of one connection.
   public var queriesMax: Int
   public var deadlineMax: Duration
-  /// The deadline of a query whose asker sets none.
+  /// For queries whose askers set none.
   public var deadlineDefault: Duration
 }
 
@@ -24,7 +24,7 @@ public struct BusStatus: Hashable, Sendable {
   /// The version, for people, such as `0.9.0`.
   public var software: String
   public var address: String
-  /// The time since the bus started.
+  /// Since its start.
   public var uptime: Duration
   public var connections: Int
   public var observations: Int
@@ -32,7 +32,7 @@ public struct BusStatus: Hashable, Sendable {
   public var queries: Int
   /// Accepted notifications.
   public var posted: Int
-  /// Copies of notifications delivered to observers.
+  /// Delivered copies of notifications.
   public var delivered: Int
   /// Copies dropped because an observer did not read.
   public var lost: Int
@@ -48,18 +48,18 @@ public struct BusStatus: Hashable, Sendable {
   public var iterations: Int
   /// Processor time of the bus's thread since its start.
   public var busy: Duration
-  /// The longest iteration of the event loop in the last minute.
+  /// The longest iteration in the last minute.
   public var longestIteration: Duration
   /// Used bytes of the log.
   public var logUsed: Int
   /// The size of the log, in bytes.
   public var logMax: Int
-  /// Descriptors that the keeper has or is about to get; 0 without a keeper.
+  /// Descriptors that the keeper has or will get; 0 without a keeper.
   public var kept: Int
 }
 
 public struct ConnectionInfo: Hashable, Sendable {
-  /// Such as `:7`; never reused.
+  /// `:N`, never used again.
   public var id: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -68,38 +68,38 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// The time since it connected.
+  /// Since it connected.
   public var age: Duration
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Bytes that the bus has queued for it and that it has not read.
+  /// Queued bytes that it has not read.
   public var queuedBytes: Int
   /// Notifications lost because it did not read. The count continues over a restart.
   public var lost: Int
   public var posted: Int
-  /// The bus does not read from it for now, so that its observers can catch up.
+  /// The bus does not read from it for now, to let its observers catch up.
   public var isPaused: Bool
   /// It does not read, so it loses notifications.
   public var isLossy: Bool
   public var isSuspended: Bool
   /// Bytes that the bus buffers for it while it is suspended.
   public var heldBytes: Int
-  /// Notifications that were buffered while it is suspended and that later ones replaced.
+  /// Suspended notifications that later ones have replaced.
   public var coalesced: Int
-  /// True if it survives a restart of the bus. If false, it ends with the bus, because the bus had no space to log it,
-  /// or the keeper has no copy of its socket yet.
+  /// It survives a restart of the bus. If false, it ends with the bus: the bus had no space to log it, or the keeper
+  /// has no copy of it yet.
   public var isSurviving: Bool
   /// Bytes of the frames of its notifications.
   public var postedBytes: Int
-  /// Notifications that were queued for it. The count continues over a restart.
+  /// Notifications that were queued for it. Continues over a restart.
   public var delivered: Int
-  /// Frames from it that the policy refused.
+  /// Its frames that the policy refused.
   public var denied: Int
-  /// Frames from it that were refused for other reasons.
+  /// Its frames refused for other reasons.
   public var refused: Int
   public var asked: Int
-  /// How often the bus has paused it.
+  /// Times that it was paused.
   public var pauses: Int
   public var pausedTime: Duration
   public var lossyTime: Duration
@@ -107,7 +107,7 @@ public struct ConnectionInfo: Hashable, Sendable {
 
 /// A connection that left in the last minute.
 public struct DepartedConnectionInfo: Hashable, Sendable {
-  /// Such as `:7`; never reused.
+  /// `:N`, never used again.
   public var id: String
   /// See ``Asker/pid``. Another process may have the pid by now.
   public var pid: Int32
@@ -116,9 +116,9 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// How long it was connected.
+  /// While it was connected.
   public var age: Duration
-  /// The time since it left.
+  /// Since it left.
   public var elapsed: Duration
   /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client closed it.
   public var closedBecause: String?
@@ -129,9 +129,9 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
 
 /// A verdict of the past.
 public struct PastVerdict: Hashable, Sendable {
-  /// The asker's, such as `:7`.
+  /// The asker, `:N`.
   public var connection: String
-  /// The verdict's number: 1 for the first verdict of this daemon, then one more for each.
+  /// Grows from 1 with each verdict of this daemon.
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
@@ -141,15 +141,15 @@ public struct PastVerdict: Hashable, Sendable {
 }
 
 public struct ObservationInfo: Hashable, Sendable {
-  /// Such as `:7`.
+  /// `:N`.
   public var connection: String
-  /// `**` or empty for any name.
+  /// `**` or empty for any.
   public var pattern: String
   /// Empty for any.
   public var object: String
   /// Applies while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// True if awaited posts wait for it.
+  /// Awaited posts wait for it.
   public var isAwaited: Bool
 }
 
@@ -158,22 +158,22 @@ public struct RetainedInfo: Hashable, Sendable {
   public var name: String
   /// Empty for none.
   public var object: String
-  /// The poster's, such as `:7`; it may have ended.
+  /// `:N`; it may have ended.
   public var connection: String
-  /// The user whose quota it counts against.
+  /// Its quota is charged.
   public var uid: UInt32
-  /// Bytes of its userInfo.
+  /// Bytes of userInfo.
   public var byteCount: Int
-  /// The time since it was posted.
+  /// Since it was posted.
   public var age: Duration
 }
 
 public struct DelegateInfo: Hashable, Sendable {
-  /// The delegate's id, never reused.
+  /// Never used again.
   public var id: UInt64
-  /// Such as `:7`.
+  /// `:N`.
   public var connection: String
-  /// The name in verdicts; may be empty.
+  /// May be empty.
   public var label: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -183,11 +183,11 @@ public struct DelegateInfo: Hashable, Sendable {
   public var unit: String { units.primary }
   /// Empty for any.
   public var object: String
-  /// Lower is earlier in the chain.
+  /// Lower is earlier.
   public var order: Int32
-  /// The effect of a timeout, a lost connection or an error.
+  /// The effect of a failure.
   public var failurePolicy: FailurePolicy
-  /// Its time for each answer.
+  /// For an answer.
   public var timeout: Duration
   public var patterns: [String]
 }

@@ -8,7 +8,7 @@ public struct Notification: Hashable, Sendable {
   public var name: String
   /// Such as `window/42`; empty for none.
   public var object: String
-  /// The poster, such as `:7`, stamped by the bus; nil for the bus itself.
+  /// `:N`, stamped by the bus; nil for the bus itself.
   public var sender: String?
   /// Nil unless the connection asked for posters, and for the bus itself.
   public var poster: Poster?

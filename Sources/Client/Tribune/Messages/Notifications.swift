@@ -9,9 +9,9 @@
 /// told of a failure.
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
-/// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation with
-/// retained notifications delivers them again (``Notification/isRetained``), so a reader that keeps the last of each is
-/// up to date. Pending acknowledgements are void, because the posters were told that this connection has gone.
+/// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation
+/// with retained notifications delivers them again (``Notification/isRetained``), so a reader that keeps the last of
+/// each is up to date. Pending acknowledgements are void: for the posters, this connection has gone.
 ///
 /// **When it ends.** It throws when the connection has ended with an error. After ``Connection/close()`` or
 /// ``cancel()``, it delivers its buffer and ends without an error. Releasing the last reference to the sequence ends
@@ -26,7 +26,7 @@ public struct Notifications: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<Delivery>
 
-    /// Waits for the next delivery; nil after the end, or if the task is cancelled.
+    /// Nil after the end, and on cancellation.
     public mutating func next() async throws(TribuneError) -> Delivery? {
       try await subscription.stream.next()
     }

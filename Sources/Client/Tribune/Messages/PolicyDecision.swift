@@ -3,9 +3,9 @@
 /// The subject of a decision of the bus's policy.
 public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
-  /// The primary and supplementary groups.
+  /// Primary and supplementary.
   public var groups: [UInt32]
-  /// The unit of the system's service manager; nil if there is none, or if the kernel cannot vouch for it.
+  /// Of the system's service manager; nil without one, or if the kernel cannot vouch for it.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {
@@ -19,7 +19,7 @@ public struct PolicySubject: Hashable, Sendable {
 public struct PolicyDecision: Hashable, Sendable {
   public struct Line: Hashable, Sendable {
     public var file: String
-    /// The line's number, counted from 1; 0 if `text` is about a setting of the configuration.
+    /// Counted from 1; 0 if `text` is about a setting of the configuration.
     public var number: Int
     public var text: String
   }
@@ -27,12 +27,12 @@ public struct PolicyDecision: Hashable, Sendable {
   /// A line that would allow the action if one thing were different.
   public struct NearMiss: Hashable, Sendable {
     public var line: Line
-    /// The missing condition, for people, such as `needs group:operators`.
+    /// For people: `needs group:operators`.
     public var lacks: String
   }
 
   public var isAllowed: Bool
-  /// True if the subject may do everything, because it runs the bus, or is root on a bus without a policy.
+  /// The subject may do everything: it runs the bus, or is root on a bus without a policy.
   public var isExempt: Bool
   /// The line or setting that decides; nil if none does.
   public var line: Line?

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Options of a post that change how the bus delivers it.
+/// Options of a post beyond plain delivery.
 ///
 /// The terms come from Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, the bus delivers a
 /// notification at once to all observers that are not suspended.
 public struct PostOptions: Hashable, Sendable {
   /// When the bus delivers a notification.
   ///
-  /// Notifications of one style keep their order. A notification with ``now`` overtakes those that wait.
+  /// Notifications of one style keep their order. A notification with ``now`` overtakes waiting ones.
   public enum Style: String, Hashable, Sendable, CaseIterable {
-    /// When the bus reads the notification.
+    /// When the bus reads it.
     case now
-    /// At the end of the event loop iteration in which the bus reads the notification, before it writes anything.
+    /// At the end of the event loop iteration in which the bus reads it, before anything is written.
     case asap
     /// When the bus's event loop is idle, and after 1 s at the latest.
     case idle
@@ -37,15 +37,15 @@ public struct PostOptions: Hashable, Sendable {
   /// Replaced notifications are not reported as lost. When more than 1 MiB of notifications waits, the bus delivers the
   /// oldest early.
   public var coalescing: Coalescing
-  /// True if the bus retains it, as the last of its name and object, for observers with `retained`.
+  /// The bus retains it, as the last of its name and object, for observers with `retained`.
   ///
   /// Present observers receive it as usual. The bus retains it until the next retained notification of its name and
   /// object, or until the bus ends. Without userInfo, it only clears the retained one.
   public var isRetained: Bool
-  /// True if suspended connections receive it also, after their buffered notifications.
+  /// Suspended connections receive it also, after their buffered notifications.
   public var isImmediate: Bool
 
-  /// By default, no option is set.
+  /// The defaults are plain delivery.
   public init(
     style: Style = .now, coalescing: Coalescing = [], isRetained: Bool = false, isImmediate: Bool = false
   ) {

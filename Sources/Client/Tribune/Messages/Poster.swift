@@ -8,14 +8,14 @@ import TribuneWire
 /// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:events:)``). A fact is nil or empty if the bus
 /// does not know it, or not any more.
 public struct Poster: Hashable, Sendable {
-  /// One object, which all notifications of the poster share.
+  /// Shared by all notifications of the poster.
   private let identity: PeerIdentity
 
-  /// The process id; nil if it is unknown, or has no meaning where the bus runs.
+  /// Nil if it is unknown, or has no meaning where the bus runs.
   public var pid: Int32? { identity.pid == 0 ? nil : Int32(clamping: identity.pid) }
-  /// The user when the process connected; nil if unknown.
+  /// When the process connected; nil if unknown.
   public var uid: UInt32? { identity.uid == PeerIdentity.unknownUser ? nil : identity.uid }
-  /// The process's name as the kernel has it (comm), at most 15 bytes; empty if unknown.
+  /// The comm, at most 15 bytes; empty if unknown.
   public var process: String { identity.process }
   public var units: Units { Units(identity.units) }
   /// `units.primary`.

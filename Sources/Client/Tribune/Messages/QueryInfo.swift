@@ -7,7 +7,7 @@ public struct QueryInfo: Hashable, Sendable {
   /// A hold against the query, or a delegate that takes part in it.
   public struct Participant: Hashable, Sendable {
     public enum State: Hashable, Sendable {
-      /// Other delegates are asked first.
+      /// Others are asked first.
       case unasked
       /// The question waits until the delegate has fewer other questions.
       case queued
@@ -17,9 +17,9 @@ public struct QueryInfo: Hashable, Sendable {
 
     /// The id of the delegate or hold, never reused; 0 for a required delegate that is not attached.
     public var delegate: UInt64
-    /// Such as `:7`; nil for a required delegate that is not attached.
+    /// `:N`; nil for a required delegate that is not attached.
     public var connection: String?
-    /// The claimed name; may be empty.
+    /// May be empty.
     public var label: String
     /// See ``Asker/pid``.
     public var pid: Int32
@@ -29,17 +29,17 @@ public struct QueryInfo: Hashable, Sendable {
     public var state: State
     /// The outcome's reason; may be empty.
     public var reason: String
-    /// The time from the question to the outcome, or up to now.
+    /// Up to now, or to the outcome.
     public var elapsed: Duration
-    /// The time until it times out; nil unless the query waits for it.
+    /// Until it times out; nil unless the query waits for it.
     public var remaining: Duration?
-    /// True if the query waits for it now.
+    /// The query waits for it now.
     public var isAwaited: Bool { state == .queued || state == .asked }
   }
 
-  /// The query's id, never reused.
+  /// Never used again.
   public var id: UInt64
-  /// The asker's, such as `:7`.
+  /// `:N`.
   public var connection: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -52,14 +52,13 @@ public struct QueryInfo: Hashable, Sendable {
   /// Nil for a value query.
   public var mode: Mode?
   public var isDryRun: Bool
-  /// The time since it was asked.
+  /// Since it was asked.
   public var age: Duration
-  /// The time until the asker's deadline.
+  /// Until the asker's deadline.
   public var remaining: Duration
-  /// The holds against it, then the delegates in the chain's order: at most 256, including all for which the query
-  /// waits.
+  /// The holds against it, then delegates in the chain's order, including all awaited ones; 256 at most.
   public var participants: [Participant]
-  /// How many participants the bus has left out.
+  /// Participants that the bus has not listed.
   public var omittedCount: Int
 }
 

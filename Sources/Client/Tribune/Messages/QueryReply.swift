@@ -2,11 +2,11 @@
 
 /// The reply to a value query.
 public struct QueryReply: Hashable, Sendable {
-  /// The query's id, never reused.
+  /// Never used again.
   public var query: UInt64
-  /// The outcomes in the chain's order: all that have a value, and as many others as fit in the reply.
+  /// In the chain's order: all with a value, and the others that fit.
   public var outcomes: [Outcome]
-  /// How many outcomes did not fit in the reply. None of them has a value.
+  /// Outcomes that do not fit. They have no values.
   public var omittedCount: Int
   /// See ``Verdict/similarName``.
   public var similarName: String
@@ -19,7 +19,7 @@ public struct QueryReply: Hashable, Sendable {
     self.similarName = similarName
   }
 
-  /// The values, in the chain's order.
+  /// In the chain's order.
   public var values: [UserInfo] { outcomes.compactMap(\.value) }
 
   public var value: UserInfo? { outcomes.lazy.compactMap(\.value).first }

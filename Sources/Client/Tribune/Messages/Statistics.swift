@@ -15,7 +15,7 @@ public struct OutcomeCounts: Hashable, Sendable {
   public var answered: Int
 }
 
-/// Counts of queries of a name since the bus started. Dry runs do not count.
+/// Queries of a name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
   /// Nil for all beyond the busiest 1,000.
   public var name: String?
@@ -26,11 +26,11 @@ public struct NameStatistics: Hashable, Sendable {
   /// Queries that ended without a verdict.
   public var cancelled: Int
   public var outcomes: OutcomeCounts
-  /// Times from the question to the verdict.
+  /// From the ask to the verdict.
   public var durations: DurationHistogram
 }
 
-/// Counts of outcomes of one user's delegates or awaited observers, by unit and label, since the bus started.
+/// The outcomes of delegates or awaited observers of one user, unit and label since the bus started.
 public struct ParticipantStatistics: Hashable, Sendable {
   public enum Role: String, Hashable, Sendable {
     case delegate
@@ -38,14 +38,14 @@ public struct ParticipantStatistics: Hashable, Sendable {
   }
 
   public var role: Role
-  /// The delegates' label; empty for observers.
+  /// Empty for observers.
   public var label: String
-  /// The unit of the system's service manager or, without one, of the user's; may be empty.
+  /// Of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
   /// Nil for all beyond the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
-  /// Times from the question, or the notification, to the outcome.
+  /// From the question, or the notification, to the outcome.
   public var durations: DurationHistogram
 }
 
@@ -53,19 +53,19 @@ public struct ParticipantStatistics: Hashable, Sendable {
 public struct UserStatistics: Hashable, Sendable {
   /// Nil for all beyond the busiest 1,000.
   public var uid: UInt32?
-  /// The unit of the system's service manager or, without one, of the user's; may be empty.
+  /// Of the system's service manager or, without one, of the user's; may be empty.
   public var unit: String
   public var connections: Int
   public var posted: Int
-  /// Bytes of the frames of their notifications.
+  /// As frames.
   public var postedBytes: Int
   /// Notifications that were queued for them.
   public var delivered: Int
   public var lost: Int
   public var asked: Int
-  /// Frames from them that the policy refused.
+  /// Frames that the policy refused.
   public var denied: Int
-  /// Frames from them that were refused for other reasons.
+  /// Frames refused for other reasons.
   public var refused: Int
 }
 

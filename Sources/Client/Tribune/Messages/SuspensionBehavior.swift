@@ -10,11 +10,11 @@ public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {
   /// After the suspension, only the last notification of each name and object is delivered, in the order of these
   /// posts.
   case coalesce
-  /// None is delivered, and none is reported as lost.
+  /// None is delivered, which is not a loss.
   case drop
-  /// All are delivered after the suspension. The bus buffers at most 1 MiB for a connection, unless configured
-  /// otherwise; beyond that, it drops the oldest and reports them as ``Delivery/lost(_:)``.
+  /// All are delivered after resuming. The bus buffers 1 MiB for a connection (a setting); beyond that, it drops the
+  /// oldest and reports them as ``Delivery/lost(_:)``.
   case hold
-  /// All are delivered at once, each after the notifications that are already buffered.
+  /// All are delivered at once, each after the buffered ones.
   case deliverImmediately = "immediately"
 }

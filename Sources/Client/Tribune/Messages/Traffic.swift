@@ -5,7 +5,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public enum Content: Sendable, CustomStringConvertible {
     /// A notification, with the options that it sets, as short texts.
     case post(wishes: [String])
-    /// A query for permission; a nil deadline is the bus's default; a nil override means that vetoes count.
+    /// A query for permission; a nil deadline is the bus's default; with a nil override, vetoes count.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
       isDryRun: Bool)
@@ -30,9 +30,9 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
 
   /// Microseconds since 1970, UTC.
   public var time: UInt64
-  /// The sender, such as `:7`; nil for the bus itself.
+  /// `:N`; nil for the bus itself.
   public var from: String?
-  /// The receiver, such as `:7`; nil unless it is a single connection.
+  /// `:N`; nil unless it went to a single connection.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
@@ -44,8 +44,8 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   /// May be empty.
   public var object: String
   public var content: Content
-  /// The `traffic` frame in which the bus showed it to the monitor, as it was on the wire: its header, the time, the
-  /// sender and receiver, and then the shown frame itself.
+  /// The `traffic` frame in which the bus showed it, as it was on the wire: the header, the time, sender and
+  /// receiver, and then the frame itself.
   public let capture: [UInt8]
   /// The offsets of the frame and of its payload in `capture`.
   let frameStart: Int
@@ -66,9 +66,10 @@ public enum TrafficDelivery: Sendable {
   case interrupted
 }
 
-/// The traffic on the bus. Like ``Notifications``, it buffers at most 4,096 unread items, of 64 MiB together, and
-/// reports dropped ones as ``TrafficDelivery/lost(_:)``. It ends with the connection, or when its last reference is
-/// released.
+/// The traffic on the bus.
+///
+/// Like ``Notifications``, it buffers at most 4,096 unread items, of 64 MiB together, reports dropped ones as
+/// ``TrafficDelivery/lost(_:)``, and ends with the connection or with its last reference.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError
@@ -79,7 +80,7 @@ public struct Traffic: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<TrafficDelivery>
 
-    /// Waits for the next element; nil after the end, or if the task is cancelled.
+    /// Nil after the end, and on cancellation.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
       try await subscription.stream.next()
     }

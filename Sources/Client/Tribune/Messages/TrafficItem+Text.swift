@@ -18,7 +18,7 @@ extension TrafficItem {
 }
 
 extension TrafficItem.Content {
-  /// The content, on one line without control characters; empty if the kind is enough.
+  /// On one line without control characters; empty if the kind is enough.
   public var description: String { text.escaped }
 
   private var text: String {
@@ -98,6 +98,6 @@ extension Answer {
 }
 
 extension Duration {
-  /// The span as systemd.time(7) writes it.
+  /// As systemd.time(7) writes it.
   package var formatted: String { TimeSpan(self).description }
 }

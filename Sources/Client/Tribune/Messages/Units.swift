@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-/// The systemd units of a process: the system's and the user's, as in systemd's journal.
+/// The systemd units of a process: two facts, as in systemd's journal.
 public struct Units: Hashable, Sendable {
   /// The unit of the system's service manager, which the system vouches for; empty if none. For a process that a user's
   /// service manager started, it is the unit of that manager, `user@UID.service`.
   public var system: String
-  /// The unit of the user's service manager, whose name the user has chosen; empty if none.
+  /// Of a user's service manager, whose name the user has chosen; empty if none.
   public var user: String
 
   public init(system: String = "", user: String = "") {
@@ -17,11 +17,11 @@ public struct Units: Hashable, Sendable {
 
   init(_ units: PeerUnits) { self.init(system: units.system, user: units.user) }
 
-  /// The system's unit, or else the user's; empty if there is neither.
+  /// The system's unit, or else the user's; empty without both.
   public var primary: String { PeerUnits(system: system, user: user).primary }
 }
 
 extension Units: CustomStringConvertible {
-  /// The units as text: `SYSTEM`, or `SYSTEM/USER`.
+  /// `SYSTEM`, or `SYSTEM/USER`.
   public var description: String { PeerUnits(system: system, user: user).text }
 }

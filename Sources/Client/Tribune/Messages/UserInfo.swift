@@ -17,10 +17,10 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   private var storage: Storage
 
-  /// Makes a payload of the text's UTF-8.
+  /// The text's UTF-8.
   public init(_ text: String) { storage = .own(Array(text.utf8)) }
 
-  /// Makes a payload of the bytes without copying them.
+  /// Does not copy the bytes.
   public init(_ bytes: [UInt8]) { storage = .own(bytes) }
 
   public init(_ bytes: some Sequence<UInt8>) { storage = .own(Array(bytes)) }
@@ -29,7 +29,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   init(mapped: MappedBytes) { storage = .mapped(mapped) }
 
-  /// The bytes. If the payload is in shared memory, they are copied; ``withBytes(_:)`` avoids that.
+  /// A copy if the payload is in shared memory, which ``withBytes(_:)`` avoids.
   public var bytes: [UInt8] {
     get {
       switch storage {
@@ -50,7 +50,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     }
   }
 
-  /// The length in bytes.
+  /// In bytes.
   public var count: Int {
     switch storage {
     case .own(let bytes): bytes.count
@@ -58,7 +58,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     }
   }
 
-  /// The payload as text; nil if it is not UTF-8.
+  /// Nil if it is not UTF-8.
   public var text: String? {
     withBytes { bytes in
       unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
@@ -67,7 +67,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   public var isEmpty: Bool { count == 0 }
 
-  /// The payload as text, with invalid UTF-8 replaced.
+  /// With invalid UTF-8 replaced.
   public var description: String { withBytes { String(repairing: $0) } }
 
   public static func == (one: UserInfo, other: UserInfo) -> Bool {

@@ -2,11 +2,11 @@
 
 /// How a query for permission goes through the delegate chain.
 public enum Mode: String, Hashable, Sendable, CaseIterable {
-  /// All delegates are asked at once; the first veto decides, and the other questions are cancelled.
+  /// All are asked at once; the first veto decides, and the other questions are cancelled.
   case parallel
-  /// All delegates are asked at once, and all are awaited, so the verdict has every veto.
+  /// All are asked at once, and all are awaited: the verdict has every veto.
   case all
-  /// The delegates are asked one at a time, in the chain's order, until one vetoes.
+  /// One is asked at a time, in the chain's order; none after a veto.
   case order
 }
 
@@ -14,22 +14,22 @@ public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
     /// Nobody vetoed, or the asker overrode the vetoes.
     case allowed
-    /// Somebody vetoed, or no delegate decided and the default is a veto.
+    /// A veto, or the default without a decision by a delegate.
     case vetoed
   }
 
   public var decision: Decision
-  /// The query's id, never reused.
+  /// Never used again.
   public var query: UInt64
-  /// True if nobody approved or vetoed, so the decision is the default.
+  /// Without an approval or a veto: the decision is the default.
   public var isUnanswered: Bool
-  /// The outcomes of the holds and delegates, in the chain's order, as many as fit in the verdict.
+  /// In the chain's order: the holds and the delegates that fit.
   public var outcomes: [Outcome]
-  /// How many outcomes did not fit in the verdict. If there is a veto, at least one is listed.
+  /// Outcomes that do not fit. At least one veto is always listed if one exists.
   public var omittedCount: Int
-  /// True if the asker overrode vetoes, which are among the outcomes.
+  /// The asker overrode vetoes, which are among the outcomes.
   public var isOverridden: Bool
-  /// True if the delegates were told that no action would follow.
+  /// The delegates knew that no action would follow.
   public var isDryRun: Bool
   /// If there is no outcome: a name like the asked one to which a delegate responds, or which is held, configured or
   /// well known. Empty if the asker may know none.
@@ -60,24 +60,24 @@ public struct Outcome: Hashable, Sendable {
     case approved
     case vetoed
     case abstained
-    /// The delegate did not answer in its time.
+    /// It did not answer in its time.
     case timedOut
-    /// The delegate left, or its connection ended, before it answered; or it is required and not attached.
+    /// It left, or its connection ended, before it answered; or it is required and not attached.
     case gone
-    /// The delegate failed; the reason is its error.
+    /// The reason is its error.
     case failed
     /// A hold vetoed; the reason is the hold's.
     case held
-    /// The delegate gave a value, which the outcome carries.
+    /// The outcome carries its value.
     case answered
   }
 
   /// The id of the delegate or hold, never reused; 0 for a required delegate that is not attached.
   public var delegate: UInt64
-  /// The claimed name; may be empty.
+  /// May be empty.
   public var label: String
   public var kind: Kind
-  /// The reason of a veto or a failure; may be empty.
+  /// May be empty.
   public var reason: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -85,7 +85,7 @@ public struct Outcome: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// The time from the question to the outcome.
+  /// From the question to the outcome.
   public var elapsed: Duration
   /// Nil unless the kind is ``Kind/answered``.
   public var value: UserInfo?
@@ -112,15 +112,15 @@ public struct Outcome: Hashable, Sendable {
 public struct Progress: Hashable, Sendable {
   public enum Stage: Hashable, Sendable {
     case asked
-    /// The delegate asks for more time.
+    /// It asks for more time.
     case deferred
-    /// The query no longer waits for the delegate.
+    /// The query no longer waits for it.
     case settled(Outcome.Kind)
   }
 
   public var query: UInt64
   public var delegate: UInt64
-  /// The claimed name; may be empty.
+  /// May be empty.
   public var label: String
   /// For ``Stage/deferred``, the delegate's status; else the reason of its outcome. May be empty.
   public var status: String

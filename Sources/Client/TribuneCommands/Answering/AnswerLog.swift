@@ -5,8 +5,7 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers and notifications, shortened and limited per user, because any asker or poster can cause
-/// lines.
+/// Prints a delegate's answers and notifications, cut and limited per user, because any asker or poster causes lines.
 final class AnswerLog: Sendable {
   private struct State {
     var omittedCount = 0
@@ -109,7 +108,7 @@ final class AnswerLog: Sendable {
   }
 
   func ended() async -> CommandError {
-    // Nil if the task was cancelled; then nobody uses the result.
+    // Nil after cancellation: then the result is unused.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }
@@ -126,7 +125,7 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why a question is withdrawn, but the times show whether the answer was late.
+  /// The bus does not say why, but the times show whether the answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

@@ -24,7 +24,7 @@ final class CommandDelegate: Delegate {
 
   private let command: [[UInt8]]
   private let concluding: [UInt8]?
-  /// Nil for the only delegate, which is not of a folder.
+  /// Nil if it is the only delegate.
   private let label: String?
   private let runner: CommandRunner
   private let log: AnswerLog
@@ -52,7 +52,7 @@ final class CommandDelegate: Delegate {
     guard isAsked else { return .abstain }
     let asked = ContinuousClock.now
     let answer = await runner.answer(question, by: command)
-    // A withdrawn question cancels the task, and its answer is discarded.
+    // Withdrawing the question cancels the task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question, by: label, since: asked)
     return answer
   }
@@ -77,8 +77,7 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// From now on, the delegate abstains from new questions; running commands finish. Returns true if no question is
-  /// open.
+  /// Makes it abstain from new questions; running commands finish. Returns true if no question is open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in

@@ -5,10 +5,10 @@ import TribuneJSON
 import TribuneSystem
 
 extension CommandRunner {
-  /// Only the bus limits the command's time, because a process under the command can defer over another connection.
-  /// Cancelling the task ends the command.
+  /// The bus alone limits the time: a process under the command can defer over another connection. Cancelling the
+  /// task ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
-    // Reads one byte over the limit, which shows that the value is too long.
+    // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
     let run = await run(
       command, for: question.asker.uid, setting: Self.variables(of: question), input: question.userInfo,
@@ -52,7 +52,7 @@ extension CommandRunner {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
     case .exited(ExitStatus.vetoed):
-      // If a value was asked for, the output may be longer than a reason.
+      // Output before the exit may be long if a value was asked for.
       return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
     case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:

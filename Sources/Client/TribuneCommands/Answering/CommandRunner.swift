@@ -31,20 +31,19 @@ actor CommandRunner {
   /// Writes the commands' standard error. The commands never wait for its reader.
   private var errors: OutputThread?
 
-  /// In bytes. The bus truncates longer reasons.
+  /// Bytes. The bus keeps no more.
   static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
   private static let waitingMax = 256
-  /// The limit of userInfo in a user's running commands and waiting questions, in bytes. A running command has it
-  /// twice.
+  /// Bytes of userInfo of a user's running commands and waiting questions. Running commands have it twice.
   private static let byteCountMax = 64 << 20
   /// In bytes. 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
-  ///   - valueLength: the bus's limit of a value, in bytes; 0 if the command gives no values.
+  ///   - valueLength: the bus's limit in bytes; 0 if the command gives no values.
   ///   - isPrivileged: true for users who may use all free commands.
   init(
     in context: Context, valueLength: Int = 0,
@@ -106,7 +105,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Reports each message only once, because every question could cause it.
+  /// Only once, because every question could cause the message.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
@@ -146,7 +145,7 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands and waits for their end. After that, only owed commands start.
+  /// Ends the running commands and waits for them. Only owed commands still start.
   func stop() async {
     hasStopped = true
     for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }

@@ -30,8 +30,7 @@ struct CommandTurns: Sendable {
 
   let total: Int
   let waitingMax: Int
-  /// The limit of userInfo in a user's running commands and waiting questions, in bytes. A single question may exceed
-  /// it.
+  /// Bytes of userInfo of a user's running commands and waiting questions. A single question may exceed it.
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   private var users: [UInt32: User] = [:]
@@ -46,7 +45,7 @@ struct CommandTurns: Sendable {
     (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
-  /// - Parameter isOwed: the question may have to wait, but is never refused.
+  /// - Parameter isOwed: it may wait, but is never refused.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)
@@ -81,7 +80,7 @@ struct CommandTurns: Sendable {
     return started
   }
 
-  /// Does not affect a question that has started.
+  /// Does not affect a started question.
   mutating func leave(_ ticket: Ticket, of uid: UInt32) {
     guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
       return

@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one after the other. The next ones wait in the observation's bounded queue.
+/// Runs a command for each notification, one after the other. The others wait in the observation's bounded queue.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner

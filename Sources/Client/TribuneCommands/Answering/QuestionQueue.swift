@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// The questions that a person at a terminal answers one by one. Does no I/O.
+/// The questions that a person at a terminal answers one by one, without I/O.
 ///
 /// Each typed line answers the first question. When that question leaves the queue, the text typed for it is discarded,
 /// so that it never answers the next question. Users take turns, one question each.
@@ -10,7 +10,7 @@ struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
-    /// Never used for another question.
+    /// Never reused.
     var ticket: Ticket
     var user: UInt32
     /// Complete lines, each with a line feed.
@@ -19,12 +19,12 @@ struct QuestionQueue: Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// Show these lines. The cursor is at the start of a line.
+    /// The cursor is at the start of a line.
     case show(String)
     case prompt
     /// Discard input that was typed before the next question was shown.
     case discardTyped
-    /// Replace the prompt and the text typed after it. Discard also typed input that has not been read.
+    /// Replace the prompt and the text typed after it. Discard typed input that was not read yet.
     case takeBack(String)
     case answer(Ticket, Answer)
   }

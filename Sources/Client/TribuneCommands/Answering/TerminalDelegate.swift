@@ -3,10 +3,10 @@
 import Tribune
 import TribuneSystem
 
-/// Asks the person at the terminal, by means of a `QuestionQueue`.
+/// Asks the person at the terminal, by a `QuestionQueue`.
 actor TerminalDelegate: Delegate {
   static let timeout = Duration.seconds(60)
-  /// In bytes. The bus truncates longer reasons anyway.
+  /// Bytes. The bus cuts longer reasons anyway.
   private static let lineLength = 8_192
   private static let userInfoLength = 2_000
 
@@ -98,7 +98,7 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: true to discard the lines that follow.
+  /// - Returns: whether to discard the further lines.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)

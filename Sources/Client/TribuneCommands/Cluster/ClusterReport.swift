@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The hosts' reports about themselves, which this host's tribune-nats collects.
+/// The hosts' reports about themselves, from this host's tribune-nats.
 struct ClusterReport {
   typealias Row = (host: String, node: JSONNode)
 
@@ -72,7 +72,7 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// Other delegates than tribune-nats can respond to the name of the report.
+  /// Other delegates can match the name of a report.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }
@@ -117,7 +117,7 @@ extension Table {
     }
   }
 
-  /// Rows are in the order in which each host asks the delegates.
+  /// In the order in which each host asks them.
   init(delegates: [ClusterReport.Row]) {
     self.init([
       Column(title: "HOST", style: .bold), .number("ORDER"), "DELEGATE", .number("PID", rank: 1),

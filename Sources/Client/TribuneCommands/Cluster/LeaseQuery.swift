@@ -8,7 +8,7 @@ import TribuneWire
 /// A question about leases to this host's tribune-nats.
 struct LeaseQuery: Sendable {
   let name: String
-  /// The lease's name; empty for all leases.
+  /// Empty for all leases.
   let lease: String
   let userInfo: UserInfo
 
@@ -18,7 +18,7 @@ struct LeaseQuery: Sendable {
     userInfo = UserInfo(JSONValue.object(members).compactBytes)
   }
 
-  /// - Throws: with the status `noVerdict`; the bus may have carried out the request.
+  /// - Throws: with the status `noVerdict`. The request may have been carried out.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
     let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
       try await bounded(by: connection.bus.replyTimeout(for: nil)) {
@@ -56,7 +56,7 @@ struct LeaseQuery: Sendable {
 /// docs/PROTOCOL.md has the fields.
 enum LeaseReply: Equatable, Sendable {
   case acquired(again: Bool)
-  /// Another host has the lease, or another command on this host.
+  /// Another host has it, or another command on this host.
   case busy([ListedOwner])
   case released
   case broken(ListedOwner)
@@ -109,7 +109,7 @@ struct ListedOwner: Equatable, Sendable {
     return overflow ? .max : microseconds
   }
 
-  /// Such as `10:02:11`, with the date unless it is today.
+  /// `10:02:11`, with the date unless it is today.
   var sinceText: String {
     let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
     guard let time = LocalTime(microsecondsSince1970: microseconds) else {
@@ -118,7 +118,7 @@ struct ListedOwner: Equatable, Sendable {
     return time.date == now?.date ? time.timeOfDay : "\(time.date) \(time.timeOfDay)"
   }
 
-  /// Such as `db1 has it since 10:02:11, for backup (pid 42, backup.service); it is not there`.
+  /// `db1 has it since 10:02:11, for backup (pid 42, backup.service); it is not there`.
   var line: String {
     let process = [pid > 0 ? "pid \(pid)" : "", unit.terminalSafe].filter { !$0.isEmpty }
     let whom = label.isEmpty ? "" : ", for \(label.terminalSafe)"

@@ -12,7 +12,7 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// How often to ask again, in case an announcement was missed.
+  /// Asking again finds changes whose announcements were missed.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 
@@ -20,7 +20,7 @@ struct LeaseTurn: Sendable {
   let id: String
   private let lease: String
   private let query: LeaseQuery
-  /// How long to wait for the lease; nil for ever.
+  /// Nil for ever.
   private let span: Duration?
 
   init(_ lease: String, _ invocation: Invocation) throws(CommandError) {

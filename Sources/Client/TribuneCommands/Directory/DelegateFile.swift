@@ -51,7 +51,7 @@ struct DelegateFolderContents: Equatable, Sendable {
 }
 
 extension DelegateFolderContents {
-  /// - Parameter isFirst: true to report also files that cannot be executed, which may be incomplete on later reads
+  /// - Parameter isFirst: also reports files that cannot be executed. Later ones may be incomplete.
   static func read(
     _ root: [UInt8], isFirst: Bool, watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> DelegateFolderContents {
@@ -114,7 +114,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // The watch begins first, so a file that is added meanwhile is seen or reported as a change.
+      // A file added during the read is then either seen or reported as a change.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)

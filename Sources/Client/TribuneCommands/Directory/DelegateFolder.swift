@@ -104,7 +104,7 @@ actor DelegateFolder {
     } else {
       interests.merge(before) { new, _ in new }
     }
-    // Files that can no longer be examined stay attached, because they may veto.
+    // Files that cannot be examined may still veto.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     await retire(members.keys.filter { !files.contains($0) }.sorted())
     return contents.problems + (await attach(files, isFirst: isFirst))
@@ -134,8 +134,7 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // If the folder is missing, its parent's watch reports when it appears. A folder without read permission stays
-      // unwatched.
+      // A missing folder will appear in a watched folder. A folder without read permission stays unwatched.
       return nil
     }
   }
@@ -249,7 +248,7 @@ actor DelegateFolder {
     return []
   }
 
-  /// Withdraws the delegates, and waits until the ends of their open queries are handled.
+  /// Ends the open queries, and waits until their endings are handled.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }

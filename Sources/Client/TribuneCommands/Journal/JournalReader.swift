@@ -3,7 +3,7 @@
 import TribuneSystem
 
 @safe struct JournalReader: ~Copyable {
-  /// Each of these folders has one subfolder per machine.
+  /// Each has one subfolder per machine.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
   /// SD_JOURNAL_LOCAL_ONLY: entries from other hosts do not concern this bus.
   private static let localOnly: CInt = 1

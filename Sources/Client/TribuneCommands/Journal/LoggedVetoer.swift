@@ -5,17 +5,17 @@ import TribunePolicy
 import TribuneWire
 
 enum LoggedVetoer: Hashable, Sendable {
-  /// The unit as `SYSTEM` or `SYSTEM/USER`, for which systemd vouches.
+  /// `SYSTEM` or `SYSTEM/USER`, for which systemd vouches.
   case unit(String)
   /// Without a unit: the label or the process's name, for which nobody vouches.
   case label(String)
 
-  /// How many bytes are kept. Units and labels are shorter, but any process can write to the journal.
+  /// Bytes kept. Units and labels are shorter, but any process can write to the journal.
   private static let lengthMax = 600
 
   /// - Parameters:
-  ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoed.
-  ///   - vetoers: the values of TRIBUNE_VETOED_BY=, which does.
+  ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoes.
+  ///   - vetoers: all of TRIBUNE_VETOED_BY=.
   init?(_ outcome: JSONNode, among vetoers: [String]) {
     let text = { (name: String) in outcome[name]?.string ?? "" }
     let who = [text("label"), text("process")].first { !$0.isEmpty }

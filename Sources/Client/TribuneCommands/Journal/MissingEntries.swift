@@ -5,7 +5,7 @@
 enum MissingEntries {
   private static let unit = "tribuned.service"
   private static let droppedByBus = "baa7334ff1734bbc8d8f82147d4ab446"
-  /// SD_MESSAGE_JOURNAL_DROPPED, which has the number in N_DROPPED= and the service in fields OBJECT_...=.
+  /// SD_MESSAGE_JOURNAL_DROPPED, with the fields N_DROPPED= and, about the service, OBJECT_...=.
   private static let droppedByJournald = "a596d6fe7bfa4990828e72309e95d61e"
 
   /// How many entries of that time are missing, as far as the journal says.

@@ -7,7 +7,7 @@ struct VerdictFilter: Sendable {
   private let pattern: Pattern?
   /// The object; empty for any.
   private let object: String
-  /// The bounds, in microseconds since 1970.
+  /// Microseconds since 1970.
   let times: ClosedRange<UInt64>
   private let wantsVetoed: Bool
   let unit: String?

@@ -95,7 +95,7 @@ struct VerdictCounts {
   private(set) var otherVetoes = 0
   private var waits = Durations()
 
-  /// Counts a verdict. A vetoer counts once for it, however many of its delegates and holds vetoed.
+  /// A vetoer counts once a verdict, however many of its delegates and holds vetoed.
   mutating func add(_ verdict: LoggedVerdict) {
     asked += 1
     if verdict.isAllowed { allowed += 1 }

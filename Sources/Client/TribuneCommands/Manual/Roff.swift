@@ -48,7 +48,7 @@ package enum Roff {
     }
   }
 
-  /// Protects a line that begins with a dot or an apostrophe, which roff would take for a request.
+  /// roff takes a line that begins with a dot or an apostrophe for a request.
   private static func protectingStart(_ line: String) -> String {
     line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
   }

@@ -9,7 +9,7 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// Every user can have many observers, so the list is limited.
+  /// Every user can have many observers.
   private static let printedMax = 100
 
   func missingLines(of name: String, object: String) -> [String] {
@@ -29,7 +29,7 @@ extension AwaitedReply.Missing {
       ])
   }
 
-  /// Such as `failed flush.sh (:7, pid 42, uid 0, backup.service): exited with 1 [1ms]`.
+  /// `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
   fileprivate var line: String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let parts = [connection, "pid \(pid)", "uid \(uid)", units.description].filter { !$0.isEmpty }

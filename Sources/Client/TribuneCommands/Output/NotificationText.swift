@@ -14,7 +14,7 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicr
 extension UserInfo {
   var line: String {
     guard let text else { return "(\(count.counted("byte")) of binary data)" }
-    // JSON of several lines is made compact; otherwise, `\n` would be shown in it.
+    // JSON over several lines would be shown with `\n` in it.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe
   }
@@ -64,8 +64,8 @@ extension Notification {
         + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// A line `time :sender process[pid] name object userInfo`, with the time of arrival. A retained notification is
-  /// marked, because it is older.
+  /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is
+  /// older, and is marked.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [

@@ -23,7 +23,7 @@ final class OutputThread: Sendable {
     try Thread.start { [self] in run(write) }
   }
 
-  /// Returns false if too many bytes already wait.
+  /// Returns false if too much waits already.
   func write(_ bytes: [UInt8]) -> Bool {
     let isTaken = state.withLock { state in
       guard state.byteCount == 0 || state.byteCount + bytes.count <= Self.byteCountMax else { return false }

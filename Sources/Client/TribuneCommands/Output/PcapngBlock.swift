@@ -5,7 +5,7 @@
 struct PcapngBlock: Sendable {
   /// LINKTYPE_USER0: writer and reader agree privately on the content of a packet.
   static let linkType: UInt16 = 147
-  /// In bytes. Wireshark rejects a file with a longer packet as broken.
+  /// Bytes. Wireshark reports a file with a longer packet as broken.
   static let capturedMax = 262_144
 
   private(set) var bytes: [UInt8] = []
@@ -30,7 +30,7 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// Packets have their times in microseconds.
+  /// Times are in microseconds.
   static func interface(name: String) -> PcapngBlock {
     PcapngBlock(type: 1) { block in
       block.append(linkType)
@@ -41,7 +41,7 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// - Parameter time: the time in microseconds since 1970.
+  /// - Parameter time: microseconds since 1970.
   static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil) -> PcapngBlock {
     PcapngBlock(type: 6) { block in
       let captured = packet.prefix(capturedMax)

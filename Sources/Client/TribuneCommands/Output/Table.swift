@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// A table whose columns are as wide as their widest cells, or narrower if the terminal is too narrow.
+/// A table whose columns are as wide as their widest cells, or narrower if the terminal is.
 struct Table: Sendable {
   struct Column: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
-    /// If space is short, the columns of the highest rank are dropped first.
+    /// The highest ranks are dropped first when space is short.
     var rank = 0
 
     static func number(_ title: String, rank: Int = 0) -> Column {
@@ -37,9 +37,9 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Appends a row. Texts are escaped; an empty one is shown as `-`.
+  /// Escapes the texts; an empty one is shown as `-`.
   ///
-  /// - Parameter styles: styles that replace those of the columns with these titles.
+  /// - Parameter styles: by column title; override the styles of the columns.
   mutating func append(_ texts: [String], styles: [String: Style] = [:]) {
     precondition(texts.count == columns.count)
     rows.append(

@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// A text with placeholders for --format and --output: `{name} {userInfo.level}`. `{{` and `}}` stand for braces.
+/// A text with placeholders for --format and --output: `{name} {userInfo.level}`. {{ and }} are braces.
 struct Template: Sendable {
   enum Part: Equatable, Sendable {
     case text(String)

@@ -7,7 +7,7 @@ import TribuneWire
 struct Terminal: Sendable {
   let isColoured: Bool
   let isTerminal: Bool
-  /// The width; nil if standard output is no terminal, or if its width is unknown.
+  /// Nil if standard output is no terminal, or if its width is unknown.
   let columns: Int?
   /// True if lines on standard error can be erased.
   let errorTakesControls: Bool
@@ -27,7 +27,7 @@ struct Terminal: Sendable {
     self.errorTakesControls = errorTakesControls
   }
 
-  /// Decides by the rule of no-color.org.
+  /// The rule of no-color.org.
   static func allowsColours(environment: (String) -> String?) -> Bool {
     if let refusal = environment("NO_COLOR"), !refusal.isEmpty { return false }
     return takesControls(environment: environment)
@@ -38,7 +38,7 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
-  /// A failure is ignored: it cannot be reported elsewhere.
+  /// A failure cannot be reported elsewhere.
   func report(_ message: String) { reportLine("tribunectl: \(message)") }
 
   func reportLine(_ line: String) { prompt(line + "\n") }
@@ -68,8 +68,8 @@ extension String {
 }
 
 extension String {
-  /// An upper bound: a character that may be wide counts twice. A line cut early does no harm, but one that wraps could
-  /// not be erased.
+  /// Upper bound: a character that may be wide counts twice. A slightly short line does no harm, but a wrapped line
+  /// could not be erased.
   var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 
   func cut(toColumns columns: Int) -> String {

@@ -84,7 +84,7 @@ extension Outcome {
     }
   }
 
-  /// A line such as `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
+  /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
   func line(isVetoingFailure: Bool, in context: Context) -> String {
     let consequence = isVetoingFailure ? Self.consequence : ""
     let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
@@ -92,12 +92,12 @@ extension Outcome {
     return "\(context.styled(word, style)) \(participant)\(said)\(time)"
   }
 
-  /// Such as `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
+  /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
   func plainLine(isVetoingFailure: Bool = false) -> String {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
-  /// Such as `held backup (pid 42, uid 0), for 3min: a backup runs`; the reason is cut.
+  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`, cut.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
     let seconds = age.components.seconds
     let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
@@ -116,7 +116,7 @@ extension Outcome {
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A required delegate that is missing has only its label.
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing required delegate has only its label.
 func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {

@@ -4,7 +4,7 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be given only
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be given
 /// once, because no value may be silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
@@ -60,12 +60,12 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// Before the verb is known, an option may belong to any verb.
+  /// An option before the verb may belong to it.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes the verb's command or, if it has none, words that may start with a dash.
+  /// Takes the verb's command; without one, words that may start with a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -127,7 +127,7 @@ struct CommandLineParser {
     }
   }
 
-  /// A word that looks like an option is not taken as a value; otherwise, `--override --dry-run` would override.
+  /// A word that looks like an option is not a value: `--override --dry-run` would override.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -153,7 +153,7 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    // The choices can be checked only once the verb is known.
+    // The choices are unknown until the verb is.
     case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }

@@ -15,8 +15,7 @@ enum CommandTable {
   }
 }
 
-/// The parts of a text of the table. The texts are split by bytes, which is fast: each start of tribunectl reads two of
-/// them.
+/// The parts of a text of the table. They are split by bytes, because each start of tribunectl reads two of them.
 struct HelpParts {
   private(set) var head: [Substring] = []
   private(set) var examples = ""

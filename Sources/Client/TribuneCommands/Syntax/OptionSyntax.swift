@@ -29,10 +29,10 @@ enum Option: String, Sendable, CaseIterable {
   case waitForBus = "wait-for-bus"
   case whyFrom = "why-from"
 
-  /// The name without dashes; nil if the option has only a letter.
+  /// Without dashes; nil if it has only a letter.
   var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }
 
-  /// Such as `--object` or `-N`.
+  /// `--object`, `-N`.
   var spelling: String { name.map { "--\($0)" } ?? "-\(rawValue)" }
 
   fileprivate var range: ClosedRange<Int64>? {
@@ -50,13 +50,13 @@ enum Option: String, Sendable, CaseIterable {
 
 enum OptionArgument: Equatable, Sendable {
   case none
-  /// Any text; the string is its placeholder in the help.
+  /// The string is its placeholder in the help.
   case text(String)
-  /// As in systemd.time(7).
+  /// systemd.time(7).
   case span
-  /// A time span, or `infinity`, which acts as a flag without a value.
+  /// A span, or `infinity`, which acts as a flag.
   case spanOrInfinity
-  /// Nothing, or a time span behind `=`.
+  /// A span follows `=`.
   case optionalSpan
   case number(ClosedRange<Int64>)
   case choice([String])
@@ -68,12 +68,12 @@ struct OptionSyntax: Sendable {
   let option: Option
   let letter: Character?
   let argument: OptionArgument
-  /// Such as `=parallel|all|order`.
+  /// `=parallel|all|order`.
   let usageOfArgument: String
-  /// Without a capital or a full stop.
+  /// No capital, no full stop.
   private(set) var summary: String
 
-  /// - Parameter line: such as `-d --delay=SPAN how often to refresh`.
+  /// - Parameter line: `-d --delay=SPAN  how often to refresh`.
   init(_ line: Substring) {
     let end = line.firstRange(of: "  ") ?? line.endIndex..<line.endIndex
     summary = String(line[end.upperBound...].drop { $0 == " " })
@@ -115,7 +115,7 @@ struct OptionSyntax: Sendable {
     usageOfArgument.hasSuffix("…") && !usageOfArgument.contains(",") && argument != .command
   }
 
-  /// Such as `--mode=parallel|all|order`.
+  /// `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 }
 
@@ -150,7 +150,7 @@ enum VerbName: String, Sendable, CaseIterable {
     .accounts: ["quota", "users"], .completion: ["completions"],
   ]
 
-  /// Such as ` (did you mean VERB?)`; empty if no verb is similar.
+  /// ` (did you mean VERB?)`, or empty.
   static func hint(for word: String) -> String {
     if let verb = synonyms.first(where: { $0.value.contains(word.lowercased()) })?.key {
       return " (did you mean \(verb.rawValue)?)"
@@ -161,19 +161,19 @@ enum VerbName: String, Sendable, CaseIterable {
 
 struct VerbSyntax: Sendable {
   let verb: VerbName
-  /// Such as `ACTION [JSON] -- CMD…`.
+  /// `ACTION [JSON] -- CMD…`.
   let usage: String
-  /// Such as `NAME [JSON]`.
+  /// `NAME [JSON]`.
   let operands: String
   let operandCount: ClosedRange<Int>
   let takesCommand: Bool
   let needsCommand: Bool
-  /// With a capital, without a full stop.
+  /// A capital, no full stop.
   let summary: String
   /// Command lines, each after four spaces.
   let examples: String
   let paragraphs: [String]
-  /// They replace global options of the same name.
+  /// These replace global options.
   let options: [OptionSyntax]
 
   init(_ verb: VerbName) {
@@ -190,7 +190,7 @@ struct VerbSyntax: Sendable {
     takesCommand = operands.endIndex < words.endIndex
     needsCommand = takesCommand && words[operands.endIndex] == "--"
     let most = operands.contains { $0.contains("…") } ? Int.max : operands.count
-    // With --directory, `delegate` takes no names; else at most as many as the bus allows.
+    // `delegate` has no names with --directory, and at most the bus's limit.
     operandCount = verb == .delegate ? 0...128 : operands.count { $0.first != "[" }...most
   }
 

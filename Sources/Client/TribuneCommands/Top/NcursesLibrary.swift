@@ -72,12 +72,12 @@ extension NcursesLibrary {
     guard unsafe setUpTerminal(nil, StandardOutput.rawDescriptor, &reason) == Self.ok,
       let move = unsafe stringCapability("cup")
     else { return false }
-    // The library returns -1 if the capability is not a string.
+    // -1 means that the capability is not a string.
     return Int(bitPattern: move) != -1
   }
 
   static let ok: CInt = 0
-  /// ncurses returns it for a key without a character.
+  /// For a key without a character.
   static let isKeyCode: CInt = 0o400
 
   enum Attribute {

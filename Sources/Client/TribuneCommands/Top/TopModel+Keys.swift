@@ -10,7 +10,7 @@ enum TopKey: Hashable, Sendable {
   case function(Int)
 }
 
-/// The keys are those of htop.
+/// The keys follow htop.
 extension TopModel {
   enum Effect: Equatable, Sendable {
     case none, quit

@@ -59,7 +59,7 @@ struct TopModel: Sendable {
       earlier = last
       rates = TopRates(from: last.snapshot, to: sample.snapshot)
     } else {
-      // The next sample follows too soon after a key for meaningful rates.
+      // A sample after a key follows too soon for meaningful rates.
       earlier = nil
     }
     self.sample = sample
@@ -124,7 +124,7 @@ struct TopSize: Equatable, Sendable {
 }
 
 struct TopRates: Equatable, Sendable {
-  /// Posts a second; nil if the bus restarted between the samples, which resets its counters.
+  /// Nil if the bus restarted between the snapshots, which resets its counters.
   var posts: Double?
   var deliveries: Double?
   var asks: Double?

@@ -17,7 +17,7 @@ extension TopSample {
 }
 
 extension JSONValue {
-  /// The user; null for those that the bus counts together.
+  /// Null for the users that the bus counts together.
   static func uid(_ uid: UInt32?) -> JSONValue { uid.map { .integer(Int($0)) } ?? .null }
 }
 

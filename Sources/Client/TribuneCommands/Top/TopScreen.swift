@@ -2,8 +2,8 @@
 
 import TribuneSystem
 
-/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen may exist at a time, and only
-/// one task may use it.
+/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and one
+/// task uses it.
 @safe struct TopScreen: ~Copyable {
   /// How long ncurses waits after an ESC before it counts as a key of its own.
   private static let escapeMilliseconds: CInt = 25
@@ -54,14 +54,14 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // After the last place of the terminal, the cursor cannot move, and this fails; the text is shown even so.
+        // Fails behind the last place of the terminal, where the cursor cannot go; the text is there.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }
     _ = unsafe library.refresh(window)
   }
 
-  /// Gives the terminal back to other programs until the next `show`.
+  /// Gives the terminal back, until the next `show`.
   func leave() { _ = library.end() }
 
   /// Called when other programs may have written on the terminal.

@@ -22,12 +22,11 @@ actor TopSession {
   private let sampler: TopSampler
   private let events: AsyncStream<Event>
   private let emit: AsyncStream<Event>.Continuation
-  /// Ends with the first signal that ends the session; until then, passes on the other signals.
+  /// Ends with the first ending signal; passes on the other signals until then.
   private let interruption: Task<Void, Never>
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
-  /// True while the shell owns the terminal, until SIGCONT. This thread may continue for a moment after the request to
-  /// stop.
+  /// The shell owns the terminal until SIGCONT. This thread may run on for a moment after the request to stop.
   private var isStopped = false
   private var isStale = false
 
@@ -182,7 +181,7 @@ actor TopSession {
       do throws(Errno) {
         emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
       } catch {
-        // If the terminal cannot be waited for, keys could not end the session, so it ends now.
+        // Without a way to wait for the terminal, keys could not end the session.
         emit.yield(.inputEnd)
       }
     }

@@ -3,15 +3,15 @@
 import TribuneWire
 
 enum TopValue: Equatable, Sendable {
-  /// The bus does not know the value.
+  /// Unknown to the bus.
   case missing
   case text(String)
   case id(UInt64)
-  /// Such as `:7`.
+  /// `:N`.
   case connection(String)
   case count(Int)
   case bytes(Int)
-  /// A number per second.
+  /// Per second.
   case rate(Double)
   case duration(Duration)
 
@@ -34,7 +34,7 @@ extension TopValue {
 
   init(rate: Double?) { self = rate.map { .rate($0) } ?? .missing }
 
-  /// - Parameter uid: the user; nil for those that the bus counts together.
+  /// - Parameter uid: nil for the users that the bus counts together.
   init(uid: UInt32?) { self = uid.map { .id(UInt64($0)) } ?? .missing }
 }
 
@@ -109,7 +109,7 @@ extension Duration {
 
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// A participant has waited for it for long, or it loses messages.
+  /// A participant waits for it for long, or it loses messages.
   var isMarked = false
   var isPast = false
   var depth = 0

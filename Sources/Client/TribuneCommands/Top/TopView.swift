@@ -6,7 +6,7 @@ struct TopColumn: Equatable, Sendable {
   var isText = false
   var growth = 0
   var isRate = false
-  /// On narrow terminals, the columns of the highest rank are dropped first, those of rank 0 never.
+  /// Narrow terminals drop the highest ranks first, and never rank 0.
   var rank = 0
 
   static func text(_ title: String, _ width: Int, growth: Int = 1, rank: Int = 0) -> TopColumn {
@@ -65,7 +65,7 @@ enum TopView: String, CaseIterable, Sendable {
     }
   }
 
-  /// The highest values come first. The second column decides between equals.
+  /// The highest values first. The second column decides between equals.
   private var sortTitles: (first: String, then: String) {
     switch self {
     case .delegates: ("OLDEST", "P99")

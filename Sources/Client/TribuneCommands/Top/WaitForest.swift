@@ -4,7 +4,7 @@ import Tribune
 
 /// The tree of waits: each open query, below it the delegates that it waits for, and below these their own queries.
 struct WaitForest {
-  /// Below this depth, a query starts a new tree.
+  /// A deeper query starts a new tree.
   private static let depthMax = 32
 
   private let queries: [QueryInfo]

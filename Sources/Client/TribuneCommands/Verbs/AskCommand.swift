@@ -11,7 +11,7 @@ struct AskCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     let patience = try invocation.patience()
-    // A caller that waits wants to know every veto.
+    // A waiting caller wants to know every veto.
     let query = try Query(
       invocation, name: try invocation.question(at: 0), mode: patience == nil ? .parallel : .all)
     self.query = query
@@ -72,7 +72,7 @@ struct VerdictWithoutBus: Sendable {
       }
   }
 
-  /// The verdict that --if-unreachable gives for this error; nil if it does not apply.
+  /// The verdict of --if-unreachable; nil if it does not apply to the error.
   func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
     guard let decision, error.meansNoBus else { return nil }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
@@ -117,7 +117,7 @@ struct Query: Sendable {
       let verdict = try await connection.ask(
         askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
-      // If nobody asked the cluster, it has not allowed anything.
+      // An unasked cluster has not allowed anything.
       if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
       if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
         await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)

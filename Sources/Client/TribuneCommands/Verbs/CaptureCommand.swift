@@ -57,7 +57,7 @@ private final class CaptureOutput: Sendable {
   }
 }
 
-/// Writes the bus's traffic as a pcapng file. A packet is a whole `traffic` frame, or a `lost` frame.
+/// The bus's traffic as a pcapng file. A packet is a whole `traffic` frame, or a `lost` frame.
 struct CaptureFile: Sendable {
   private var dropped = 0
   private var isInterrupted = false
@@ -71,7 +71,7 @@ struct CaptureFile: Sendable {
 
   /// Empty for a loss of unknown size, which the next packet's comment reports.
   ///
-  /// - Parameter now: the time of a loss packet, in microseconds since 1970.
+  /// - Parameter now: microseconds since 1970; the time of a loss packet.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {
     switch delivery {
     case .interrupted:

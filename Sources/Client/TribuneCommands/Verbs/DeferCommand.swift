@@ -8,7 +8,7 @@ struct DeferCommand: Command {
   private let query: UInt64
   private let span: Duration
   private let status: String
-  /// Nil for the delegate that the environment names.
+  /// Nil for the delegate from the environment.
   private let delegate: UInt64?
 
   init(_ invocation: Invocation) throws(CommandError) {

@@ -108,7 +108,7 @@ struct DelegateCommand: Command {
       await runner.stop()
       await folder.end()
     }
-    // The connection closes first, so that askers do not wait for the output.
+    // Closed first, because askers must not wait for the output.
     await connection.close()
     await runner.flush()
     log.flush()
@@ -140,13 +140,13 @@ struct DelegateCommand: Command {
         + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
   }
 
-  /// A text that names the patterns that are only for value queries, in case an action was meant.
+  /// Names the patterns that are only for value queries, because an action may have been meant.
   static func valuesText(_ patterns: some Sequence<String>) -> String {
     let values = patterns.filter(ActionNames.isValue)
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Ends the delegate, which this call keeps alive, because the connection does not.
+  /// Keeps the delegate alive, because the connection does not.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError
@@ -178,9 +178,9 @@ final class AnsweringDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // A question for a value cannot be approved or vetoed.
+    // An approval or a veto is not a value.
     let answer = question.wantsValue ? Answer.abstain : answer
-    // A withdrawn question cancels the task, and its answer is discarded.
+    // Withdrawing the question cancels the task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }

@@ -8,7 +8,7 @@ import TribuneWire
 struct GetCommand: Command {
   private let name: String
   private let object: String
-  /// Nil to print only the userInfo.
+  /// Nil to print the userInfo.
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -90,8 +90,8 @@ struct RetainedSnapshot: Sendable {
   /// Notifications that did not fit in the connection's buffer.
   private(set) var lost = 0
 
-  /// - Parameter object: the object; empty for any.
-  /// - Throws: `notPermitted` if this user may not observe them.
+  /// - Parameter object: empty for any.
+  /// - Throws: `notPermitted` if this user may observe none of it.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, limit: .max, retained: true)
     // The sequence still has its buffered elements: all retained notifications, perhaps with later ones.

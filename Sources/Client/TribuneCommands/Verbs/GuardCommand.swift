@@ -16,7 +16,7 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Whether the query's bus is reachable. The same connection carries the later messages.
+  /// Of the query's connection, which also carries the later messages.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -48,7 +48,7 @@ struct GuardCommand: Command {
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over, let verdict):
       connection = over
-      // Standard output belongs to the command.
+      // Standard output is the command's.
       if verdict.isOverridden, !context.isQuiet {
         report(verdict, "was vetoed (overridden)", in: context)
       }
@@ -152,7 +152,7 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Posts *will*, and waits for the awaited observers or for a signal. Missing acknowledgements are only reported.
+  /// Waits for the awaited observers or for a signal. Reports missing acknowledgements, and continues.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
@@ -207,8 +207,7 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Announces the outcome. Waits while the connection looks for the bus. If the connection has already ended, tries a
-  /// new one.
+  /// Waits while the connection looks for the bus. If the connection had already ended, tries a new one.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -218,7 +217,7 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
-        // The bus may have been killed before it confirmed the announcement, so it is repeated.
+        // The bus may have been killed before it confirmed, so the announcement is repeated.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
         } else if isOver || !presence.isUnreachable {

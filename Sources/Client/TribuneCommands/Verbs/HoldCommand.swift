@@ -199,7 +199,7 @@ struct HoldCommand: Command {
   /// nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
-    // The connection that the command inherits must not send.
+    // An inherited connection cannot send.
     var asking = command.isEmpty ? held.connection : nil
     for target in targets where !WellKnownQuestions.hostNames(matching: target.pattern).isEmpty {
       do throws(TribuneError) {
@@ -241,7 +241,7 @@ struct HoldCommand: Command {
     return Held(holds: holds, connection: connection)
   }
 
-  /// - Parameter isFirst: true if the holds were never in force.
+  /// - Parameter isFirst: true if they never were in force.
   /// - Returns: nil after expiry or cancellation.
   private func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
@@ -271,7 +271,7 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Holds until expiry or cancellation, then closes the connection. If the holds are relied on, takes lost ones again.
+  /// Holds until expiry or cancellation, then closes the connection. Takes lost holds again if they are relied on.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {

@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// The reason of holds. Lines of standard input may change it.
+/// The reason of holds, which lines of input may change.
 final class HoldReason: Sendable {
   enum Source: Sendable {
     case standardInput
@@ -54,7 +54,7 @@ final class HoldReason: Sendable {
         return context.terminal.report("--why-from: \(error)")
       }
       let lines = bytes.isEmpty ? [buffer.finish() ?? []] : buffer.append(bytes)
-      // If several lines come at once, only the last one is current.
+      // Only the last of several lines at once is current.
       let text = lines.lazy.map { String(decoding: $0, as: UTF8.self) }.last {
         !$0.allSatisfy(\.isWhitespace)
       }

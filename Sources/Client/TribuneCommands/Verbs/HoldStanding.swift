@@ -5,7 +5,7 @@ import Synchronization
 final class HoldStanding: Sendable {
   private enum Term {
     case notStarted
-    /// Nil if the hold has no end.
+    /// Nil for no end.
     case until(ContinuousClock.Instant?)
   }
 

@@ -119,7 +119,7 @@ struct LeaseCommand: Command {
 
   private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
 
-  /// Releases the lease. Retries until the time is over, because all others wait while this host has the lease.
+  /// Retries until the time is over, because all others wait while this host has the lease.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
     var isFirst = true

@@ -9,7 +9,7 @@ struct LeasesCommand: Command {
     var name: String
     var slots: Int
     var owners: [ListedOwner]
-    /// Why the lease is unreadable; may be empty.
+    /// Why it is unreadable; or empty.
     var error: String
   }
 

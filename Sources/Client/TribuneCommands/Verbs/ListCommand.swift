@@ -126,7 +126,7 @@ extension ConnectionInfo {
     ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
-  /// - Parameter holds: the connection's holds, which come from a separate list, or only their number.
+  /// - Parameter holds: the connection's holds, from a separate list, or their number.
   func json(holds: JSONValue) -> JSONValue {
     .object(
       [
@@ -148,7 +148,7 @@ extension ConnectionInfo {
 }
 
 extension RetainedInfo {
-  /// - Parameter userInfo: the userInfo; none if this user may not observe it.
+  /// - Parameter userInfo: none if this user may not observe it.
   func json(_ userInfo: UserInfo) -> JSONValue {
     .object([
       ("name", .string(name)), ("object", .string(object)), ("bytes", .integer(byteCount)),

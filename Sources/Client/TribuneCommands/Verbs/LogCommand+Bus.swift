@@ -9,7 +9,7 @@ extension LogCommand {
   /// A bus that hangs must not keep anybody from the journal.
   private static let patience = Duration.seconds(2)
 
-  /// Nil if there is no bus, or if it writes to a journal.
+  /// Nil without a bus, or if it writes to a journal.
   func keptByBus(in context: Context) async -> [PastVerdict]? {
     do throws(TribuneError) {
       return try await bounded(by: Self.patience) { () async throws(TribuneError) -> [PastVerdict] in

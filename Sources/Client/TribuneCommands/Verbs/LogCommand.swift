@@ -8,13 +8,13 @@ struct LogCommand: Command {
   var signals: [Int32] { follows ? SignalWatch.interrupting : [] }
 
   let filter: VerdictFilter
-  /// Nil for all verdicts.
+  /// Nil for all.
   let count: Int?
   private let directory: String?
   let follows: Bool
   let summarizes: Bool
 
-  /// As in journalctl(1).
+  /// Like journalctl(1).
   private static let followedCount = 10
   private static let namedUnitsMax = 20
 

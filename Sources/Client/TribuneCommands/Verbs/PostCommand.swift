@@ -9,7 +9,7 @@ struct PostCommand: Command {
   let options: PostOptions
   private let waiting: Waiting?
   private let readsLines: Bool
-  /// True if the lines are texts, not JSON.
+  /// Lines are texts, not JSON.
   private let areTexts: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {

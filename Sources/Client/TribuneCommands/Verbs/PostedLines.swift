@@ -22,7 +22,7 @@ struct PostedLines: Sendable {
       try await context.connect()
     }
     let limit = connection.bus.payloadMax
-    // Room for one byte more, which shows that a line is too long.
+    // One byte more shows that a line is too long.
     var buffer = LineBuffer(limit: limit + 1)
     var count = 0
     while true {
@@ -41,9 +41,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// The lines up to the first invalid one, and that one's error.
+  /// The lines up to the first invalid one, and its flaw.
   ///
-  /// - Parameter count: the number of earlier lines.
+  /// - Parameter count: earlier lines.
   static func userInfos(
     of lines: [[UInt8]], asTexts areTexts: Bool = false, behind count: Int, upTo limit: Int
   ) -> ([UserInfo], flaw: CommandError?) {
@@ -87,15 +87,15 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// True if the bus may refuse this notification though it takes others: users have quotas of retained data and of
-  /// files, and an object can have a protocol.
+  /// The bus may refuse this notification though it takes others: users have quotas of retained data and of files,
+  /// and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }
 }
 
 struct LineBuffer: Sendable {
-  /// How many bytes of a line are kept; the rest is dropped.
+  /// Bytes of a line that are kept; the rest is dropped.
   private let limit: Int
   private var partial: [UInt8]?
 

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneWire
 
 struct StatusCommand: Command {
-  /// Such as `:7`; nil to show the bus.
+  /// `:N`; nil to show the bus.
   private let connection: String?
 
   init(_ invocation: Invocation) throws(CommandError) {

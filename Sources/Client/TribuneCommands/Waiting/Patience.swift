@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 
 struct Patience: Sendable {
-  /// How long to wait; nil for ever.
+  /// Nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
   /// The pause before the next question if only delegates and other hosts object, because the ends of such vetoes may
@@ -12,7 +12,7 @@ struct Patience: Sendable {
   let pause: Duration
   /// Without it, changes that the question itself causes could lead to a loop.
   let pauseMin: Duration
-  /// How long to wait after the end for answers to earlier questions.
+  /// After the end, for answers to earlier questions.
   let grace: Duration
 
   init(

@@ -11,7 +11,7 @@ struct PatientQuery: Sendable {
   let patience: Patience
   let subject: String
   let presence: BusPresence
-  /// True to write JSON to standard output instead of texts to standard error.
+  /// To standard output, instead of texts to standard error.
   let writesJSON: Bool
 
   private let changes = ChangeSignal()
@@ -53,7 +53,7 @@ struct PatientQuery: Sendable {
       })
   }
 
-  /// - Parameter isFirst: true if there is no earlier verdict to fall back on.
+  /// - Parameter isFirst: true without an earlier verdict to fall back on.
   /// - Returns: nil while the connection looks for the bus.
   private func askOnce(
     over connection: Connection, isFirst: Bool, in context: Context
@@ -86,7 +86,7 @@ struct PatientQuery: Sendable {
 
   private func watch(_ news: Notifications) async {
     do throws(TribuneError) {
-      // One signal is enough for the next question, so further notifications are not examined before it.
+      // During a pause, one signal is enough, so further notifications are not examined.
       for try await delivery in news
       where !changes.isSignalled && mayEndVeto(delivery) { changes.signal() }
       changes.end()
@@ -100,7 +100,7 @@ struct PatientQuery: Sendable {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
 
-  /// The holds' ages, by id; empty if this user may not list them.
+  /// By the holds' ids; empty if this user may not list them.
   private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
@@ -127,9 +127,9 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change, also if notifications were missed.
+  /// True if the verdict may change, even by missed notifications.
   ///
-  /// - Parameter object: the question's object; empty for all objects.
+  /// - Parameter object: empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {
     guard case .notification(let news) = self else { return true }
     guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }

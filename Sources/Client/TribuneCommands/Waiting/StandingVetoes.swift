@@ -6,8 +6,8 @@ import TribuneSystem
 
 /// The vetoes against a question that waits, and their ages.
 ///
-/// Holders can change their vetoes constantly. So reasons are cut, and each user gets only a few lines a minute, except
-/// root and the user of this process.
+/// Holders can change their vetoes constantly. So reasons are cut, and each user except root and the process's user
+/// has a few lines a minute.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -58,7 +58,7 @@ struct StandingVetoes: Sendable {
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
     }
-    // The count lines are limited like those of a user.
+    // The count lines are limited like another user's lines.
     if omittedCount > 0, limits.take(for: .max) {
       lines.append("  and \(omittedCount) more, not shown")
       omittedCount = 0

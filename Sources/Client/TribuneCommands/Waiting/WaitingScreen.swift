@@ -6,7 +6,7 @@ import TribuneSystem
 
 /// Shows the awaited delegates on standard error, which must be a terminal, and erases them at the end.
 final class WaitingScreen: Sendable {
-  /// Delegates of a query that ends sooner are not shown.
+  /// A query that ends sooner is not shown.
   private static let delay = Duration.milliseconds(250)
   private static let interval = Duration.seconds(1)
 
@@ -15,7 +15,7 @@ final class WaitingScreen: Sendable {
 
   init(on terminal: Terminal) { self.terminal = terminal }
 
-  /// Takes a report, which the next refresh shows. Never waits.
+  /// The next refresh shows it. Never waits.
   func take(_ progress: Progress) {
     display.withLock { display in
       switch progress.stage {
@@ -79,7 +79,7 @@ struct WaitingDisplay: Sendable {
     deferred(delegate, participant: participant, status: nil, at: now)
   }
 
-  /// Shows a deferral. A nil status keeps the previous one.
+  /// A nil status keeps the previous one.
   mutating func deferred(_ delegate: UInt64, participant: String, status: String?, at now: Duration) {
     if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
       if let status { rows[place].status = status }
