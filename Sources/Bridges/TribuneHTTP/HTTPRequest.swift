@@ -32,7 +32,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// True if a page of another site made a browser send this, but not by a link that the user followed.
+  /// True if a page of another site made a browser send this, unless the user followed a link.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

@@ -126,7 +126,7 @@ import TribuneWire
     }
   }
 
-  /// The questions whose answers may have changed; all if an announcement was lost.
+  /// The announced questions; all after a lost announcement.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })

@@ -158,8 +158,8 @@ final class Gateway {
     }
   }
 
-  /// Exports durable notifications. `earlier` still stores those of the previous connection. The observation is
-  /// awaited, so posters wait for JetStream.
+  /// `earlier` still stores the previous connection's notifications. The observation is awaited, so posters wait for
+  /// JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -252,7 +252,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Tells askers whose question was vetoed for lack of a host that they can ask again.
+  /// Askers that were vetoed for lack of a host can ask again.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()

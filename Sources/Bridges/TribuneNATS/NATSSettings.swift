@@ -89,7 +89,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     host = Subjects.isToken(short) ? short : ""
   }
 
-  /// True if TLS is required, which libnats does not do for tls:// by itself.
+  /// libnats itself does not require TLS for tls://.
   package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
 
   package var others: [String] { roster.filter { $0 != host } }

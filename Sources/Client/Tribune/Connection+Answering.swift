@@ -37,9 +37,8 @@ extension Connection {
 
   /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the delegate replaces the
-  /// delegates without an object that respond to some of the same names; otherwise, delegates without an object stay.
-  /// If the call throws, all delegates stay.
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, it replaces delegates without an
+  /// object that respond to some of the same names; otherwise, these stay. If the call throws, all delegates stay.
   ///
   /// Parameters and errors: as for ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult

@@ -5,16 +5,15 @@ import TribuneWire
 extension Connection {
   /// Asks the delegates of an object, and those for any object, for permission before an action.
   ///
-  /// If no delegate responds to the name, the verdict is the default, at once. A matching hold vetoes, and so does each
-  /// delegate that the bus's configuration requires and that is not attached. Cancelling the task cancels the query on
-  /// the bus.
+  /// If no delegate responds, the verdict is the default, at once. A matching hold vetoes, and so does a missing
+  /// delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
   ///   - name: such as `window.shouldClose`.
   ///   - object: empty for all objects.
   ///   - userInfo: for the delegates.
-  ///   - deadline: how long to wait for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
-  ///     rounded up to whole milliseconds, at least one; the bus refuses more than ``BusInfo/deadlineMax``.
+  ///   - deadline: of the verdict; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
+  ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
   ///   - mode: in which order to ask, and when to stop.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden

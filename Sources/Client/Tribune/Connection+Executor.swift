@@ -6,8 +6,8 @@ import TribuneSystem
 extension Connection {
   /// Runs tasks on the thread that receives for this connection.
   ///
-  /// That thread resumes the tasks that wait for the bus. A task that also runs on that thread is resumed without a
-  /// wake-up of another thread. That wake-up is most of the cost of a quick `ask`:
+  /// That thread resumes the tasks that wait for the bus. A task that also runs there is resumed without a thread
+  /// wake-up, which is most of the cost of a quick `ask`:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {

@@ -92,8 +92,8 @@ extension Connection {
     }
   }
 
-  /// Counts of outcomes by delegate and awaited observer: of all users if the policy lets this connection list
-  /// everything, else of its own user. The busiest 1,000 come first, then one entry for all others.
+  /// The outcomes of delegates and awaited observers: of all users if the policy lets this connection list everything,
+  /// else of its own user. The busiest 1,000 come first, then one entry for all others.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }

@@ -17,8 +17,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let cancelled = Code("cancelled")
     /// A name is invalid: it must be tokens of `[A-Za-z0-9_-]`, separated by dots, 1 to 255 bytes in all.
     public static let invalidName = Code("invalidName")
-    /// A pattern is invalid: it must be a name in which `*` may stand for one token and `**`, at the end, for one token
-    /// or more.
+    /// A pattern is invalid: it must be a name, in which `*` stands for one token and a final `**` for one or more.
     public static let invalidPattern = Code("invalidPattern")
     /// An object is not UTF-8, has control characters, or is longer than 255 bytes.
     public static let invalidObject = Code("invalidObject")

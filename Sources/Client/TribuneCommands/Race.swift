@@ -52,7 +52,7 @@ func tryUntilDone<Answer>(
 }
 
 extension TribuneError {
-  /// True if there was no bus to refuse the request.
+  /// The request was not refused.
   var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 

@@ -47,11 +47,11 @@ actor SignalRouter {
 
   /// If an option chose the bus, a tribunectl under the command uses the same one.
   ///
-  /// - Parameter hold: its connection is inherited by the command, like a lock of flock(1): if this process is killed,
-  ///   all holds of the connection stand until the command ends. With nil, the command inherits no connection, because
-  ///   it may have fewer privileges than this process.
+  /// - Parameter hold: the command inherits its connection, like a lock of flock(1): if this process is killed, all
+  ///   holds of the connection stand until the command ends. With nil, the command inherits no connection, because it
+  ///   may have fewer privileges than this process.
   /// - Returns: how the command ended; after an earlier signal, killed by that signal. A failed start is reported, and
-  ///   counts as an exit with a shell's status.
+  ///   exits with a shell's status.
   nonisolated func run(
     _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
   ) async -> ChildProcess.Termination {

@@ -24,7 +24,7 @@ struct DBusMessage {
   /// The sender's unique name, or `org.freedesktop.DBus`.
   var sender: String
   var path: String
-  /// True if the message is addressed to this connection, not broadcast.
+  /// Addressed to this connection, not broadcast.
   var isDirected: Bool
 }
 
@@ -107,7 +107,7 @@ struct DBusMessage {
   // MARK: Processing
 
   /// Dispatch uses a descriptor until the source's cancellation is complete. By then, another file could have its
-  /// number, so each source has a copy of its own.
+  /// number, so each source owns a copy.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }

@@ -15,7 +15,7 @@ final class DBusSignals {
   private var matches: [DBusConnection.Match] = []
   private let ownerChanged: (_ isThere: Bool) -> Void
 
-  /// - Parameter ownerChanged: called at each change, and at the start if the service runs.
+  /// - Parameter ownerChanged: also called initially if the service runs.
   init(
     of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
   ) throws(Errno) {

@@ -24,9 +24,9 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   package private(set) var targets: Set<String> = []
 
   /// - Parameters:
-  ///   - overridden: questions that the bus allowed despite vetoes; their targets stay unmasked.
-  ///   - masksTargets: `Enforce=`; nil to mask only where locks do not bind root.
-  ///   - masked: the masked targets; nil after a failure to mask.
+  ///   - overridden: allowed by the bus despite vetoes; their targets stay unmasked.
+  ///   - masksTargets: `Enforce=`; nil masks only where locks do not bind root.
+  ///   - masked: nil after a failure to mask.
   package init(
     vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, masksTargets: Bool?, logind: Logind,
     masked: Set<String>?

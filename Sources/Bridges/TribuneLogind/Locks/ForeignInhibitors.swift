@@ -48,7 +48,7 @@ final class ForeignInhibitors {
     var wanted: Set<Key> = []
     for question in HostQuestion.allCases {
       let others = inhibitors.filter { $0.questions.contains(question) }
-        // The order must be stable, and logind's is unspecified.
+        // logind's order is unspecified, and may change.
         .sorted { ($0.pid, $0.what, $0.who, $0.why) < ($1.pid, $1.what, $1.who, $1.why) }
       for inhibitor in others.prefix(Self.inhibitorsMax) {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)

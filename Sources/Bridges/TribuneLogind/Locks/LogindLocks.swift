@@ -40,8 +40,7 @@ final class LogindLocks {
     formerProcesses = Set(store.inheritedNames.compactMap { Self.process(inName: $0) })
   }
 
-  /// The process that took a stored lock, from its name `block-shutdown.PID.N`. logind lists the lock under that
-  /// process.
+  /// logind lists a lock under the process in its stored name, `block-shutdown.PID.N`.
   private static func process(inName name: String) -> UInt32? {
     let parts = name.split(separator: ".")
     return parts.count == 3 ? UInt32(parts[1]) : nil
@@ -72,7 +71,7 @@ final class LogindLocks {
     dropFormer(.delay(lock))
   }
 
-  /// Makes the next calls take all locks again, because a restarted logind may not know them.
+  /// A restarted logind may not know the locks, so they are taken again.
   func expire() {
     for kind in held.keys { held[kind]?.isExpired = true }
   }
@@ -113,7 +112,7 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // The last reference to the lock's descriptor ends here, which closes it.
+    // This is the descriptor's last reference, so the lock ends.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

@@ -56,7 +56,7 @@ final class TargetMask {
       try await manager.unmask(obsolete.sorted())
       try record(recorded.intersection(targets))
     }
-    // A process may have died before it masked what it recorded, so recorded targets are masked again.
+    // A process may have died before it masked the recorded targets.
     var own = recorded
     for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
       own.insert(target)

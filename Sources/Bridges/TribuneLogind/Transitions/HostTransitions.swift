@@ -27,7 +27,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // The bus may hang, so the wait for it ends with a timer.
+      // The bus may hang, so the wait is limited.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -52,7 +52,7 @@ final class HostTransitions {
     }
   }
 
-  /// logind's type of the shutdown is valid even without a schedule (tested with 252 and 257).
+  /// Valid even without a schedule (tested with 252 and 257).
   private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
     return HostQuestion.before(action: action).contains(.reboot) ? "Reboot" : "PowerOff"

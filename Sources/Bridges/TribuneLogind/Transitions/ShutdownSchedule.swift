@@ -21,7 +21,7 @@ final class ShutdownSchedule {
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: true if the bus already allowed the action; then nobody is asked.
+  /// - Parameter isOverridden: skips the question.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {

@@ -16,11 +16,11 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case roster = "Tribune-Roster"
     /// In a bucket's message: says that the key has no value.
     case operation = "KV-Operation"
-    /// The subject's expected last revision; 0 for none. If the actual one differs, JetStream rejects the message.
+    /// The subject's expected last revision; 0 for none. Otherwise, JetStream rejects the message.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     /// JetStream drops recent duplicates.
     case messageID = "Nats-Msg-Id"
-    /// The expected stream. If the subject belongs to another one, JetStream rejects the message.
+    /// If the stream is another one, JetStream rejects the message.
     case expectedStream = "Nats-Expected-Stream"
   }
 

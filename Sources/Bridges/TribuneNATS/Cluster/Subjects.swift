@@ -24,7 +24,7 @@ nonisolated struct Subjects: Equatable, Sendable {
     prefix = "tribune.v1.\(cluster)"
   }
 
-  /// True if the text is a token of a name, of 1 to 63 bytes.
+  /// 1 to 63 bytes of a name's token.
   static func isToken(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 63 && !text.utf8.contains(UInt8(ascii: "."))
       && NameSyntax.isName(String(text).utf8Bytes)
@@ -64,7 +64,7 @@ nonisolated struct Subjects: Equatable, Sendable {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// True if NATS refused the subscription to replies, without which vetoes would be lost.
+  /// Without the subscription to replies, vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }

@@ -4,9 +4,8 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Records in a file what has arrived from the durable stream, to find duplicates and gaps. It uses the numbers of the
-/// sending instance, whose notifications arrive in order. The stream's own numbers do not suffice, because a server may
-/// reuse them after a SIGKILL.
+/// Records in a file what has arrived from the durable stream, to find duplicates and gaps. It counts by sending
+/// instance, whose notifications arrive in order; a server may reuse the stream's own numbers after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
   /// Per host.
@@ -40,7 +39,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// The first number to read. A stream that was not known is read from its start.
+  /// An unknown stream is read from its start.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1

@@ -160,7 +160,7 @@ nonisolated struct PostRetries: Sendable {
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// How long to retry while a limit is reached. Later notifications wait meanwhile.
+  /// Retries end after this, because later notifications wait meanwhile.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?

@@ -15,7 +15,7 @@ final class FleetLock {
   private static let deadline = Duration.seconds(10)
   /// The bus replies by then unless it hangs.
   private static let answerMax = deadline + .seconds(2)
-  /// Other hosts answer 64 questions of one host at a time, which are not only for FleetLock.
+  /// Other hosts answer 64 of one host, and not only for FleetLock.
   private static let questionsMax = 16
   /// Bytes.
   private static let reasonsMax = 2_048
@@ -115,7 +115,7 @@ final class FleetLock {
     throw FleetLockError(.vetoed, "\(name): \(reasons)")
   }
 
-  /// Asks the bus, but not for ever, because it may hang.
+  /// The bus may hang, so the wait is limited.
   private func ask(
     _ bus: Connection, _ name: String, _ request: FleetLockRequest
   ) async -> Result<Tribune.Verdict, TribuneError> {

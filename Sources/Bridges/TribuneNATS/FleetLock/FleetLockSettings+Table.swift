@@ -33,7 +33,7 @@ nonisolated extension FleetLockSettings {
           },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
-        // An unreadable line may have been Ask=, so no host of the group may reboot.
+        // An unreadable line may have been Ask=, so the group may not reboot.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "no host of the group may reboot"),

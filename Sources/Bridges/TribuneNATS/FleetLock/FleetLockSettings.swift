@@ -5,7 +5,7 @@ import TribuneWire
 
 nonisolated package struct FleetLockSettings: Equatable, Sendable {
   package struct Group: Equatable, Sendable {
-    /// How many clients of the group may reboot at the same time.
+    /// How many clients may reboot at the same time.
     package var slots = 1
     package var question: String?
     package var lack: String?

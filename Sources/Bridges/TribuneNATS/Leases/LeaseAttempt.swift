@@ -108,7 +108,7 @@ nonisolated struct LeaseAttempt {
         self.rejection = nil
         return give(rejection.message)
       }
-      // If the owner is there with this id, an earlier write of this attempt has stored it.
+      // An owner with this id was stored by an earlier write of this attempt.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
       // A retry must not release a later acquisition.

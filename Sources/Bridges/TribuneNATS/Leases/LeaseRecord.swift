@@ -36,7 +36,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
     case changed(LeaseOwner, before: LeaseOwner?)
     /// Other hosts have the lease, or a running command of this host.
     case busy
-    /// The host does not have the lease, or has it by another acquisition.
+    /// The host does not have the lease by this acquisition.
     case absent
     case refused(String)
   }

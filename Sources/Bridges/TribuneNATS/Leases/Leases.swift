@@ -181,7 +181,7 @@ final class Leases: Delegate {
     ])
   }
 
-  /// True if the owner, which must be on this host, still runs.
+  /// The owner must be on this host.
   nonisolated private static func isRunning(_ owner: LeaseOwner, _ boot: String) -> Bool {
     guard owner.pid > 0, owner.boot == boot, ProcessFacts.exists(Int32(clamping: owner.pid)) else {
       return false

@@ -116,7 +116,7 @@ final class NATSLink {
     }.get()
   }
 
-  /// Drops the connection on another queue, because closing may block.
+  /// Closing may block.
   private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {

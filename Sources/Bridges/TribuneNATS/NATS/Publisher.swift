@@ -75,8 +75,8 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// True if the server answers a ping that follows all earlier publications. The messages that the server sent before
-  /// have then been handled.
+  /// True if the server answers a ping that follows all earlier publications. The server's earlier messages have then
+  /// been handled.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
     // libnats's threads may still have earlier messages.

@@ -21,6 +21,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// False if a gateway asks, which it does for another host.
+  /// A gateway asks for another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

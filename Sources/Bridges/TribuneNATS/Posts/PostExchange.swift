@@ -113,7 +113,7 @@ final class PostExchange {
     }
   }
 
-  /// Asks the bus, because it silently drops a forbidden post that wants no acknowledgement, and the loss would not be
+  /// Otherwise, the bus would silently drop a forbidden post without acknowledgement, and the loss would not be
   /// counted.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }

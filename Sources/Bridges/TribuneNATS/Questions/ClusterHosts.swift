@@ -30,10 +30,10 @@ final class ClusterHosts {
   private let mark: Instance
   private let double: DoubledHost
   private let rosters: RosterCheck
-  /// The delegates of the roster, which this object retains, because the bus's connection does not.
+  /// The connection does not retain the delegates of the roster.
   private var listed: [Place] = []
   private var asked: [String] = []
-  /// The patterns that the bus refused. They are tried again.
+  /// Refused patterns, which are tried again.
   private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
   private var isOverfull = false

@@ -5,8 +5,8 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// This host's questions to other hosts. The receiving thread handles each event itself, because a switch of threads
-/// would cost more than all other work. No task is resumed, and nothing published, under the lock.
+/// This host's questions to other hosts. The receiving thread handles each event, because a thread switch costs more
+/// than all other work. Resuming and publishing happen outside the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
   /// An unlisted host that did not answer is skipped this long: otherwise it could delay each question.
@@ -204,7 +204,7 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// Tells the host of the cancellation. If it misses this, it notices by this host's presence.
+  /// A host that misses the cancellation notices by this host's presence.
   private func publishCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))

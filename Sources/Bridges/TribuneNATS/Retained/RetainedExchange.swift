@@ -114,8 +114,7 @@ final class RetainedExchange {
     switch try StoreReply(message.payload) {
     case .stored: return
     case .refused(let code, _) where StoreReply.conflicts.contains(code):
-      // The value that conflicts will arrive, unless it or the bucket was removed. So only a second conflict is acted
-      // on.
+      // After the first conflict, the conflicting value arrives, unless it or the bucket was removed.
       guard one.isAgain else { return }
       ledger.doubt(key)
       hearAgain()

@@ -5,8 +5,8 @@
 /// A local value is stored only if the bucket's last revision has arrived here (compare-and-set). If another host's
 /// value came first, it is posted, and the local value dropped. So an overwritten value never returns.
 ///
-/// The gateway reads back its own posts, which shows their order on the bus. A local value that it reads before its own
-/// post may have come before or after it, so that value is posted again after it is stored.
+/// The gateway reads back its own posts, which shows their order on the bus. A local value that it reads before such a
+/// post may precede or follow the post, so it is posted again after it is stored.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
@@ -79,8 +79,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// Begins anew, because the gateway reads again after a gap or on a new bus. The retained notifications that it gets
-  /// include its earlier posts, except the one in flight. The bucket also delivers all values again.
+  /// The gateway reads again, after a gap or on a new bus. The retained notifications include its earlier posts, except
+  /// the one in flight. The bucket delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0

@@ -223,7 +223,7 @@ final class BusFollower {
       secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
       let isLookedAt = isLookedAt
-      // Even if no page is open, each interval is read, so that a new page has an hour of them.
+      // The plot of a new page has an hour of intervals, so they are read even without pages.
       if isLookedAt || Self.seconds % History.secondsPerInterval == 0 { polling.request() }
       if isLookedAt, secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
         listing.request()

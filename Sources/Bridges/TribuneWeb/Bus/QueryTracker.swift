@@ -28,7 +28,7 @@ nonisolated package struct QueryTracker: Sendable {
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
 
-  /// Takes a frame. Returns nil unless it is a verdict, whose asker may be known only as a connection.
+  /// Returns nil unless the frame is a verdict, whose asker may be known only as a connection.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
     case .ask(_, _, _, _, let override, _): addQuestion(item, isValueQuery: false, override: override)

@@ -13,7 +13,7 @@ nonisolated package struct BusCounters: Sendable {
 
   package init() {}
 
-  /// Takes a status and its time, in microseconds since 1970. Returns true if the bus restarted.
+  /// Microseconds since 1970. Returns true if the bus restarted.
   @discardableResult
   package mutating func update(with status: BusStatus, at microseconds: UInt64) -> Bool {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil

@@ -11,8 +11,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
 
   package init() {}
 
-  /// Takes a list, which begins with the rows that get their own series. The list's row without labels includes the
-  /// rows that the bus no longer lists.
+  /// `rows` begins with those for their own series. The row without labels includes those that the bus no longer lists.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
     // The increments of rows that had no series before.

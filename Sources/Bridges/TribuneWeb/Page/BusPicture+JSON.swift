@@ -111,7 +111,7 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// `now` is in microseconds. The result is rounded, so that later calls give the same.
+  /// `now` is in microseconds. Rounding makes later calls equal.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

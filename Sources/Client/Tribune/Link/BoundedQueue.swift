@@ -19,8 +19,8 @@ extension LossReporting {
 
 /// Elements for a reader that may be slow, bounded in elements and in bytes of payload.
 ///
-/// When it is full, the oldest elements are dropped; the newest always stays. So all drops are at the head, where one
-/// number reports them, followed by `interrupted` if an `interrupted` was dropped.
+/// When full, it drops the oldest; the newest always stays. So one number at the head reports all drops, followed by
+/// `interrupted` if an `interrupted` was dropped.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

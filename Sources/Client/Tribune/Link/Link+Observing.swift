@@ -31,7 +31,7 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
-  /// Cancelling the task does not stop the change, because bus and connection must agree on whether it is suspended.
+  /// Cancelling the task does not stop it, because bus and connection must agree.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in

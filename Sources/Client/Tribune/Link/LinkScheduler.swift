@@ -9,10 +9,9 @@ import TribuneSystem
 /// thread would cost more than the rest of a quick answer.
 ///
 /// The client's code may block that thread. Then another thread takes over receiving, and work goes to Swift's threads
-/// until the first thread is free again; a link never has more than two threads. When the first is free and the other
-/// still receives, the first ends.
+/// until the first is free; a link never has more than two. The first ends if the other receives by then.
 final class LinkScheduler: Sendable {
-  /// After this, another thread takes over receiving; the periodic check may notice at twice the time.
+  /// A periodic check notices after this time, or up to twice as late.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
@@ -63,7 +62,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Starts another receiver if a turn takes too long. Ends when there is no work.
+  /// Starts another receiver if needed, while there may be work.
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {

@@ -15,7 +15,7 @@ extension LinkState {
     let cause: TribuneError
     var failure: TribuneError?
     var closingDeadline: Instant?
-    /// The lost connections that the next one follows, with the number of notifications that each had received.
+    /// Lost connections, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
     var renewal: Renewal?
     /// False if a predecessor's loss is unknown.
@@ -76,7 +76,7 @@ extension LinkState {
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      // Frames up to `lastSerial` are renewed or void. A caller waits for the reply to each later one.
+      // A caller waits for the reply to a frame after `lastSerial`.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
       // These frames refer to ids of the old bus, and the next bus may be another.
       case .answer, .deferral, .other: return .dropped
@@ -225,7 +225,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// A frame with its userInfo in a file is not changed to one that contains it.
+  /// A frame with its userInfo in a file stays like that.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

@@ -49,8 +49,7 @@ extension LinkState {
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
-    // What that connection delivered waits behind the reserved positions and is dropped. So it counts as having
-    // received nothing.
+    // That connection's deliveries, behind the reserved positions, are dropped. So it has received nothing.
     if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {

@@ -109,7 +109,7 @@ struct LinkState {
 
   mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
     guard case .interrupted(var interruption) = phase else { return }
-    // The collections change in place only if nothing else refers to them, so `phase` lets go of them.
+    // The collections change in place only without a second reference.
     phase = .ended(nil)
     change(&interruption)
     phase = .interrupted(interruption)

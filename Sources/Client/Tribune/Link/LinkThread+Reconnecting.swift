@@ -10,7 +10,7 @@ struct Reconnection {
   /// The first attempt is made at once. The pauses before the next ones grow from `pauseMin` to `pauseMax`.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// If a connection lasted less than this, the pauses continue to grow instead of starting anew.
+  /// If a connection was shorter, the pauses continue to grow.
   private static let settling = Duration.seconds(1)
   /// Longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)

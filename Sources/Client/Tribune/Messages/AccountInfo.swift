@@ -13,8 +13,8 @@ public struct AccountInfo: Hashable, Sendable {
   /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues` or
   /// `unread-files`. Later versions may add resources.
   public var resource: String
-  /// How much the user has: bytes of `partial-frames`, `log`, `retained` and `queues`, a number of the others. It can
-  /// exceed the share, which shrinks when other users take some.
+  /// Bytes of `partial-frames`, `log`, `retained` and `queues`; a number of the others. It can exceed the share,
+  /// which shrinks when others take some.
   public var used: Int
   /// How much the user may have at the moment.
   public var share: Int

@@ -5,9 +5,9 @@ import Synchronization
 /// Reports the result of an observer's work on an awaited notification.
 ///
 /// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call counts;
-/// if the last reference is released without a call, the poster is told of a failure. If several sequences of a
-/// connection receive it, the poster gets one report after the last of them: a failure if any failed. This object does
-/// not keep the connection open, whose end is reported as ``AwaitedReply/Missing/Kind/gone``.
+/// releasing the last reference without a call reports a failure. If several sequences of a connection receive it, the
+/// poster gets one report after the last of them: a failure if any failed. This object does not keep the connection
+/// open, whose end is reported as ``AwaitedReply/Missing/Kind/gone``.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isFinished = Atomic(false)

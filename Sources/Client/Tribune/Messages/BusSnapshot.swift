@@ -51,8 +51,7 @@ package struct BusGrowth: Equatable, Sendable {
 
   package init() {}
 
-  /// Nil if the daemon was restarted in between, which begins new counters. In a container, the new one can have the
-  /// same pid.
+  /// Nil if another daemon's counters began in between. In a container, it can have the same pid.
   package init?(from earlier: BusStatus, to later: BusStatus) {
     guard later.pid == earlier.pid, later.uptime >= earlier.uptime else { return nil }
     (posted, delivered) = (later.posted - earlier.posted, later.delivered - earlier.delivered)

@@ -135,8 +135,8 @@ public struct PastVerdict: Hashable, Sendable {
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
-  /// The verdict as the fields that the journal would have: names, each with its values. docs/CONCEPTS.md lists them.
-  /// Control characters are escaped.
+  /// The fields of its journal entry: names, each with its values. docs/CONCEPTS.md lists them. Control characters are
+  /// escaped.
   public var fields: [String: [String]]
 }
 

@@ -3,10 +3,9 @@
 /// The notifications of an observation.
 ///
 /// **Its buffer.** The connection reads from the bus even if its readers are slow. Each sequence buffers unread
-/// deliveries: at most the observation's limit, 4,096 by default, and at most 64 MiB of userInfo, but always the newest
-/// delivery. Beyond either limit, the oldest are dropped, and the next element reports their number as
-/// ``Delivery/lost(_:)``. Losses on the bus are also reported. If an awaited notification is dropped, its poster is
-/// told of a failure.
+/// deliveries: at most the observation's limit, 4,096 by default, and at most 64 MiB of userInfo, but always the
+/// newest delivery. Beyond either limit, the oldest are dropped, and the next element reports their number as
+/// ``Delivery/lost(_:)``. Losses on the bus are also reported. A dropped awaited notification has failed.
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
 /// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation

@@ -31,7 +31,7 @@ public struct PostOptions: Hashable, Sendable {
   }
 
   public var style: Style
-  /// Which waiting notifications this one replaces. It is queued last, not in the place of one of them.
+  /// Which waiting notifications this one replaces. It is queued last.
   ///
   /// With the style ``Style/now``, this notification is delivered at once, and those that it replaces are removed.
   /// Replaced notifications are not reported as lost. When more than 1 MiB of notifications waits, the bus delivers the
@@ -39,8 +39,8 @@ public struct PostOptions: Hashable, Sendable {
   public var coalescing: Coalescing
   /// The bus retains it, as the last of its name and object, for observers with `retained`.
   ///
-  /// Present observers receive it as usual. The bus retains it until the next retained notification of its name and
-  /// object, or until the bus ends. Without userInfo, it only clears the retained one.
+  /// Present observers receive it as usual. It is retained until the next retained one of its name and object, or until
+  /// the bus ends. Without userInfo, it clears the retained one.
   public var isRetained: Bool
   /// Suspended connections receive it also, after their buffered notifications.
   public var isImmediate: Bool

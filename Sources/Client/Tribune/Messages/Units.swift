@@ -4,8 +4,8 @@ import TribuneWire
 
 /// The systemd units of a process: two facts, as in systemd's journal.
 public struct Units: Hashable, Sendable {
-  /// The unit of the system's service manager, which the system vouches for; empty if none. For a process that a user's
-  /// service manager started, it is the unit of that manager, `user@UID.service`.
+  /// The unit of the system's service manager, which the system vouches for; empty if none. For a process of a user's
+  /// service manager, it is that manager's unit, `user@UID.service`.
   public var system: String
   /// Of a user's service manager, whose name the user has chosen; empty if none.
   public var user: String
