@@ -44,7 +44,7 @@ enum wire_kind {
   WIRE_KIND_WELCOME = 1,
   /* A refusal. */
   WIRE_KIND_ERROR = 2,
-  /* The bus has done it. */
+  /* The bus has carried out a frame. */
   WIRE_KIND_OK = 3,
   /* A notification. */
   WIRE_KIND_POST = 4,
@@ -76,7 +76,7 @@ enum wire_kind {
   WIRE_KIND_ENTRY = 17,
   /* Asks for a copy of all frames. */
   WIRE_KIND_MONITOR = 18,
-  /* A frame that passed. */
+  /* A frame that passed over the bus. */
   WIRE_KIND_TRAFFIC = 19,
   /* A standing veto. */
   WIRE_KIND_HOLD = 20,
@@ -96,7 +96,7 @@ enum wire_kind {
   WIRE_KIND_SUCCEED = 27,
   /* Changes the reason of a hold. */
   WIRE_KIND_AMEND = 28,
-  /* Who posts. */
+  /* The facts about a poster. */
   WIRE_KIND_POSTER = 29,
 };
 
@@ -232,7 +232,7 @@ struct wire_refusal {
 void wire_read_refusal(struct wire_reader *reader, struct wire_refusal *value);
 void wire_write_refusal(struct wire_writer *writer, const struct wire_refusal *value);
 
-/* The bus has done it. */
+/* The bus has carried out a frame. */
 struct wire_okay {
   /* serial of the registration that the frame made; id of its delegate or hold; 0 without one */
   uint64_t registration;
@@ -400,7 +400,7 @@ struct wire_awaited {
 void wire_read_awaited(struct wire_reader *reader, struct wire_awaited *value);
 void wire_write_awaited(struct wire_writer *writer, const struct wire_awaited *value);
 
-/* Who posts. */
+/* The facts about a poster. */
 struct wire_poster_facts {
   /* the sender */
   uint64_t connection;
@@ -419,7 +419,7 @@ struct wire_monitor {
 void wire_read_monitor(struct wire_reader *reader, struct wire_monitor *value);
 void wire_write_monitor(struct wire_writer *writer, const struct wire_monitor *value);
 
-/* A frame that passed. */
+/* A frame that passed over the bus. */
 struct wire_traffic {
   /* microseconds since 1970, UTC */
   uint64_t time;
@@ -433,7 +433,7 @@ struct wire_traffic {
 void wire_read_traffic(struct wire_reader *reader, struct wire_traffic *value);
 void wire_write_traffic(struct wire_writer *writer, const struct wire_traffic *value);
 
-/* How a delegate counts that is `timedOut`, `gone` or `failed`. */
+/* What `timedOut`, `gone` and `failed` count as. */
 enum wire_failure_policy {
   WIRE_FAILURE_POLICY_VETO = 0,
   WIRE_FAILURE_POLICY_ABSTAIN = 1,
@@ -443,7 +443,7 @@ enum wire_failure_policy {
 struct wire_attach {
   /* place in the chain: lower first, then by time of attaching */
   int32_t order;
-  /* counts if it is `timedOut`, `gone` or `failed` */
+  /* what `timedOut`, `gone` and `failed` count as */
   enum wire_failure_policy failure_policy;
   /* milliseconds that it may be silent; 0 for the bus's setting (5 s) */
   uint32_t timeout;
@@ -622,7 +622,7 @@ struct wire_outcome {
      `label:NAME` */
   struct wire_delegate_identity delegate;
   enum wire_outcome_kind outcome;
-  /* or error; can be empty */
+  /* the reason or error; can be empty */
   struct wire_text reason;
   /* microseconds from the question to the outcome */
   uint64_t elapsed;
@@ -645,7 +645,7 @@ struct wire_verdict {
   struct wire_elements outcomes;
   /* vetoes among the outcomes were overridden */
   bool is_overridden;
-  /* as asked */
+  /* as the asker said */
   bool is_dry_run;
   /* outcomes that are not listed */
   uint32_t omitted_count;
@@ -677,7 +677,7 @@ void wire_write_concluded(struct wire_writer *writer, const struct wire_conclude
 struct wire_access_subject {
   /* the user */
   uint32_t uid;
-  /* of more than 128, those that the policy named when the connection was made */
+  /* if more than 128: those that the policy named when the connection was made */
   struct wire_elements groups;
   /* of the system's service manager; empty if the kernel vouches for none */
   struct wire_text unit;
@@ -1013,9 +1013,9 @@ void wire_write_name_entry(struct wire_writer *writer, const struct wire_name_en
 
 /* What a participant takes part in. */
 enum wire_participant_role {
-  /* Queries. */
+  /* It answers queries. */
   WIRE_PARTICIPANT_ROLE_DELEGATE = 0,
-  /* Awaited notifications. */
+  /* It handles awaited notifications. */
   WIRE_PARTICIPANT_ROLE_OBSERVER = 1,
 };
 
@@ -1263,7 +1263,7 @@ enum wire_ended_what {
   WIRE_ENDED_WHAT_REPLACED = 0,
   /* A hold's time is over. */
   WIRE_ENDED_WHAT_EXPIRED = 1,
-  /* The policy does not allow it any more: why, as a refusal says it. */
+  /* The policy no longer allows it; the text says why, as a refusal does. */
   WIRE_ENDED_WHAT_NOT_PERMITTED = 2,
 };
 /* The bus has ended a registration. */

@@ -48,7 +48,7 @@ class FrameKind(enum.IntEnum):
     WELCOME = 1
     # A refusal.
     ERROR = 2
-    # The bus has done it.
+    # The bus has carried out a frame.
     OK = 3
     # A notification.
     POST = 4
@@ -80,7 +80,7 @@ class FrameKind(enum.IntEnum):
     ENTRY = 17
     # Asks for a copy of all frames.
     MONITOR = 18
-    # A frame that passed.
+    # A frame that passed over the bus.
     TRAFFIC = 19
     # A standing veto.
     HOLD = 20
@@ -100,7 +100,7 @@ class FrameKind(enum.IntEnum):
     SUCCEED = 27
     # Changes the reason of a hold.
     AMEND = 28
-    # Who posts.
+    # The facts about a poster.
     POSTER = 29
 
 
@@ -315,7 +315,7 @@ class Refusal:
 
 @dataclass(slots=True, kw_only=True)
 class Okay:
-    """The bus has done it."""
+    """The bus has carried out a frame."""
 
     KIND: ClassVar[FrameKind] = FrameKind.OK
 
@@ -636,7 +636,7 @@ class Awaited:
 
 @dataclass(slots=True, kw_only=True)
 class PosterFacts:
-    """Who posts."""
+    """The facts about a poster."""
 
     KIND: ClassVar[FrameKind] = FrameKind.POSTER
 
@@ -676,7 +676,7 @@ class Monitor:
 
 @dataclass(slots=True, kw_only=True)
 class Traffic:
-    """A frame that passed."""
+    """A frame that passed over the bus."""
 
     KIND: ClassVar[FrameKind] = FrameKind.TRAFFIC
 
@@ -705,7 +705,7 @@ class Traffic:
 
 
 class FailurePolicy(enum.IntEnum):
-    """How a delegate counts that is `timedOut`, `gone` or `failed`."""
+    """What `timedOut`, `gone` and `failed` count as."""
 
     VETO = 0
     ABSTAIN = 1
@@ -719,7 +719,7 @@ class Attach:
 
     # place in the chain: lower first, then by time of attaching
     order: int = 0
-    # counts if it is `timedOut`, `gone` or `failed`
+    # what `timedOut`, `gone` and `failed` count as
     failure_policy: FailurePolicy = FailurePolicy.VETO
     # milliseconds that it may be silent; 0 for the bus's setting (5 s)
     timeout: int = 0
@@ -1069,7 +1069,7 @@ class Outcome:
     # `label:NAME`
     delegate: DelegateIdentity
     outcome: OutcomeKind
-    # or error; can be empty
+    # the reason or error; can be empty
     reason: str
     # microseconds from the question to the outcome
     elapsed: int
@@ -1108,7 +1108,7 @@ class Verdict:
     outcomes: list[Outcome]
     # vetoes among the outcomes were overridden
     is_overridden: bool = False
-    # as asked
+    # as the asker said
     is_dry_run: bool = False
     # outcomes that are not listed
     omitted_count: int = 0
@@ -1186,7 +1186,7 @@ class AccessSubject:
 
     # the user
     uid: int
-    # of more than 128, those that the policy named when the connection was made
+    # if more than 128: those that the policy named when the connection was made
     groups: list[int]
     # of the system's service manager; empty if the kernel vouches for none
     unit: str
@@ -1939,9 +1939,9 @@ class NameEntry:
 class ParticipantRole(enum.IntEnum):
     """What a participant takes part in."""
 
-    # Queries.
+    # It answers queries.
     DELEGATE = 0
-    # Awaited notifications.
+    # It handles awaited notifications.
     OBSERVER = 1
 
 

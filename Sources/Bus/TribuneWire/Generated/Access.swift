@@ -6,7 +6,7 @@
 package struct AccessSubject: Equatable, Sendable {
   /// The user.
   package var uid: UInt32
-  /// Of more than 128, those that the policy named when the connection was made.
+  /// If more than 128: those that the policy named when the connection was made.
   package var groups: [UInt32]
   /// Of the system's service manager; empty if the kernel vouches for none.
   package var unit: String

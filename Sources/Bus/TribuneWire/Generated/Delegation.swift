@@ -2,7 +2,7 @@
 //
 // Made by "make wire" from docs/tribune.wire. Change that instead.
 
-/// How a delegate counts that is `timedOut`, `gone` or `failed`.
+/// What `timedOut`, `gone` and `failed` count as.
 package enum FailurePolicy: UInt8, Sendable, CaseIterable {
   case veto = 0
   case abstain = 1
@@ -14,7 +14,7 @@ package struct Attach: FrameFields {
 
   /// Place in the chain: lower first, then by time of attaching.
   package var order: Int32
-  /// Counts if it is `timedOut`, `gone` or `failed`.
+  /// What `timedOut`, `gone` and `failed` count as.
   package var failurePolicy: FailurePolicy
   /// Milliseconds that it may be silent; 0 for the bus's setting (5 s).
   package var timeout: UInt32

@@ -8,7 +8,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case welcome = 1
   /// A refusal.
   case error = 2
-  /// The bus has done it.
+  /// The bus has carried out a frame.
   case ok = 3
   /// A notification.
   case post = 4
@@ -40,7 +40,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case entry = 17
   /// Asks for a copy of all frames.
   case monitor = 18
-  /// A frame that passed.
+  /// A frame that passed over the bus.
   case traffic = 19
   /// A standing veto.
   case hold = 20
@@ -60,7 +60,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case succeed = 27
   /// Changes the reason of a hold.
   case amend = 28
-  /// Who posts.
+  /// The facts about a poster.
   case poster = 29
 }
 

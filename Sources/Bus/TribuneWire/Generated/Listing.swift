@@ -686,9 +686,9 @@ package struct NameEntry: Equatable, Sendable {
 
 /// What a participant takes part in.
 package enum ParticipantRole: UInt8, Sendable, CaseIterable {
-  /// Queries.
+  /// It answers queries.
   case delegate = 0
-  /// Awaited notifications.
+  /// It handles awaited notifications.
   case observer = 1
 }
 

@@ -320,7 +320,7 @@ package struct Awaited: FrameFields {
   }
 }
 
-/// Who posts.
+/// The facts about a poster.
 package struct PosterFacts: FrameFields {
   package static let kind = FrameKind.poster
 
@@ -364,7 +364,7 @@ package struct Monitor: FrameFields {
   }
 }
 
-/// A frame that passed.
+/// A frame that passed over the bus.
 package struct Traffic: FrameFields {
   package static let kind = FrameKind.traffic
 

@@ -272,7 +272,7 @@ package struct Outcome: Equatable, Sendable {
   /// Of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or `label:NAME`.
   package var delegate: DelegateIdentity
   package var outcome: OutcomeKind
-  /// Or error; can be empty.
+  /// The reason or error; can be empty.
   package var reason: String
   /// Microseconds from the question to the outcome.
   package var elapsed: UInt64
@@ -318,7 +318,7 @@ package struct Verdict: FrameFields {
   package var outcomes: [Outcome]
   /// Vetoes among the outcomes were overridden.
   package var isOverridden: Bool
-  /// As asked.
+  /// As the asker said.
   package var isDryRun: Bool
   /// Outcomes that are not listed.
   package var omittedCount: UInt32

@@ -225,7 +225,7 @@ package enum Ended: FrameFields {
   case replaced(DelegateEntry)
   /// A hold's time is over.
   case expired
-  /// The policy does not allow it any more: why, as a refusal says it.
+  /// The policy no longer allows it; the text says why, as a refusal does.
   case notPermitted(String)
 
   package static let kind = FrameKind.ended

@@ -86,7 +86,7 @@ package struct Refusal: FrameFields {
   }
 }
 
-/// The bus has done it.
+/// The bus has carried out a frame.
 package struct Okay: FrameFields {
   package static let kind = FrameKind.ok
 
