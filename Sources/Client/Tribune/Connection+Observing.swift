@@ -62,7 +62,7 @@ extension Connection {
     return Notifications(subscription: subscription)
   }
 
-  /// Suspends this connection's notifications, as Cocoa's NSDistributedNotificationCenter.
+  /// Suspends this connection's notifications, as Cocoa's NSDistributedNotificationCenter does.
   ///
   /// Returns when the bus has confirmed. Until ``resume()``, each observation's ``SuspensionBehavior`` applies to its
   /// notifications. Questions and notifications to delegates still arrive, and so do awaited and immediate

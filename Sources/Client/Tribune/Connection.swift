@@ -27,7 +27,7 @@ import TribuneWire
 /// If the bus is not back in time, or if the new bus refuses a registration, the connection ends, so that its owner
 /// learns that its registrations are no longer in force.
 public final class Connection: Sendable {
-  /// Such as `:7`; never reused. It changes after an interruption.
+  /// `:N`, which the bus never uses again. It changes after an interruption.
   public var id: String { session.connection.description }
   public var bus: BusInfo { session.bus }
 

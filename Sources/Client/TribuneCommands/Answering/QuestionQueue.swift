@@ -22,7 +22,7 @@ struct QuestionQueue: Sendable {
     /// The cursor is at the start of a line.
     case show(String)
     case prompt
-    /// Discard input that was typed before the next question was shown.
+    /// Discard input that was typed before the next question is shown.
     case discardTyped
     /// Replace the prompt and the text typed after it. Discard typed input that was not read yet.
     case takeBack(String)

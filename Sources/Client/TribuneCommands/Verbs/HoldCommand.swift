@@ -29,7 +29,7 @@ struct HoldCommand: Command {
   private let span: Duration?
   private let spanText: String
   private let command: [[UInt8]]
-  /// Holds as long as this process lives.
+  /// The holds last as long as this other process lives.
   private let process: WatchedProcess?
   private let runsAnyway: Bool
 
