@@ -34,14 +34,14 @@ struct PostAccountTests {
     var account = ImportAccount()
     let names = ["a", "a", "a", "b", "c"]
     let numbers = names.map { counter.next($0) }
-    func note(_ index: Int) -> ImportAccount.Arrival {
+    func record(_ index: Int) -> ImportAccount.Arrival {
       account.record(numbers[index], of: names[index], from: "db1", instance)
     }
-    #expect(note(0) == .new(lost: 0))
-    #expect(note(4) == .new(lost: 0))
-    #expect(note(2) == .late(lost: 2))
-    #expect(note(3) == .late(lost: 1))
-    for index in numbers.indices { #expect(note(index) == .stale) }
+    #expect(record(0) == .new(lost: 0))
+    #expect(record(4) == .new(lost: 0))
+    #expect(record(2) == .late(lost: 2))
+    #expect(record(3) == .late(lost: 1))
+    for index in numbers.indices { #expect(record(index) == .stale) }
     for name in names {
       #expect(account.record(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
     }

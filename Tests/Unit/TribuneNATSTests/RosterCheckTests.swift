@@ -26,14 +26,14 @@ struct RosterCheckTests {
   func presences() {
     let check = check("db1", "db2")
     var neighbours = Neighbours()
-    func note(_ mark: String) -> String? {
+    func doubt(after mark: String) -> String? {
       neighbours.remember("db2", instance, rosterMark: mark, isRostered: true, at: .now)
       check.update(with: neighbours.others(than: check.mark))
       return check.doubt
     }
-    #expect(note(check.mark) == nil && note("") == nil)
-    #expect(note("3-0") == "Roster= of db2 is another one than that of db1")
-    #expect(note(check.mark) == nil && note("3-0") != nil)
+    #expect(doubt(after: check.mark) == nil && doubt(after: "") == nil)
+    #expect(doubt(after: "3-0") == "Roster= of db2 is another one than that of db1")
+    #expect(doubt(after: check.mark) == nil && doubt(after: "3-0") != nil)
     neighbours.forgetSilent(at: .now + Neighbours.silenceMax * 2)
     check.update(with: neighbours.others(than: check.mark))
     #expect(check.doubt == nil)

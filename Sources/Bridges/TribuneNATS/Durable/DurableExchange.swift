@@ -30,7 +30,7 @@ final class DurableExchange {
   private var warned: Set<String> = []
   private var openingLack: String?
   private var slowest: String?
-  private var reported: String?
+  private var loggedLack: String?
 
   init(
     _ subjects: Subjects, _ settings: NATSSettings, publisher: Publisher, posts: PostExchange,
@@ -54,8 +54,8 @@ final class DurableExchange {
 
   private func lackMayHaveChanged() {
     if outgoing.refusal == nil { slowest = nil }
-    guard lack != reported else { return }
-    reported = lack
+    guard lack != loggedLack else { return }
+    loggedLack = lack
     if let lack {
       ServiceLog.warning("durable notifications wait: \(lack)")
     } else {

@@ -34,20 +34,20 @@ extension Link {
   }
 
   private func fillPositions(lost: UInt64, isLossKnown: Bool) {
-    func gaps<Element: LossReporting>() -> [Element] {
+    func lossReports<Element: LossReporting>() -> [Element] {
       (lost > 0 ? [.lost(Int(clamping: lost))] : []) + (isLossKnown ? [] : [.interrupted])
     }
-    let (deliveries, trafficDeliveries): ([Delivery], [TrafficDelivery]) = (gaps(), gaps())
+    let (deliveries, trafficDeliveries): ([Delivery], [TrafficDelivery]) = (lossReports(), lossReports())
     let (streams, liveStreams, trafficStreams, delegates) = state.withLock { state in
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPosition(with: deliveries) {
       // The stream was added after the positions were reserved.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
-      for gap in deliveries { stream.deliver(gap) }
+      for report in deliveries { stream.deliver(report) }
     }
     for stream in trafficStreams where !stream.fillPosition(with: trafficDeliveries) {
-      for gap in trafficDeliveries { stream.deliver(gap) }
+      for report in trafficDeliveries { stream.deliver(report) }
     }
     scheduleDeliveries(to: delegates) { $0.fillPosition(with: deliveries) }
   }
