@@ -245,6 +245,7 @@ extension Life {
   }
 
   func reconfigure() throws(Violation) {
+    if bus != nil, random.oneIn(2) { try postBeforeReload() }
     var configuration = setting.configuration
     configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
     configuration.delegateTimeoutNanoseconds = random.pick([700_000_000, 1_000_000_000, 1_300_000_000])

@@ -8,8 +8,9 @@ extension Life {
   func inspect() throws(Violation) {
     let seat = setting.seatCount
     guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
-    let serials = [ListSubject.connections, .observations, .delegates, .holds, .objects, .retained].map {
-      subject in
+    let serials = [
+      ListSubject.connections, .observations, .delegates, .holds, .objects, .retained, .accounts,
+    ].map { subject in
       let serial = link.serial()
       link.compose(.list(ofConnections: subject == .connections), serial: serial, awaitsReply: true) {
         $0.appendFrame(List(subject), serial: serial)
@@ -35,6 +36,7 @@ extension Life {
     try judgeHolds()
     try judgeObjects()
     try judgeRetained()
+    try judgeCharges()
     leave(seat)
     try iterate(faults: Faults())
   }
@@ -210,5 +212,22 @@ extension Life {
         listed.contains(post.number) || listed.contains(post.displaced[0].number),
         "neither post \(post.number) nor what it replaced is listed as retained")
     }
+  }
+
+  /// Of retained notifications, by the rule of `RetainedNotification.cost`.
+  private func judgeCharges() throws(Violation) {
+    var costs: [UInt32: UInt64] = [:]
+    for case .retained(let entry) in inspected {
+      let tokens = entry.name.split(separator: ".").count
+      let bytes = Int(entry.length) + entry.name.utf8.count + entry.object.utf8.count + 256 * (1 + tokens)
+      costs[entry.uid, default: 0] += UInt64(bytes)
+    }
+    for case .account(let entry) in inspected where entry.resource == "retained" {
+      try require(
+        entry.used == costs[entry.uid] ?? 0,
+        "user \(entry.uid) is charged \(entry.used), and retains \(costs[entry.uid] ?? 0)")
+      costs[entry.uid] = nil
+    }
+    try require(costs.isEmpty, "nobody is charged for what is retained: \(costs)")
   }
 }

@@ -239,7 +239,7 @@ extension Life {
     // Buffered notifications precede the snapshot, unless the bus refuses the snapshot.
     doubtBuffered(of: link)
     for post in retained + possiblyRetained
-    where registration.isFor(post.name, post.object) {
+    where registration.isFor(post.name, post.object) && mayUse(post.name, link) {
       let isCertain =
         retained.contains { $0 === post }
         && !possiblyRetained.contains { $0.isSame(as: post) }

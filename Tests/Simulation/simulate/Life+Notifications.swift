@@ -8,6 +8,11 @@ extension Life {
   func take(_ post: Posting) {
     post.takenAt = taken
     post.takenTime = iterationBegan
+    post.isForbidden = post.options.contains(.retain) && mayNotRegister(post.link)
+    if post.isForbidden {
+      post.certainty = .gone
+      return
+    }
     if post.link.losesFiles, post.isFile { post.certainty = .possible }
     // A full log may refuse it: awaited posts need room there.
     if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
@@ -51,6 +56,7 @@ extension Life {
     {
       link.watchedCount += 1
     }
+    guard mayUse(post.name, link) else { return }
     let since = post.style == .asSoonAsPossible ? post.takenAt : taken
     var strongest: Strength?
     var strongestPossible: Strength?
@@ -178,6 +184,8 @@ extension Life {
   }
 
   func retain(_ post: Posting, _ certainty: Certainty) {
+    // The policy may have changed since.
+    if post.style != .now, mayNotRegister(post.link) { return }
     let same = retained.filter { $0.isSame(as: post) }
     retainedOrReplaced.removeAll { $0.isSame(as: post) }
     if certainty == .certain {
@@ -186,6 +194,7 @@ extension Life {
       possiblyRetained.removeAll { $0.isSame(as: post) }
       retained.removeAll { $0.isSame(as: post) }
       if !post.isEmpty { retained.append(post) }
+      post.retainedAt = number()
     } else {
       possiblyRetained += same
       retained.removeAll { $0.isSame(as: post) }

@@ -4,26 +4,36 @@ import TribunePolicy
 import TribuneTestSupport
 import TribuneWire
 
-/// The policy of the bus and its model. Each of the three users has fewer rights than the one before.
+/// The policy of the bus and its model.
 extension Life {
-  /// May not use names under `forbidden`; may replace its own delegates only.
+  /// The group of odd processes of all users. It may not use names under `forbidden`.
+  private static let limitedGroup = 7
+  /// May replace its own delegates only.
   private static let limitedUser: UInt32 = 1001
-  /// May register nothing while the policy is strict.
+  /// May register and retain nothing while the policy is strict.
   private static let strictUser: UInt32 = 1002
 
   static func policy(isStrict: Bool) -> Policy {
     let lines = [
-      "allow * ** user:*", "deny post,retain,ask,observe,list forbidden.** user:\(limitedUser)",
+      "allow * ** user:*", "deny post,retain,ask,observe,list forbidden.** group:\(limitedGroup)",
       "deny set ** user:\(limitedUser)",
     ]
-    let strict = "deny observe,delegate,hold,declare,monitor ** user:\(strictUser)"
+    let strict = "deny retain,observe,delegate,hold,declare,monitor ** user:\(strictUser)"
     var parser = PolicyParser(NameLookup(user: { _ in nil }, group: { _ in nil }))
     parser.read(Array((lines + (isStrict ? [strict] : [])).joined(separator: "\n").utf8), file: "policy")
     precondition(parser.diagnostics.isEmpty, "the policy is invalid: \(parser.diagnostics)")
     return Policy(parser.lines)
   }
 
-  func mayNotRegister(_ link: Link) -> Bool { isStrict && link.uid == Self.strictUser }
+  func mayNotRegister(_ link: Link) -> Bool { isStrict && isStrictUser(link) }
+
+  func isStrictUser(_ link: Link) -> Bool { link.uid == Self.strictUser }
+
+  private func isLimited(_ link: Link) -> Bool { link.pid % 2 == 1 }
+
+  func mayUse(_ name: String, _ link: Link) -> Bool { name != Naming.forbidden || !isLimited(link) }
+
+  func nameToPost(_ link: Link) -> String { random.pick(Naming.names.filter { mayUse($0, link) }) }
 
   func mayReplace(_ other: Registration, by link: Link) -> Bool {
     link.uid != Self.limitedUser || other.link.uid == link.uid
@@ -44,10 +54,14 @@ extension Life {
         link.expected[index].certainty = .possible
       }
     }
+    retainedOrReplaced.removeAll { mayNotRegister($0.link) || mayNotRegister($0.displaced[0].link) }
+    if !isCertain { possiblyRetained += retained.filter { mayNotRegister($0.link) } }
+    retained.removeAll { mayNotRegister($0.link) }
+    if isCertain { possiblyRetained.removeAll { mayNotRegister($0.link) } }
   }
 
   func forbiddenMessage(_ link: Link) {
-    guard link.uid == Self.limitedUser else { return }
+    guard isLimited(link) else { return }
     let name = "forbidden.\(random.pick(["shouldOpen", "state"]))"
     let object = random.pick(Naming.objects)
     let which = Int.random(in: 0..<6, using: &random)

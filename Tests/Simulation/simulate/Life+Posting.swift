@@ -6,13 +6,22 @@ import TribuneWire
 
 extension Life {
   func post(_ link: Link) {
-    let (name, object) = (random.pick(Naming.names), random.pick(Naming.objects))
+    let (name, object) = (nameToPost(link), random.pick(Naming.objects))
     if random.oneIn(10) {
       // The bus handles a run of plain posts as one.
       for _ in 0..<Int.random(in: 2...12, using: &random) { post(link, name, object, isPlain: true) }
     } else {
       post(link, name, object, isPlain: random.oneIn(2))
     }
+  }
+
+  /// Some of them wait for an idle bus when the policy forbids them.
+  func postBeforeReload() throws(Violation) {
+    let candidates = links.compactMap { $0 }.filter { $0.isOpen && isStrictUser($0) }
+    guard let link = candidates.randomElement(using: &random) else { return }
+    for _ in 0..<8 { post(link, nameToPost(link), random.pick(Naming.objects), isPlain: false) }
+    link.send()
+    try iterate(faults: Faults())
   }
 
   private func post(_ link: Link, _ name: String, _ object: String, isPlain: Bool) {

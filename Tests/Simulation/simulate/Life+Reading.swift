@@ -30,7 +30,8 @@ extension Life {
         break
       }
       if buffer.count > 0 { tell("link \(link.number) reads \(buffer.count)") }
-      digest.add(buffer.bytes)
+      // The accounts count descriptors that other threads close.
+      if seat != setting.seatCount { digest.add(buffer.bytes) }
       link.inbound.append(buffer.bytes)
       if !everything { break }
     }
@@ -223,6 +224,12 @@ extension Life {
       !(entry.isOvertaken && entry.certainty == .certain),
       "link \(link.number) received post \(post.number) behind a later one")
     for earlier in before { link.expected[earlier].isOvertaken = true }
+    if isSnapshot, post.retainedAt > 0, post.certainty == .certain {
+      check(
+        link.snapshots[header.serial] ?? 0 <= post.retainedAt,
+        "link \(link.number) received post \(post.number) in its snapshot, behind a later one")
+      link.snapshots[header.serial] = post.retainedAt
+    }
     link.expected.remove(at: index)
     if post.options.contains(.awaited), !isSnapshot { link.owed.append((header.sender.rawValue, post)) }
   }
@@ -265,6 +272,7 @@ extension Life {
       check(
         !post.options.contains(.awaited),
         "post \(post.number) is awaited, and its poster hears only that it has come")
+      check(!post.isForbidden, "post \(post.number) was let in, and the policy forbids it")
     default: break
     }
     guard case .register(let registration) = operation.what else { return }

@@ -73,9 +73,9 @@ extension Life {
   }
 
   private func unfitPost(_ link: Link) {
-    let name = random.pick(Naming.names)
+    let name = nameToPost(link)
     let style = random.pick(PostingStyle.allCases)
-    var options: PostOptions = random.oneIn(2) ? .retain : []
+    var options: PostOptions = random.oneIn(2) && !isStrictUser(link) ? .retain : []
     let isAwaited = random.oneIn(3)
     if isAwaited {
       options.formUnion(

@@ -99,6 +99,8 @@ final class Link {
   var isMonitor = false
   var questions: [AskedQuestion] = []
   var owed: [(poster: UInt64, post: Posting)] = []
+  /// `retainedAt` of the last notification of each snapshot, by serial.
+  var snapshots: [Serial: Int] = [:]
   var watchedCount = 0
   var trafficCount = 0
 

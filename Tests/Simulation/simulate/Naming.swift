@@ -2,9 +2,12 @@
 
 /// Names, patterns and objects of the simulation: few, so many of them match.
 enum Naming {
+  /// Some clients may not use it.
+  static let forbidden = "forbidden.state"
   static let names = [
     "unit.state", "unit.didStart", "unit.willStop", "unit.shouldStop", "load.level", "load.shouldRise",
     "load.didRise", "door.shouldOpen", "door.willOpen", "backup.run.state", "backup.shouldPrune", "x",
+    forbidden,
   ]
   static let patterns = [
     "unit.*", "unit.**", "**", "*", "*.state", "load.*", "door.**", "unit.state", "load.level",
@@ -13,7 +16,8 @@ enum Naming {
   ]
   static let queryPatterns = ["*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "unit.*"]
   static let queryNames = ["unit.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
-  static let objects = ["", "", "disk", "disk/1"]
+  /// One is also a name.
+  static let objects = ["", "", "", "disk", "disk/1", "x"]
 
   /// As docs/PROTOCOL.md defines it; an empty pattern matches any name.
   static func matches(_ pattern: String, _ name: String) -> Bool {

@@ -95,6 +95,10 @@ final class Posting {
   var size = Posting.frameSize
   static let frameSize = 128
   var isUnstorable = false
+  /// The policy forbade it when the bus took it.
+  var isForbidden = false
+  /// In the order in which they were certainly retained; else 0.
+  var retainedAt = 0
   var isStored = false
   var certainty = Certainty.certain
   var takenAt = 0
