@@ -22,6 +22,7 @@ struct BoundedVerdictTests {
   func manyHolds(_ mode: QueryMode) throws {
     let (asker, holder) = (bus.connect(), bus.connect())
     for serial in 1...1024 { bus.hold("x", why: longReason, by: holder, serial: Serial(serial)) }
+    bus.observe("tribune.query.didConclude", by: asker, serial: 1)
     let decisions = decisions()
     bus.ask("x", by: asker, serial: 5, mode: mode)
     let decision = try #require(decisions.all.first)
@@ -34,6 +35,7 @@ struct BoundedVerdictTests {
     #expect(length(of: verdict) < 128 << 10)
     #expect(decision.vetoes.count == verdict.outcomes.count)
     #expect(decision.omittedVetoCount == Int(verdict.omittedCount))
+    #expect(bus.take().contains { $0.hasPrefix("didConclude") && $0.contains(" 1024 vetoes, ") })
     #expect(bus.bus.nameEntries(for: nil).map(\.outcomes) == [OutcomeCounts(held: 1024)])
   }
 
