@@ -82,7 +82,7 @@ SIMULATION := .build/simulation/release/simulate
 SIMULATE_OPTIONS = $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test build-tests build-c test-release unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test build-tests build-c test-release unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug plant-mistakes test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -191,6 +191,11 @@ simulate-debug:
 $(SIMULATION):
 	@tools/setup build
 	TRIBUNE_TARGETS=simulate swift build --configuration release --static-swift-stdlib --scratch-path .build/simulation
+
+## plant-mistakes  checks that the simulation or a test notices each mistake in Tests/Simulation/mistakes
+plant-mistakes:
+	@tools/setup build
+	tools/plant-mistakes
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
