@@ -238,6 +238,9 @@ extension Life {
     deliverSoon()
     // Buffered notifications precede the snapshot, unless the bus refuses the snapshot.
     doubtBuffered(of: link)
+    for index in link.expected.indices where link.expected[index].isBuffered {
+      link.expected[index].precedes = registration
+    }
     for post in retained + possiblyRetained
     where registration.isFor(post.name, post.object) && mayUse(post.name, link) {
       let isCertain =

@@ -215,6 +215,7 @@ extension Expectation {
   var inherited: Expectation {
     var later = self
     later.isBuffered = false
+    later.precedes = nil
     later.isInherited = true
     return later
   }

@@ -224,11 +224,17 @@ extension Life {
       !(entry.isOvertaken && entry.certainty == .certain),
       "link \(link.number) received post \(post.number) behind a later one")
     for earlier in before { link.expected[earlier].isOvertaken = true }
-    if isSnapshot, post.retainedAt > 0, post.certainty == .certain {
+    if isSnapshot {
+      let last = link.snapshots[header.serial] ?? 0
+      let isOrdered = post.retainedAt > 0 && post.certainty == .certain
       check(
-        link.snapshots[header.serial] ?? 0 <= post.retainedAt,
+        !isOrdered || last <= post.retainedAt,
         "link \(link.number) received post \(post.number) in its snapshot, behind a later one")
-      link.snapshots[header.serial] = post.retainedAt
+      link.snapshots[header.serial] = isOrdered ? post.retainedAt : last
+    } else if let observation = entry.precedes {
+      check(
+        link.snapshots[observation.serial] == nil,
+        "link \(link.number) received post \(post.number) behind the snapshot of r\(observation.number)")
     }
     link.expected.remove(at: index)
     if post.options.contains(.awaited), !isSnapshot { link.owed.append((header.sender.rawValue, post)) }

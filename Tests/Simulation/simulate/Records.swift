@@ -149,6 +149,8 @@ struct Expectation {
   /// It becomes certain when the client reads that the bus accepted this registration.
   var pending: Registration?
   var isBuffered = false
+  /// An observation whose snapshot comes after it.
+  var precedes: Registration?
   /// While it is buffered, a later one of its name and object replaces it.
   var coalesces = false
   /// Another notification overtook it in the buffer, so its order is unknown.
