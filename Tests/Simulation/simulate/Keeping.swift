@@ -60,7 +60,8 @@ final class Keeping {
   // MARK: What is there
 
   func has(cookie: UInt64) -> Bool { keeper.has(.connection(cookie)) }
-  var hasLog: Bool { stored.contains { $0.name == "state" } || keeperHasLog }
+  var isLogStored: Bool { stored.contains { $0.name == "state" } }
+  var hasLog: Bool { isLogStored || keeperHasLog }
   var keeperHasLog: Bool { keeper.items.contains { $0.kind == .log } }
   /// The keeper waits for the next bus while both ends of a lease exist.
   var hasLease: Bool {

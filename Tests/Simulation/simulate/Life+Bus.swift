@@ -16,8 +16,9 @@ extension Life {
   }
 
   private func run(_ faults: Faults, _ body: () -> Void) throws(Violation) {
-    // The model does not know which parts of a hand-over are lost with a keeper.
-    if faults.turns > 0, !isHandedOver, random.oneIn(200) {
+    // The model does not know which parts of a hand-over are lost with a keeper, nor whether a daemon that takes over
+    // has already received a log that only the keeper has.
+    if faults.turns > 0, !isHandedOver, !isTakingOver || keeping.isLogStored, random.oneIn(200) {
       keeping.turnsToLive = Int.random(in: 0..<random.pick([4, 40]), using: &random)
     }
     let willDie = keeping.turnsToLive != nil

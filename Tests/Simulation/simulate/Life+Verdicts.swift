@@ -188,6 +188,11 @@ extension Life {
   /// The bus's extra time for unheard delegates.
   private static let patienceNanoseconds: UInt64 = 1_100_000_000
 
+  /// The bus looks at its deadlines only then, and the clock can jump in between.
+  private func firstCheck(from time: UInt64) -> UInt64 {
+    checks[((checks.lastIndex { $0 < time } ?? -1) + 1)...].first ?? .max
+  }
+
   /// A delegate's answer was readable in its socket in time.
   private func lies(_ delegate: Registration, in query: Query, before end: UInt64) -> Bool {
     let link = delegate.link
@@ -256,11 +261,10 @@ extension Life {
           "\(title): r\(registration.number) has not said \"\(text)\"")
       }
       if [.approved, .vetoed, .abstained, .answered].contains(outcome.outcome) {
-        let ended =
-          checks[((checks.lastIndex { $0 < query.dueLatest } ?? -1) + 1)...].first ?? .max
-          - Self.patienceNanoseconds
+        let overdue = firstCheck(from: query.dueLatest)
+        let ended = overdue == .max ? .max : firstCheck(from: overdue + Self.patienceNanoseconds)
         check(
-          answers.contains { $0.operation.sentTime < ended + Self.patienceNanoseconds },
+          answers.contains { $0.operation.sentTime <= ended },
           "\(title): the answer of r\(registration.number) came after the deadline, and counts")
       }
       switch outcome.outcome {
