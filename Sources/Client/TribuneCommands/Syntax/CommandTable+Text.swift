@@ -457,7 +457,7 @@ extension VerbName {
     case .hold:
       """
       hold [NAME…] [-- CMD…]
-      Veto while it or a command runs
+      Veto while it, or a command, runs
 
           tribunectl hold --action=host.reboot --why=backup -- restic backup /srv
           tribunectl hold backup.shouldPrune@repo/main --why="a restore runs"
