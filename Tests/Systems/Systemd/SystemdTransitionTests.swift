@@ -54,6 +54,35 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
+  private static let nut = [
+    "nut.conf": "MODE=standalone\n",
+    "ups.conf": "[dummy]\ndriver = dummy-ups\nport = dummy.dev\n", "dummy.dev": "ups.status: OB LB\n",
+    "upsd.conf": "LISTEN 127.0.0.1 3493\n",
+    "upsd.users": "[admin]\npassword = x\nupsmon primary\n",
+    "upsmon.conf": """
+    MONITOR dummy@127.0.0.1 1 admin x primary
+    MINSUPPLIES 1
+    POLLFREQ 1
+    FINALDELAY 0
+    SHUTDOWNCMD "tribunectl guard host.powerOff --override='the battery is empty' --timeout=5s \
+      --if-unreachable=allow -- systemctl poweroff"
+
+    """,
+  ]
+
+  @Test(
+    "NUT powers the host off in spite of a hold, when the battery is empty",
+    arguments: Container.Release.allCases)
+  func ups(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    for (file, text) in Self.nut { try machine.write(text, to: "/etc/nut/\(file)") }
+    let hold = try machine.staying("hold", "host.**", "--label=backup", "--why=now")
+    #expect(try machine.run("systemctl", "poweroff").status != 0)
+    let start = "install -d -o nut -g nut /run/nut; (upsdrvctl start; upsd; upsmon) >/dev/null 2>&1"
+    #expect(try machine.powerOff(by: "sh", "-c", start) == 0)
+    withExtendedLifetime(hold) {}
+  }
+
   @Test("a hold on a reboot leaves a power off to root", arguments: Container.Release.allCases)
   func powerOff(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
