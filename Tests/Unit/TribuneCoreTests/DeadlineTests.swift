@@ -79,6 +79,23 @@ struct DeadlineTests {
     #expect(bus.bus.nextDeadline == nil)
   }
 
+  @Test(
+    "A bus that dies between a query's deadline and its verdict leaves the verdict to the next",
+    arguments: Restart.allCases)
+  func overdue(_ restart: Restart) {
+    let bus = BusUnderTest()
+    bus.log = []
+    let (asker, one) = (bus.connect(), bus.connectDelegate("x", policy: .abstain))
+    bus.connectDelegate("x", policy: .abstain)
+    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 1000)
+    bus.elapse(milliseconds: 1000)
+    bus.disconnect(one)
+    _ = bus.take()
+    bus.restart(restart)
+    bus.advance(milliseconds: 0)
+    #expect(bus.take().first == "A verdict 5 q1 allowed?: d1 gone, d2 timedOut (it was not asked in time)")
+  }
+
   @Test("In order, nobody is asked after the asker's deadline, even before the clock has been advanced")
   func notAsked() {
     let bus = BusUnderTest()

@@ -110,7 +110,7 @@ extension Bus {
     if !standing.isEmpty { query.setStanding(standing, omittedHolds: omittedHolds) }
     var restored = query
     restored.restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
-    guard !restored.isDecided(), restored.waitingCount > 0, restored.hasAskedInOrder else {
+    guard !restored.isDecided(), restored.hasAskedInOrder else {
       throw WireError(
         .invalidValue, "query \(id.rawValue) is decided, or its participants contradict its mode")
     }
@@ -214,10 +214,11 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// In a sequential mode, the query waits for exactly one participant, and unasked ones come last.
+  /// In a sequential mode, the query waits for one participant, and unasked ones come last. It waits for none if its
+  /// deadline had passed when the next one was to be asked: then it is about to end.
   fileprivate var hasAskedInOrder: Bool {
-    guard ask.mode.isSequential else { return next == participants.count }
-    return waitingCount == 1
+    guard ask.mode.isSequential else { return waitingCount > 0 && next == participants.count }
+    return (waitingCount == 1 || waitingCount == 0 && next < participants.count)
       && participants[next...].allSatisfy { if case .unasked = $0.state { true } else { false } }
   }
 }
