@@ -78,6 +78,14 @@ package enum NameSyntax {
     return "\(space)may\(last.dropFirst("should".utf8.count))"
   }
 
+  /// The question of an action that a *may*, *will* or *did* is about.
+  package static func question(aboutMessage name: String) -> String? {
+    let prefix = ["may", "will", "didFailTo", "did"].first { hasVerb(behind: $0, in: name.utf8Bytes) }
+    guard let prefix else { return nil }
+    let (space, last) = split(name)
+    return "\(space)should\(last.dropFirst(prefix.count))"
+  }
+
   package static func split(_ name: String) -> (space: Substring, last: Substring) {
     let start = name.lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
     return (name[..<start], name[start...])
@@ -126,11 +134,6 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var matchesWillOrDid: Bool {
     text.utf8.last == UInt8(ascii: "*") || NameSyntax.isWillOrDid(text.utf8Bytes)
-  }
-
-  /// True if it is about an action, but no question: a delegate or hold must name the question instead.
-  package var isMessage: Bool {
-    NameSyntax.isWillOrDid(text.utf8Bytes) || NameSyntax.hasVerb(behind: "may", in: text.utf8Bytes)
   }
 
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }

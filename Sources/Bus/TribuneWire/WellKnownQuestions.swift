@@ -16,13 +16,19 @@ package enum WellKnownQuestions {
     "shutdown": "host.shouldPowerOff", "restart": "host.shouldReboot", "sleep": "host.shouldSuspend",
   ]
   private static let firstTokens = Set(names.map { $0.prefix { $0 != "." }.lowercased()[...] })
+  /// In lower case, the question and the action.
+  private static let spellings = names.map { name in
+    let (space, last) = NameSyntax.split(name.lowercased())
+    return (name: name, question: "\(space)\(last)", action: "\(space)\(last.dropFirst("should".count))")
+  }
   private static let patterns = names.map { Pattern(trusted: $0) }
 
   /// By this value query, tribune-logind reports which locks follow its vetoes.
   package static let enforcement = "host.enforcement"
 
   package static func hostNames(matching pattern: String) -> [String] {
-    names.filter { $0.hasPrefix("host.") && isMatch(pattern, $0) }
+    guard let pattern = parsed(pattern) else { return [] }
+    return names.filter { $0.hasPrefix("host.") && pattern.matches($0.utf8Bytes) }
   }
 
   /// The question that a valid pattern probably means, if it names none itself: with other capitals, without its
@@ -30,21 +36,22 @@ package enum WellKnownQuestions {
   package static func meant(by pattern: String) -> String? {
     let lower = pattern.lowercased()
     let first = lower.prefix { $0 != "." }
-    // With other first tokens, the pattern can only be meant for "host", misspelt.
-    guard !pattern.hasSuffix("*"),
-      first == "*" || (3...5).contains(first.count) || firstTokens.contains(first),
-      !names.contains(where: { isMatch(pattern, $0) })
+    // Each registration comes here, and few have a well-known first token.
+    let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: String(first), to: "host") <= 1
+    guard !pattern.hasSuffix("*"), first == "*" || isNearHost || firstTokens.contains(first),
+      let exact = parsed(pattern), let folded = parsed(lower),
+      !patterns.contains(where: { exact.matches($0.text.utf8Bytes) })
     else { return nil }
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
     if first == "host" {
       let last = NameSyntax.split(lower).last
       if let meant = otherWords[String(isQuestion ? last.dropFirst("should".count) : last)] { return meant }
     }
-    for name in names {
-      let (space, last) = NameSyntax.split(name.lowercased())
+    for (name, question, action) in spellings {
       let isMeant =
-        isMatch(lower, "\(space)\(last)") || isMatch(lower, "\(space)\(last.dropFirst("should".count))")
-        || isQuestion && space == "host." && Spelling.distance(from: lower, to: "\(space)\(last)") == 1
+        folded.matches(question.utf8Bytes) || folded.matches(action.utf8Bytes)
+        || isQuestion && isNearHost && question.hasPrefix("host.")
+          && Spelling.distance(from: lower, to: question) == 1
       if isMeant {
         return pattern.contains("*")
           ? "\(NameSyntax.split(pattern).space)\(NameSyntax.split(name).last)" : name
@@ -62,11 +69,11 @@ package enum WellKnownQuestions {
     return similar
   }
 
-  private static func isMatch(_ pattern: String, _ name: String) -> Bool {
+  private static func parsed(_ pattern: String) -> Pattern? {
     do throws(WireError) {
-      return try Pattern(pattern).matches(name.utf8Bytes)
+      return try Pattern(pattern)
     } catch {
-      return false
+      return nil
     }
   }
 }

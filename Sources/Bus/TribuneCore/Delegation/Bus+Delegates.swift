@@ -20,7 +20,7 @@ extension Bus {
     var patterns: [Pattern] = []
     for text in fields.patterns {
       let pattern = try Pattern(text)
-      try requireAskable(pattern)
+      try refuse(pattern, meaning: WellKnownQuestions.meant(by: text))
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
     try requireFresh(serial, from: slot)
@@ -148,10 +148,9 @@ extension Bus {
     let fields = try frame.decode(Hold.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
-    try requireAskable(pattern)
-    guard !pattern.isMessage else {
-      throw WireError(.invalidPattern, "\"\(pattern)\" is never asked: hold its should")
-    }
+    try refuse(
+      pattern,
+      meaning: WellKnownQuestions.meant(by: pattern.text) ?? NameSyntax.question(aboutMessage: pattern.text))
     try frame.object.requireOneObject()
     let why = try reason(in: frame)
     try requireLabel(fields.label)
@@ -217,9 +216,9 @@ extension Bus {
   }
 
   /// A veto under a misspelt name would silently do nothing.
-  private func requireAskable(_ pattern: Pattern) throws(WireError) {
-    guard let meant = WellKnownQuestions.meant(by: pattern.text) else { return }
-    throw WireError(.invalidPattern, "\"\(pattern)\" is never asked: did you mean \(meant)?")
+  private func refuse(_ pattern: Pattern, meaning question: String?) throws(WireError) {
+    guard let question else { return }
+    throw WireError(.invalidPattern, "\"\(pattern)\" is never asked: did you mean \(question)?")
   }
 
   private func requireLabel(_ label: String) throws(WireError) {

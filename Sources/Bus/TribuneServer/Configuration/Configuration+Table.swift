@@ -111,17 +111,10 @@ nonisolated extension Configuration {
     } catch {
       throw SettingError(text, "is not a pattern: a name, with * for a token and a last ** for one or more")
     }
-    if let question = WellKnownQuestions.meant(by: text) ?? question(aboutMessage: text) {
+    if let question = WellKnownQuestions.meant(by: text) ?? NameSyntax.question(aboutMessage: text) {
       throw SettingError(text, "is not the name of a question: did you mean \(question)?")
     }
     return pattern
-  }
-
-  private static func question(aboutMessage name: String) -> String? {
-    let prefix = ["may", "will", "did"].first { NameSyntax.hasVerb(behind: $0, in: name.utf8Bytes) }
-    guard let prefix else { return nil }
-    let (space, last) = NameSyntax.split(name)
-    return "\(space)should\(last.dropFirst(prefix.count))"
   }
 
   private static func objects(_ text: String) throws(SettingError) -> ObjectPattern {
