@@ -265,10 +265,10 @@ extension VerbName {
       when a delegate announces that its answer may change: for host.shouldReboot, by posting host.mayReboot.
       If only delegates, or other hosts of the cluster, object, it also asks again after 30s.
 
-      While it waits, it prints vetoes on standard error, and later new and changed ones: at most 20 a minute
-      of each user but root and its own, then the number of the others. With --json, it prints these verdicts
-      on standard output. The default is then --mode=all. If the bus goes, and does not return within
-      --reconnect, it exits with 255, whatever --if-unreachable says.
+      While it waits, it prints vetoes on standard error, and later new and changed ones. Of each user but
+      root and its own, it prints at most 20 a minute, then the number of omitted ones. With --json, it prints
+      these verdicts on standard output. The default is then --mode=all. If the bus goes, and does not return
+      within --reconnect, it exits with 255, whatever --if-unreachable says.
 
       With --scope=cluster, asks each host of the cluster. Each host's verdict is one outcome, with the label
       host:HOST. With --scope=host, asks only this host. With either, the gateway tribune-nats asks the
@@ -343,15 +343,15 @@ extension VerbName {
       applies. For a value query, the command writes the value as JSON, and exits with 0. When the query is
       over, tribunectl ends the command. In the command, "tribunectl defer" asks for more time than --timeout.
 
-      With --concluded, PROGRAM learns how each query ended that the command was to answer, and can undo its
-      preparations. It runs after the command, with the same variables and TRIBUNE_ENDING: allowed, vetoed, or
-      cancelled (the asker took the question back, or the end is unknown). It also runs when tribunectl is
-      told to end, which waits for it without a time limit.
+      With --concluded, PROGRAM runs when a query of the command has ended, and can undo its preparations. It
+      runs after the command, with the same variables and TRIBUNE_ENDING: allowed, vetoed, or cancelled (the
+      asker took the question back, or the end is unknown). If tribunectl has to end, it still runs PROGRAM,
+      and waits for it without a time limit.
 
-      At most 64 commands run at a time. A busy user leaves some to others; root and the user that runs the
-      delegate can use all that are left. Further questions wait, and users take turns. At most 256 questions
-      of a user wait, and waiting and running ones have at most 64 MiB of userInfo, which running commands
-      hold twice. Others have failed.
+      At most 64 commands run at a time. The users who ask share them; root and the user that runs the delegate
+      may use all that are left. Further questions wait, and users take turns. At most 256 questions of a user
+      wait, and its questions have at most 64 MiB of userInfo, which running commands hold twice. Questions
+      beyond that have failed.
 
       Prints each answer with its question; of a userInfo of more than 1,024 bytes, only the length. Of each
       user but root and its own, prints at most 20 lines a second, then the number of omitted ones. Prints
@@ -408,9 +408,9 @@ extension VerbName {
       The command may also exit with 77 or 255. A script that must know chooses a status that its command
       never has, as in the example.
 
-      The bus's policy, if any, must allow ask for the question, and post for the other three, also didFailTo.
-      Else guard exits with 255 before it asks. --dry-run only asks: it can print allowed where the policy
-      forbids the posts.
+      The bus's policy must allow the question (ask) and the three notifications (post), also didFailTo. Else
+      guard exits with 255 before it asks. --dry-run only asks: it can print allowed where the policy forbids
+      the posts.
 
       If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or as long as
       --reconnect says. The bus then has 5s to accept the command's outcome. Without a bus, tribunectl reports
@@ -587,8 +587,8 @@ extension VerbName {
 
           tribunectl defer "$TRIBUNE_QUERY" 2min --status="flushing"
 
-      Gives a delegate of this user SPAN from now for its answer. It is meant for programs under the delegate.
-      The asker gets a report, and its own deadline still applies.
+      Gives a delegate of this user SPAN from now for its answer. The delegate's own programs can use it. The
+      asker gets a report, and its deadline still applies.
 
       In a delegate's command, the query is $TRIBUNE_QUERY, and its delegate defers. Elsewhere, the one
       delegate of this user that the query waits for defers.
@@ -645,7 +645,7 @@ extension VerbName {
       If no line allows it, also shows the lines that would if one thing were different. Does not perform the
       action. tribune-policy(5) lists the actions.
 
-      NAME is ** for declare, which is about all names, and for list about everything.
+      For declare, NAME must be **. For list, ** asks whether everything may be listed.
 
       Without an option, decides about tribunectl's own connection.
 
