@@ -82,7 +82,7 @@ struct AllocationTests {
     #expect(try counted.allocations(in: post) == 0)
   }
 
-  @Test("are not made for a post whose userInfo lies in a file", arguments: [1, 10])
+  @Test("are not made for a post whose userInfo is in a file", arguments: [1, 10])
   func files(observerCount: Int) throws {
     let counted = try CountedBus()
     let poster = try RawClient.greeted(counted.bus)
@@ -117,7 +117,7 @@ struct AllocationTests {
   }
 
   @Test(
-    "are two at most for an ask",
+    "are at most two for an ask",
     arguments: [
       Asking(testDescription: "that is approved", limit: 1),
       Asking(testDescription: "that is vetoed", answer: .veto, text: "a restore is running on this disk"),
@@ -151,7 +151,7 @@ struct AllocationTests {
     #expect(allocations <= UInt64(asking.limit * Self.count))
   }
 
-  @Test("are not made for an ask that nobody responds to")
+  @Test("are not made for an ask without a delegate")
   func unansweredAsks() throws {
     let counted = try CountedBus()
     let asker = try RawClient.greeted(counted.bus)

@@ -4,7 +4,7 @@ import Testing
 import TribuneWire
 
 /// docs/ANNOUNCEMENTS.md lists the members.
-@Suite("What the bus itself posts", .timeLimit(.minutes(15)))
+@Suite("The bus's own announcements", .timeLimit(.minutes(15)))
 struct AnnouncementTests {
   private let bus: TestBus
   private let observer: RawClient
@@ -35,7 +35,7 @@ struct AnnouncementTests {
     #expect(frame.payload.replacing(/"elapsed":[0-9.e-]+/, with: "\"elapsed\":0") == "{\(members)")
   }
 
-  @Test("observers learn who connects and disconnects, and why if the bus closed the connection")
+  @Test("observers learn who connects and disconnects, and why the bus closed a connection")
   func connections() throws {
     try client.send([UInt8](repeating: 0, count: 32))
     try expect("connection.didDisconnect", "\(who),\"reason\":\"malformedFrame\"}")
@@ -55,7 +55,7 @@ struct AnnouncementTests {
     try expect("delegate.didDetach", object: "window/1", members)
   }
 
-  @Test("observers learn of each hold, its end, and each query's end, with who and why")
+  @Test("observers learn of each hold and its end, and of each query's end, with who and why")
   func holdsAndQueries() throws {
     try client.send(Hold(label: "archive"), serial: 1, name: "a.*", object: "o", text: "not \"now\"")
     let id = try client.next(.ok).decode(Okay.self).delegate
@@ -73,7 +73,7 @@ struct AnnouncementTests {
     try expect("hold.didRelease", object: "o", "\(hold),\"expired\":false}")
   }
 
-  @Test("observers learn that a configuration has come into force by a reload, and not of one with mistakes")
+  @Test("observers learn of a reload that puts a configuration into force, not of one that fails")
   func reloading() throws {
     try bus.reload("[Bus]\nLogMax=nothing\n")
     try bus.reload("")

@@ -62,7 +62,7 @@ import Testing
     ),
   ]
 
-  @Test("asks with what apt is about to do with a package", arguments: plans)
+  @Test("asks with the changes that apt is about to make to a package", arguments: plans)
   func plan(steps: [String], package: [String]) throws {
     try approve()
     let ran = try run("ask", steps)
@@ -88,7 +88,7 @@ import Testing
       ])
   }
 
-  @Test("says how many packages the userInfo leaves out") func long() throws {
+  @Test("counts the packages that the userInfo omits") func long() throws {
     try approve()
     let count = 2_000
     #expect(try run("ask", (1...count).map { "package\($0) - - none < 1 all none /p.deb" }).status == 0)
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(
-    "refuses what no package can be called, and what it does not understand",
+    "refuses impossible package names, and lines that it does not understand",
     arguments: [
       "x\" - - none < 1 all none /x.deb", "x - - none < 1\\ all none /x.deb", "x - - none < 1 ä none /x.deb",
       "x - - none < 1 all none **UNPACK**", "x - < 1 /x.deb",
@@ -118,7 +118,7 @@ import Testing
     #expect(try run(version: "/root/x_1_all.deb").status == 1)
   }
 
-  @Test("a veto is printed with every reason, and with what goes past it") func vetoed() throws {
+  @Test("prints each reason of a veto, and how to override it") func vetoed() throws {
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
     try bus.staying("delegate", "packages.shouldChange", "--veto=it is noon")
     let ran = try run()
@@ -145,7 +145,7 @@ import Testing
     #expect(userInfo["reason"] as? String == "100% \"urgent\" ü%20")
   }
 
-  @Test("in a rehearsal of apt, delegates learn that nothing follows, and nothing is told") func rehearsal()
+  @Test("asks with a dry run if apt simulates, and announces nothing") func rehearsal()
     throws
   {
     try bus.staying(
@@ -158,7 +158,7 @@ import Testing
     #expect(try bus.folder.read("dry") == "1\nno\n")
   }
 
-  @Test("without a verdict of a bus that is there, refuses") func noVerdict() throws {
+  @Test("refuses if a running bus gives no verdict") func noVerdict() throws {
     try bus.folder.write(
       "#!/bin/sh\necho 'tribunectl: the bus gives no verdict' >&2\nexit 255\n", to: "bin/tribunectl",
       mode: 0o755)
@@ -167,7 +167,7 @@ import Testing
     #expect(ran.output.contains("the bus gives no verdict"))
   }
 
-  @Test("without a bus, allows with one line, and tells nothing") func noBus() throws {
+  @Test("allows without a bus, with one line, and announces nothing") func noBus() throws {
     try bus.folder.write("an older one", to: "note")
     let ran = try run(environment: ["TRIBUNE_ADDRESS": "unix:/nowhere"])
     #expect(ran.status == 0)
@@ -183,7 +183,7 @@ import Testing
     #expect(!ran.output.contains("a backup is running"))
   }
 
-  @Test("without tribunectl, allows with one line") func noProgram() throws {
+  @Test("allows without tribunectl, with one line") func noProgram() throws {
     let ran = try run(environment: ["PATH": "/usr/bin:/bin"])
     #expect(ran.status == 0)
     #expect(ran.output == "tribune: there is no tribunectl, so nobody is asked\n")
@@ -199,7 +199,7 @@ import Testing
     #expect(try run(settings: [setting]).status == status)
   }
 
-  @Test("asks what dpkg is about to do") func dpkg() throws {
+  @Test("asks about the changes that dpkg is about to make") func dpkg() throws {
     try approve()
     #expect(try run("dpkg", environment: ["DPKG_HOOK_ACTION": "triggers-only"]).status == 0)
     #expect(try asked() as? [String: String] == ["action": "triggers-only"])
@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test(
-    "does not ask for a dpkg of a front end, of another root, or that changes no packages",
+    "does not ask for a dpkg of a front end, of another root, or without changes to packages",
     arguments: [
       ["DPKG_FRONTEND_LOCKED": "true"], ["DPKG_ROOT": "/mnt"], ["DPKG_HOOK_ACTION": "add-architecture"],
     ])

@@ -86,7 +86,7 @@ struct BadInputTests {
     try client.settle()
   }
 
-  @Test("a timeout that a reload has shortened does not wait for a longer one that began before")
+  @Test("a timeout that a reload shortened does not wait for an older, longer one")
   func shortenedTimeout() throws {
     let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=1h\n")
     let half = Array(Self.header(length: 4096, nameLength: 3).prefix(20))
@@ -117,7 +117,7 @@ struct BadInputTests {
     try RawClient.greeted(bus).settle()
   }
 
-  @Test("long frames that never end do not keep others from sending short ones in pieces")
+  @Test("long frames that never end do not keep others from sending short frames in parts")
   func shortFramesInPieces() throws {
     let bus = try TestBus(configuration: "[Bus]\nPartialFramesMemoryMax=64K\n")
     let long = try RawClient.greeted(bus)
@@ -137,7 +137,7 @@ struct BadInputTests {
     #expect(try another.nextError() == .outOfMemory)
   }
 
-  @Test("a frame that comes byte by byte and never ends, ends its connection too")
+  @Test("a frame that arrives byte by byte and never ends also ends its connection")
   func drippingFrame() throws {
     let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=100ms\n")
     let client = try RawClient.greeted(bus)

@@ -92,7 +92,7 @@ struct CaptureTests {
       ])
   }
 
-  @Test("a file has the packets with the bus's times, and nothing else")
+  @Test("a file has only the packets, with the bus's times")
   func times() throws {
     let capture = try capture("-N", "1", "a")
     let before = Date().timeIntervalSince1970
@@ -107,7 +107,7 @@ struct CaptureTests {
     #expect(time >= before - 0.001 && time <= Date().timeIntervalSince1970 + 0.001)
   }
 
-  @Test("a loss is a packet of its own, and nothing else is missing")
+  @Test("a loss is a packet of its own, and no other packet is missing")
   func losses() throws {
     let capture = try capture("load.*")
     capture.signal(SIGSTOP)
@@ -126,7 +126,7 @@ struct CaptureTests {
     #expect(rows.last == ["4", "", "\(count)"])
   }
 
-  @Test("a capture that missed packets says so in the next packet, and despite --quiet")
+  @Test("a capture reports missed packets in the next packet, even with --quiet")
   func interruption() throws {
     let first = try TestBus(folder: folder)
     let readiness = try NotifySocket(path: "\(folder.path)/ready")

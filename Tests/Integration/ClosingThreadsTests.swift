@@ -64,7 +64,7 @@ struct ClosingThreadsTests {
     for user in 1...5 as ClosedRange<UInt32> { #expect(count(of: user) <= 4) }
   }
 
-  @Test("closing that waits for a peer is interrupted, so that it delays its own user for a moment only")
+  @Test("a close that waits for a peer is interrupted, and delays its own user only briefly")
   func interrupted() throws {
     let threads = ClosingThreads()
     let user = accounts.account(of: 1).descriptors
@@ -92,7 +92,7 @@ struct ClosingThreadsTests {
     #expect(account.use(of: .connections) <= 4)
   }
 
-  @Test("a user with very many unclosed descriptors may have no more, until they are closed")
+  @Test("a user with very many unclosed descriptors gets no more until they are closed")
   @MainActor func many() throws {
     let account = accounts.account(of: 1)
     let quota = DescriptorQuota(accounts, threads)

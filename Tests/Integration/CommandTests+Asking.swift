@@ -11,7 +11,7 @@ struct AskingCommandTests {
 
   init() throws { bus = try TestBus() }
 
-  @Test("without a delegate, the verdict is the default, at once, and says so")
+  @Test("without a delegate, the verdict is the default, comes at once, and says so")
   func nobody() throws {
     let allowed = try bus.tribunectl("ask", "a.shouldB", "--object=x")
     allowed.expect(0, output: "allowed: a.shouldB x (no delegate answered)\n")
@@ -23,7 +23,7 @@ struct AskingCommandTests {
     #expect(try vetoed.outcomes().isEmpty)
   }
 
-  @Test("who asks under a misspelt name learns which one may be meant, and nobody else does")
+  @Test("an asker who misspells a name, and only that asker, learns the name that it may mean")
   func misspelt() throws {
     let delegate = try bus.staying("delegate", "data.shouldPrune", "--veto=no")
     let hint = "tribunectl: nobody responds to data.shouldPurne: did you mean data.shouldPrune?\n"
@@ -75,7 +75,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "without a bus nothing is allowed, posted or run, unless --if-unreachable says so",
+    "without a bus, nothing is allowed, posted or run, unless --if-unreachable allows it",
     arguments: [
       (["ask", "a.shouldB"], 255), (["ask", "a.shouldB", "--if-unreachable=fail"], 255),
       (["ask", "a.shouldB", "--if-unreachable=allow"], 0),
@@ -99,7 +99,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "guard takes the options of ask; a trial runs nothing, and a veto has its status whatever happens to the output"
+    "guard takes the options of ask; a dry run runs nothing; a veto has its status whatever happens to the output"
   )
   func guardOptions() throws {
     try bus.staying("hold", "a.shouldB", "--why=c")
@@ -122,7 +122,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "a verdict of --if-unreachable has the fields of any; guard prints it as ask does, unless it runs the command",
+    "a verdict of --if-unreachable has all fields; guard prints it as ask does, unless it runs the command",
     arguments: [
       (["--if-unreachable=veto"], "vetoed"), (["--if-unreachable=allow", "--dry-run"], "allowed"),
       (["--if-unreachable=allow"], "allowed"),
@@ -141,7 +141,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "a bus that dies while it is asked gives no verdict, and nobody waits for another one or runs anything",
+    "a bus that dies during an ask gives no verdict, and no asker waits for another one or runs a command",
     arguments: [
       ["--reconnect=1h", "ask", "a.shouldB"], ["ask", "a.shouldB", "--if-unreachable=allow"],
       ["ask", "a.shouldB", "--if-unreachable=veto"], ["guard", "a.b", "--", "echo", "ran"],
@@ -157,7 +157,7 @@ struct AskingCommandTests {
     #expect(delegate.status() == 1)
   }
 
-  @Test("what a delegate's command asks has the delegate's question as its parent")
+  @Test("a query of a delegate's command has the delegate's question as its parent")
   func parent() throws {
     let monitor = try bus.staying("-j", "monitor", "a.shouldBegin")
     let program = try Programs.path(of: "tribunectl")
@@ -183,7 +183,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "a broken command does not approve, and the verdict says how it failed",
+    "a broken command does not approve, and the verdict has its failure",
     arguments: [
       (
         "set -e; grep -q idle /nonexistent/file",
@@ -213,7 +213,7 @@ struct AskingCommandTests {
     #expect(end.isEmpty || passed.contains(end))
   }
 
-  @Test("a command with the status for that abstains")
+  @Test("a command that exits with 198 abstains")
   func abstention() throws {
     try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo why; exit 198")
     let result = try bus.tribunectl("-j", "ask", "a.shouldB")
@@ -221,7 +221,7 @@ struct AskingCommandTests {
     #expect(try result.outcomes().first?["outcome"] as? String == "abstained")
   }
 
-  @Test("with --on-failure=abstain, a command that is not there any more does not veto")
+  @Test("with --on-failure=abstain, a command that was removed does not veto")
   func failurePolicy() throws {
     try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
     let command = "\(bus.folder.path)/command"
@@ -234,7 +234,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "a verb whose command is not there begins nothing, and says what it looked for",
+    "a verb with a missing command does nothing, and names the command",
     arguments: [
       ["delegate", "a.shouldB", "--exec"], ["observe", "a", "--exec"], ["guard", "a.b", "--"],
       ["hold", "a.shouldB", "--why=c", "--"], ["lease", "a", "--"],
@@ -269,7 +269,7 @@ struct AskingCommandTests {
   }
 
   @Test(
-    "a slow command is ended, and its question times out, however the command ends",
+    "a slow command is ended and its question times out, however the command ends",
     arguments: [
       "trap '' TERM; exec sleep 1000", "exec sleep 1000", "trap 'exit 0' TERM; sleep 1000 & wait",
     ])
@@ -281,7 +281,7 @@ struct AskingCommandTests {
     #expect(try delegate.output.line()?.contains("→ ") == true)
   }
 
-  @Test("a delegate that defers again and again fills no log of the asker")
+  @Test("a delegate that defers without end does not fill the asker's log")
   func deferrals() throws {
     let delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
@@ -342,7 +342,7 @@ struct AskingCommandTests {
     #expect(asker.status() == 1)
   }
 
-  @Test("a delegate that cannot print its answers goes on answering, and says so once")
+  @Test("a delegate that cannot print its answers goes on answering, and reports that once")
   func fullDisk() throws {
     let delegate = try RunningProgram([
       "/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", try Programs.path(of: "tribunectl"),

@@ -105,7 +105,7 @@ struct HandlingCommandTests {
   }
 
   @Test(
-    "a command that cannot be started any more ends the observer with a shell's status, and is no acknowledgement",
+    "a command that can no longer start ends the observer with a shell's status, and acknowledges nothing",
     arguments: [(nil, 127), (0o644, 126)] as [(Int?, Int32)])
   func cannotStart(mode: Int?, status: Int32) throws {
     try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
@@ -125,7 +125,7 @@ struct HandlingCommandTests {
   }
 
   @Test(
-    "a signal or the time limit of -N ends the running command, and no other is started",
+    "a signal, or the time limit of -N, ends the running command; no other starts",
     arguments: [SIGINT, SIGTERM, SIGHUP, nil])
   func interrupted(signal: CInt?) throws {
     let observer = try bus.staying(
@@ -155,7 +155,7 @@ struct HandlingCommandTests {
     #expect(try observer.output.rest() == "")
   }
 
-  @Test("when the bus goes, the observer handles what it has received, and then says why it ends")
+  @Test("when the bus goes, the observer first handles what it received, then reports why it ends")
   func busGoes() throws {
     let gate = try ShellGate()
     let observer = try bus.staying(

@@ -24,7 +24,7 @@ struct LineCommandTests {
     try program.input?.fileHandleForWriting.close()
   }
 
-  @Test("a line is posted while the input goes on, and the last one without a line feed too")
+  @Test("each line is posted before the input ends; the last one needs no line feed")
   func slow() throws {
     let observer = try bus.staying("observe", "a.b", "--format={object} {userInfo}", "-N3")
     let poster = try post("a.b", "--lines", "--object=o")
@@ -39,7 +39,7 @@ struct LineCommandTests {
     #expect(try poster.errors.rest() == "")
   }
 
-  @Test("many lines come in their order")
+  @Test("many lines arrive in order")
   func many() throws {
     // Fewer than an observer buffers for its reader.
     let count = 3_000
@@ -52,7 +52,7 @@ struct LineCommandTests {
     #expect(poster.status() == 0)
   }
 
-  @Test("a wrong line ends it with its number; those before it are posted, those behind it are not")
+  @Test("a wrong line ends the verb, which names it; earlier lines are posted, later ones are not")
   func wrong() throws {
     let observer = try bus.staying("observe", "a.*", "--format={name} {userInfo}", "-N2")
     let poster = try post("a.b", "--lines")
@@ -64,7 +64,7 @@ struct LineCommandTests {
     #expect(try observer.output.rest() == "a.b 1\na.c \n")
   }
 
-  @Test("what the bus refuses ends it, too")
+  @Test("a line that the bus refuses also ends the verb")
   func refused() throws {
     let poster = try post("tribune.x", "--lines")
     try write("1\n", to: poster)
@@ -72,7 +72,7 @@ struct LineCommandTests {
     #expect(try poster.errors.rest().hasPrefix("tribunectl: line 1: "))
   }
 
-  @Test("a line that does not fit the method of its object ends it, and no later one is posted")
+  @Test("a line that its object's protocol refuses ends the verb, and no later line is posted")
   func unfit() throws {
     try bus.folder.write("protocol P { optional did a.didGo (n: int) }\n", to: "P.protocol")
     try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")

@@ -19,7 +19,7 @@ struct ObservingCommandTests {
     }
   }
 
-  @Test("retained notifications come first and are marked, then posted ones, and -N counts both")
+  @Test("retained notifications come first, with a mark, then posted ones; -N counts both")
   func retained() throws {
     for object in ["o/1", "o/2"] {
       #expect(try bus.tribunectl("post", "a.b", "1", "--retain", "--object=\(object)").status == 0)
@@ -37,7 +37,7 @@ struct ObservingCommandTests {
     #expect(people.output.hasSuffix("  a.b  o/2  1  (retained)\n"))
   }
 
-  @Test("an empty --object is any object, and the ready line names none")
+  @Test("an empty --object means any object, and the ready line names none")
   func emptyObject() throws {
     let observer = try bus.start(["-j", "observe", "a.**", "--object=", "-N1"])
     #expect(try observer.errors.line() == "observing a.**, on \(bus.address)")
@@ -46,7 +46,7 @@ struct ObservingCommandTests {
     #expect(observer.status() == 0)
   }
 
-  @Test("observe says which process posted, to people, in JSON and to commands, and of what was retained")
+  @Test("observe shows the poster's process as text, as JSON and to commands, also of retained notifications")
   func posters() throws {
     let json = try bus.staying("-j", "observe", "a.b", "-N1")
     let people = try bus.staying("observe", "a.b", "-N1")
@@ -68,7 +68,7 @@ struct ObservingCommandTests {
     #expect((kept["poster"] as? [String: Any])?["pid"] as? Int == pid)
   }
 
-  @Test("list --retained shows what is retained, and not what was cleared")
+  @Test("list --retained shows retained notifications, but no cleared ones")
   func listRetained() throws {
     #expect(try bus.tribunectl("list", "--retained").output == "0 notifications retained.\n")
     #expect(try bus.tribunectl("post", "a.b", "[1,2]", "--retain", "--object=o").status == 0)
@@ -90,7 +90,7 @@ struct ObservingCommandTests {
     #expect((left["connection"] as? String)?.hasPrefix(":") == true)
   }
 
-  @Test("a monitor leaves out what an excluded connection sends, and what goes to it alone")
+  @Test("a monitor omits frames from an excluded connection, and frames for it alone")
   func excluded() throws {
     let delegate = try bus.staying("delegate", "a.shouldB", "--approve")
     let id = try #require(try bus.connection(of: delegate)?["connection"] as? String)
@@ -110,7 +110,7 @@ struct ObservingCommandTests {
   }
 
   @Test(
-    "an observer that SIGTSTP stops is suspended, and --suspension says what it receives later",
+    "an observer that SIGTSTP stops is suspended; --suspension decides what it receives later",
     arguments: [
       ([], ["b ", "a ", "end "]), (["--suspension=coalesce"], ["b ", "a ", "end "]),
       (["--suspension=drop"], ["end "]), (["--suspension=hold"], ["a ", "b ", "a ", "end "]),
@@ -134,7 +134,7 @@ struct ObservingCommandTests {
         == "tribunectl: 1 notification coalesced: later ones of the same name and object replaced them")
   }
 
-  @Test("an observer can be stopped repeatedly, even while the bus is, and SIGTERM still ends it")
+  @Test("an observer can be stopped repeatedly, even while the bus is stopped, and SIGTERM still ends it")
   func stoppedAgain() throws {
     let observer = try bus.staying("-j", "observe", "**", "--suspension=hold")
     for name in ["a", "b", "c"] {
@@ -156,7 +156,7 @@ struct ObservingCommandTests {
     #expect(observer.end(SIGTERM) == 0)
   }
 
-  @Test("status and list say that an observer is suspended, what is buffered for it, and how it observes")
+  @Test("status and list show that an observer is suspended, its buffered count, and its options")
   func status() throws {
     let observer = try bus.staying("observe", "a.**", "--suspension=hold", "--awaited")
     observer.signal(SIGTSTP)
@@ -180,7 +180,7 @@ struct ObservingCommandTests {
     observer.signal(SIGCONT)
   }
 
-  @Test("an awaited observer acknowledges each notification that it prints, the last one too")
+  @Test("an awaited observer acknowledges each notification that it prints, including the last")
   func awaited() throws {
     let observer = try bus.staying("-j", "observe", "a", "--awaited", "-N2")
     for _ in 0..<2 {

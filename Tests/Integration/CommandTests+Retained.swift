@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite("tribunectl shows what is retained", .timeLimit(.minutes(15)))
+@Suite("tribunectl shows retained notifications", .timeLimit(.minutes(15)))
 struct RetainedCommandTests {
   private let folder: TestFolder
   private let bus: TestBus
@@ -24,7 +24,7 @@ struct RetainedCommandTests {
     try bus.tribunectl("post", name, json, "--retain", "--object=\(object)").expect(0)
   }
 
-  @Test("get prints the userInfo as it was posted, of that object, or of none")
+  @Test("get prints the userInfo unchanged, for that object or for none")
   func get() throws {
     try retain("a.b", "{ \"x\":\n\"\u{9B}\" }")
     try retain("a.b", "2", object: "o/2")
@@ -39,7 +39,7 @@ struct RetainedCommandTests {
   }
 
   @Test(
-    "get exits with 1 if nothing is retained, and says for what else something is",
+    "get exits with 1 if nothing is retained, and counts the objects that have something",
     arguments: [
       (["a.c"], "nothing is retained under a.c"), (["a.b", "o/3"], "nothing is retained under a.b o/3"),
       (["a.b"], "nothing is retained under a.b, but for 2 objects: list --retained shows which"),
@@ -59,7 +59,7 @@ struct RetainedCommandTests {
     try bus.tribunectl("get", "a", "--address=unix:/nonexistent").expect(255)
   }
 
-  @Test("list --retained has the userInfo of what the user may observe")
+  @Test("list --retained shows the userInfo that the user may observe")
   func list() throws {
     try retain("half.a", "1")
     try retain("hidden.a", "2")

@@ -35,7 +35,7 @@ struct WaitingCommandTests {
   }
 
   @Test(
-    "with -, userInfo comes from standard input, however long it is",
+    "with -, userInfo of any length comes from standard input",
     arguments: [("printf '[1]'", "3\n"), ("printf '\"%0300000d\"' 1", "300002\n")])
   func standardInput(writer: String, received: String) async throws {
     let observer = try bus.staying("observe", "a", "-N1", "--exec", "wc", "-c")
@@ -54,7 +54,7 @@ struct WaitingCommandTests {
     #expect(post.output.hasPrefix("tribunectl: standard input is not JSON: "))
   }
 
-  @Test("a post names each observer that has not acknowledged, and why")
+  @Test("a post names each observer without an acknowledgement, and the reason")
   func missing() throws {
     let observers = [
       try bus.staying("observe", "a", "--awaited"),
@@ -76,7 +76,7 @@ struct WaitingCommandTests {
     #expect(observers[3].end(SIGTERM) == 0)
   }
 
-  @Test("when the bus refuses the post, the error says that instead")
+  @Test("if the bus refuses the post, only the refusal is printed")
   func refused() throws {
     let bus = try TestBus(configuration: "[Notifications]\nRetainedMax=4K\n")
     let long = "\"" + String(repeating: "x", count: 8192) + "\""
@@ -88,7 +88,7 @@ struct WaitingCommandTests {
     }
   }
 
-  @Test("a guard runs its command when the observers of will are done")
+  @Test("a guard runs its command when the observers of `will` are done")
   func guarded() throws {
     let folder = try TestFolder()
     let files = ["one", "two"].map { "\(folder.path)/\($0)" }
@@ -98,7 +98,7 @@ struct WaitingCommandTests {
     guarding.expect(0, errors: "")
   }
 
-  @Test("a guard names who has not acknowledged, and runs its command all the same")
+  @Test("a guard names observers without an acknowledgement, and still runs its command")
   func goesOn() throws {
     let witness = try bus.staying("-j", "observe", "a.*")
     let failing = try bus.staying("observe", "a.willB", "--awaited", "--exec", "false")
@@ -123,7 +123,7 @@ struct WaitingCommandTests {
   }
 
   @Test(
-    "a signal while a guard waits: it runs nothing, and announces the failure",
+    "a signal while a guard waits: the command does not run, and the guard announces the failure",
     arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
   func interrupted(signal: CInt) throws {
     let witness = try bus.staying("-j", "observe", "a.*")

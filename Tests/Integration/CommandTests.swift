@@ -6,7 +6,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("tribunectl tells and lists", .timeLimit(.minutes(15)))
+@Suite("tribunectl posts and lists", .timeLimit(.minutes(15)))
 struct CommandTests {
   private let bus: TestBus
 
@@ -31,7 +31,7 @@ struct CommandTests {
     }
   }
 
-  @Test("in JSON, userInfo is as it was posted, however long its numbers")
+  @Test("in JSON, userInfo is unchanged, whatever the length of its numbers")
   func json() throws {
     let observer = try bus.staying("-j", "observe", "**")
     let number = "123456789012345678901234567890"
@@ -42,7 +42,7 @@ struct CommandTests {
     #expect(line.hasSuffix(#","userInfo":{"n":"# + number + #","s":"\u009bé"}}"#))
   }
 
-  @Test("an observer reports how much it lost, where it lost it")
+  @Test("an observer prints how many it lost at the place of the loss")
   func lost() throws {
     let observer = try bus.staying("-j", "observe", "a", "b")
     observer.signal(SIGSTOP)
@@ -108,7 +108,7 @@ struct CommandTests {
     #expect(!(try bus.log().contains("closing connection")))
   }
 
-  @Test("a verb that stays ends with 1 and says why when the bus goes for good", arguments: ["0", "100ms"])
+  @Test("a verb that stays ends with 1 and the reason when the bus goes for good", arguments: ["0", "100ms"])
   func busGoes(patience: String) throws {
     let programs = try Self.staying.map { try bus.staying($0 + ["--reconnect=\(patience)"]) }
     bus.signal(SIGKILL)
@@ -119,7 +119,7 @@ struct CommandTests {
   }
 
   @Test(
-    "a reader that closes the output ends a program without a message", arguments: ["observe", "capture"])
+    "a closed output ends a program without a message", arguments: ["observe", "capture"])
   func closedOutput(verb: String) throws {
     let program = try bus.staying(verb, "**")
     try program.stopReading()
@@ -128,7 +128,7 @@ struct CommandTests {
     #expect(try program.errors.rest() == "")
   }
 
-  @Test("tribunectl reports what the bus refuses")
+  @Test("tribunectl prints the bus's refusals")
   func refused() throws {
     let reserved = try bus.tribunectl("post", "tribune.x")
     #expect(reserved.status == 1)
@@ -172,7 +172,7 @@ struct CommandTests {
     try bus.tribunectl("status", ":999999").expect(1, errors: "tribunectl: there is no connection :999999\n")
   }
 
-  @Test("status of a connection that has gone says so, with what the bus still knows, and why it was closed")
+  @Test("status of a departed connection shows that, the bus's records, and why it was closed")
   func departed() throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     let id = welcome.connection.description
@@ -193,7 +193,7 @@ struct CommandTests {
     #expect(try closed.object()["closedBecause"] as? String == "\(code)")
   }
 
-  @Test("explain shows the chain in order, and asks nobody")
+  @Test("explain shows the chain in order, without a question")
   func explain() throws {
     let late = try bus.staying("delegate", "a.*", "--exec", "false")
     let early = try bus.staying(
@@ -235,7 +235,7 @@ struct CommandTests {
     #expect(delegate.end(SIGTERM) == 0)
   }
 
-  @Test("--user and --system choose the bus whatever the environment says, and the ready line names it")
+  @Test("--user and --system override the environment, and the ready line names the bus")
   func choosing() throws {
     let folder = try TestFolder()
     try folder.write("", to: "tribune/placeholder")
@@ -273,7 +273,7 @@ struct CommandTests {
   }
 
   @Test(
-    "without /proc, which libdispatch reads, programs say so",
+    "without /proc, which libdispatch reads, programs report that",
     arguments: ["tribunectl", "tribuned", "tribune-nats"])
   func withoutProc(program: String) throws {
     let result = try FinishedProgram([
@@ -305,7 +305,7 @@ struct CommandTests {
   }
 
   @Test(
-    "a bus that hangs holds a command no longer than the command says, and nothing is run",
+    "a command gives up on a bus that hangs after its own time limit, and runs nothing",
     arguments: [
       (["ask", "shouldA", "--timeout=200ms"], 255),
       (["ask", "shouldA", "--timeout=200ms", "--if-unreachable=veto"], 1),

@@ -93,7 +93,7 @@ import Testing
     text.matches(of: /<([^>]*)>/).map { String($0.1) }
   }
 
-  @Test("bash offers what fits", arguments: ["", "/usr/share/bash-completion/bash_completion"])
+  @Test("bash completes commands and options", arguments: ["", "/usr/share/bash-completion/bash_completion"])
   func bash(library: String) throws {
     for (line, completed) in Self.lines {
       #expect(plain(try bash(typing: line, library: library)) == plain(readlineWords(completed)), "\(line)")
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("bash is offered an option once, also if a verb has its own summary of it")
+  @Test("bash offers an option once, even if a verb has its own summary of it")
   func bashOffersOnce() throws {
     let script = """
       source \(folder.path)/root/usr/share/bash-completion/completions/tribunectl
@@ -121,7 +121,7 @@ import Testing
     #expect(words(in: try FinishedProgram(["bash", "-c", script]).output) == ["--timeout="])
   }
 
-  @Test("bash offers what the bus has, and runs nothing of it")
+  @Test("bash completes names from the bus, and executes none of them")
   func bashLive() throws {
     let bus = try busWithWords()
     for (line, completed) in Self.liveLines {
@@ -130,7 +130,7 @@ import Testing
     #expect(!folder.contains("here/made"))
   }
 
-  @Test("bash runs nothing from the line")
+  @Test("bash executes nothing from the line")
   func bashRunsNothing() throws {
     _ = try bash(typing: "--object=$(touch made) --json -$(touch made) \u{15}--", library: "")
     #expect(!folder.contains("here/made"))
@@ -155,12 +155,12 @@ import Testing
     return words(in: bash.output)
   }
 
-  @Test("fish offers what fits")
+  @Test("fish completes commands and options")
   func fish() throws {
     for (line, completed) in Self.lines { try expectFish(typing: line, completed) }
   }
 
-  @Test("fish offers what the bus has")
+  @Test("fish completes names from the bus")
   func fishLive() throws {
     let bus = try busWithWords()
     for (line, completed) in Self.liveLines { try expectFish(typing: line, completed, bus: bus) }
@@ -186,10 +186,10 @@ import Testing
     }
   }
 
-  @Test("zsh offers what fits")
+  @Test("zsh completes commands and options")
   func zsh() throws { try expectZsh(offering: Self.lines) }
 
-  @Test("zsh offers what the bus has, and runs nothing of it")
+  @Test("zsh completes names from the bus, and executes none of them")
   func zshLive() throws {
     try expectZsh(offering: Self.liveLines, bus: try busWithWords())
     #expect(!folder.contains("here/made"))

@@ -30,7 +30,7 @@ struct ConfiguredProtocolTests {
     }
   }
 
-  @Test("the bus starts without protocols that have mistakes, and says where these are")
+  @Test("the bus starts without faulty protocols, and reports where the mistakes are")
   func mistakes() throws {
     let bus = try bus(
       ["a": "protocol Good { optional did a.didB () }\nprotocol Bad { optional did a.b () }\n"],
@@ -70,7 +70,7 @@ struct ConfiguredProtocolTests {
     #expect(try bus.log().contains("keep their protocol \"P\""))
   }
 
-  @Test("a reload of a configuration with errors leaves the protocols as they are, too")
+  @Test("a reload of a configuration with errors leaves the protocols unchanged")
   func badReload() throws {
     let bus = try bus(["p": "protocol P {}"], objects: ["view/*": "P"])
     let client = try RawClient.greeted(bus)

@@ -8,7 +8,7 @@ struct CrowdAccountTests {
     "posted a 5", "posted b 3", "observed o 0", "received o a 1-5", "received o b 1-3", "asked 7",
   ]
 
-  @Test("is even if everything arrived or was reported as lost")
+  @Test("is even if every post arrived or was reported as lost")
   func even() throws {
     var account = CrowdAccount()
     try account.add(Self.even)
@@ -19,7 +19,7 @@ struct CrowdAccountTests {
   }
 
   @Test(
-    "is not even if a post is missing, repeated, never posted, or reported as lost without being so",
+    "is not even if a post is missing, repeated, never posted, or wrongly reported as lost",
     arguments: [
       ["observed p 0", "received p a 1-5", "received p b 1-2"],
       ["observed p 1", "received p a 1-5", "received p b 1-3"],
@@ -34,7 +34,7 @@ struct CrowdAccountTests {
   }
 
   @Test(
-    "leaves open what is unknown, and nothing else",
+    "ignores only a post that may or may not have been sent",
     arguments: [
       ("observed p 0", "1-4", 0), ("observed p 1", "1-4", 0), ("observed p 0", "1-5", 0),
       ("observed p 1", "1-5", 1),

@@ -7,14 +7,14 @@ import TribuneWire
 
 @Suite("The daemon", .timeLimit(.minutes(15)))
 struct DaemonTests {
-  @Test("the daemon contains nothing of the simulation, which replaces its system calls")
+  @Test("the daemon has no code of the simulation, which replaces its system calls")
   func withoutSimulation() throws {
     let program = try Programs.path(of: "tribuned")
     let imported = try FinishedProgram(["nm", "--dynamic", "--undefined-only", program]).output
     for call in ["sendmsg", "recvmsg", "epoll_wait"] { #expect(imported.contains(" U \(call)@")) }
   }
 
-  @Test("nobody waits for whoever does not read its standard error, and what is left out is counted")
+  @Test("a full standard error delays no client, and omitted lines are counted")
   func unreadErrors() throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/bus"
@@ -119,7 +119,7 @@ struct DaemonTests {
       for: "STATUS=1 connection, 1 observation, 1 delegate; 1 posted, 0 lost; 1 asked, 1 vetoed")
   }
 
-  @Test("the status line stays right after a reload has sent it")
+  @Test("the status line still changes after a reload has sent it")
   func statusAfterReload() throws {
     let bus = try TestBus()
     var client: RawClient? = try RawClient.greeted(bus)
@@ -131,7 +131,7 @@ struct DaemonTests {
   }
 
   @Test(
-    "SIGTERM and SIGINT: it delivers what came, waits or is buffered, dismisses its clients, and ends",
+    "on SIGTERM or SIGINT, the daemon delivers received, waiting and buffered posts, dismisses its clients, and ends",
     arguments: [SIGTERM, SIGINT])
   func end(signal: CInt) throws {
     let bus = try TestBus()
@@ -187,7 +187,7 @@ struct DaemonTests {
     #expect(bus.status() == 0)
   }
 
-  @Test("a client that never reads does not prevent its end")
+  @Test("a client that never reads does not keep the daemon from ending")
   func endWithoutReader() throws {
     let bus = try TestBus()
     let deaf = try RawClient.observing("load.*", on: bus)
@@ -209,7 +209,7 @@ struct DaemonTests {
     for client in clients { try client.settle() }
   }
 
-  @Test("when nothing happens, nothing wakes and nothing runs")
+  @Test("an idle bus neither wakes up nor uses processor time")
   func idle() throws {
     let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=2s\n")
     let clients = try (0..<10).map { _ in try RawClient.greeted(bus) }

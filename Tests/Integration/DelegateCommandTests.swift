@@ -41,7 +41,7 @@ struct DelegateCommandTests {
     return "\(bus.folder.path)/concluded"
   }
 
-  @Test("a program learns how each query has ended, once the command has, and its own failure is said once")
+  @Test("a program learns how each query ended once its command has ended; its own failure is printed once")
   func conclusions() throws {
     let program = try concludingProgram(then: "echo hidden; exit 3")
     let delegate = try bus.staying(
@@ -69,7 +69,7 @@ struct DelegateCommandTests {
     #expect(try delegate.errors.rest() == "")
   }
 
-  @Test("a delegate that is told to end has its open queries concluded first", arguments: [false, true])
+  @Test("a delegate that is ended first learns how its open queries ended", arguments: [false, true])
   func lastConclusions(isFolder: Bool) throws {
     let program = try concludingProgram()
     let script = "echo asked >&2; exec sleep 1000"
@@ -100,7 +100,7 @@ struct DelegateCommandTests {
     #expect(try delegate.errors.rest() == "")
   }
 
-  @Test("a delegate that is replaced says by whom, and ends")
+  @Test("a replaced delegate names its replacement, and ends")
   func replaced() throws {
     let first = try bus.staying("delegate", "a.shouldB", "--object=o", "--approve")
     let second = try bus.staying("delegate", "a.shouldB", "--object=o", "--veto=no", "--set", "--label=other")
@@ -110,7 +110,7 @@ struct DelegateCommandTests {
     #expect(try bus.tribunectl("ask", "a.shouldB", "--object=o").status == 1)
   }
 
-  @Test("the line of a delegate says which of its names are no questions")
+  @Test("the ready line of a delegate names its patterns that are no questions")
   func onlyForValues() throws {
     let delegate = try bus.start(
       "delegate", "browser.row", "browser.shouldOpen", "browser.didOpen", "--exec", "true")
@@ -140,7 +140,7 @@ struct DelegateCommandTests {
   }
 
   @Test(
-    "a user who asks much leaves commands to others, and has its questions answered in turn",
+    "a user's many questions leave commands to others, and are answered in turn",
     arguments: [false, true])
   func flood(isFolder: Bool) throws {
     let bus = try TestBus.allowingAll()
@@ -170,7 +170,7 @@ struct DelegateCommandTests {
   }
 
   @Test(
-    "it vetoes also if nobody reads what it prints, and prints little of what another user asks",
+    "a delegate vetoes even if its output is full, and prints little of another user's questions",
     arguments: ["", "-j"])
   func output(format: String) throws {
     let bus = try TestBus.allowingAll()
@@ -205,7 +205,7 @@ struct DelegateCommandTests {
     #expect(delegate.end(SIGTERM) == 0)
   }
 
-  @Test("it prints little of what another user posts", arguments: ["", "-j"])
+  @Test("a delegate prints little of another user's posts", arguments: ["", "-j"])
   func notifications(format: String) throws {
     let bus = try TestBus.allowingAll()
     let delegate = try bus.staying((format.isEmpty ? [] : [format]) + ["delegate", "a.*", "--veto=no"])
@@ -229,7 +229,7 @@ struct DelegateCommandTests {
     #expect(delegate.end(SIGTERM) == 0)
   }
 
-  @Test("it vetoes also when the reader of its output has gone")
+  @Test("a delegate vetoes even after the reader of its output has gone")
   func closedPipe() throws {
     let delegate = try bus.staying("delegate", "shouldA", "--veto=no")
     try delegate.output.pipe.fileHandleForReading.close()

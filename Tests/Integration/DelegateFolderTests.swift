@@ -73,7 +73,7 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("a folder of an action's name is reported, and answers nothing; one of a value's name answers values")
+  @Test("a folder named for an action is reported and answers nothing; one named for a value answers values")
   func names() throws {
     for name in ["host.reboot", "host.willReboot", "a.mayB", "browser.row"] { try add("\(name)/1", "echo 7") }
     let program = try started()
@@ -96,7 +96,7 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("a link whose file goes fails from then on")
+  @Test("a link whose file is removed fails from then on")
   func dangling() throws {
     try folder.write("#!/bin/sh\nexit 0\n", to: "target")
     try setMode("\(folder.path)/target", 0o755)
@@ -112,7 +112,7 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("files that come, go, are renamed or change permissions are noticed, and a lasting problem once")
+  @Test("new, removed, renamed and re-permitted files are noticed, and a lasting problem is reported once")
   func changes() throws {
     try add("shouldA/50", "echo 50; exit 1")
     try add("no name/1")
@@ -147,7 +147,7 @@ struct DelegateFolderTests {
     #expect(try asked("shouldA").isEmpty)
   }
 
-  @Test("a missing folder is waited for, and so are the folders above it")
+  @Test("a missing folder is waited for, and so are missing parents")
   func absent() throws {
     let program = try started()
     let problem = "tribunectl: \(root) does not exist: No such file or directory"
@@ -164,7 +164,7 @@ struct DelegateFolderTests {
     #expect(try asked("shouldA") == ["1 vetoed "])
   }
 
-  @Test("what cannot be read or looked at stays attached, and its failures are vetoes")
+  @Test("files that cannot be read or examined stay attached, and their failures are vetoes")
   func unreadable() throws {
     try add("shouldA/1", "echo no; exit 1")
     let program = try started()
@@ -192,7 +192,7 @@ struct DelegateFolderTests {
       ])
   }
 
-  @Test("a removed file is not asked any more, but its running command may finish")
+  @Test("a removed file is no longer asked, but its running command may finish")
   func runningCommand() throws {
     let gate = try ShellGate()
     try add("shouldA/1", "echo started >&2; \(gate.wait); echo late; exit 1")
@@ -216,7 +216,7 @@ struct DelegateFolderTests {
     #expect(try asked("shouldA").isEmpty)
   }
 
-  @Test("if two delegates have no order between them left, all get new orders, and each is asked once")
+  @Test("if no order is left between two delegates, all get new orders, and each is asked once")
   func renumbering() throws {
     try add("shouldA/a", "exit 198")
     try add("shouldA/z", "exit 198")
@@ -235,7 +235,7 @@ struct DelegateFolderTests {
     #expect(try bus.tribunectl("list", "--no-legend").lines.count == 3)
   }
 
-  @Test("files beyond the number of questions at a time answer when others have")
+  @Test("files beyond the limit of questions at a time answer after others")
   func bound() throws {
     let gate = try ShellGate()
     for number in 0..<70 { try add("shouldA/\(number)", "echo asked >&2; \(gate.wait); exit 198") }
@@ -250,7 +250,8 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("one that is replaced makes it fail and say by whom, and when it is started again all are asked")
+  @Test(
+    "a replaced file makes the program fail and name its replacement; after a restart, all files are asked")
   func replaced() throws {
     try add("shouldA/1", "echo no; exit 1")
     try add("shouldB/1", "echo never; exit 1")
@@ -269,7 +270,7 @@ struct DelegateFolderTests {
     #expect(again.end(SIGTERM) == 0)
   }
 
-  @Test("it ends when the bus does")
+  @Test("the program ends with the bus")
   func busGoes() throws {
     let program = try started("--reconnect=0")
     _ = try program.errors.line()

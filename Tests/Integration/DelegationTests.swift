@@ -9,7 +9,7 @@ struct DelegationTests {
 
   init() throws { bus = try TestBus() }
 
-  @Test("a delegate that answers and then ends its sending side still learns how the query ended")
+  @Test("a delegate that answers and then shuts down its sending side still learns how the query ended")
   func answeringLast() throws {
     let asker = try RawClient.greeted(bus)
     for serial: Serial in 1...20 {

@@ -16,7 +16,7 @@ import Testing
     URL(fileURLWithPath: try Programs.path(of: "tribunectl")).deletingLastPathComponent().path
   }
 
-  @Test("has its prune vetoed by a restore, then done, and leaves nothing behind")
+  @Test("shows a restore that vetoes a prune, then the prune, and leaves nothing behind")
   func succeeds() async throws {
     let demo = try await run(programs: programs())
     #expect(demo.status == 0, "\(demo.output)")
@@ -50,7 +50,7 @@ import Testing
     #expect(demo.output.contains("FAILED: exit status of the vetoed prune"), "\(demo.output)")
   }
 
-  @Test("says what is missing", arguments: ["", "/none/release"])
+  @Test("names what is missing", arguments: ["", "/none/release"])
   func noPrograms(under place: String) async throws {
     let demo = try await run(programs: folder.path + place)
     #expect(demo.status == 1)

@@ -35,7 +35,7 @@ struct ExamplesTests {
     #expect(steward.status() == 1)
   }
 
-  @Test("each example is short, and says what it shows and how to try it", arguments: try sources())
+  @Test("each example is short, with a comment about its purpose and how to try it", arguments: try sources())
   func source(file: String) throws {
     let text = try String(contentsOf: ExamplePrograms.folder.appending(path: file), encoding: .utf8)
     let isFirst = file.hasPrefix("Observer/") || file.hasPrefix("Steward/")
@@ -45,7 +45,7 @@ struct ExamplesTests {
     #expect(comment.contains { $0.hasPrefix("/// Try it: ") })
   }
 
-  @Test("their table has each example, with commands that start")
+  @Test("the table in their README lists each example, with commands that start")
   func readme() async throws {
     let commands = try Script.text(of: "Examples/README.md").components(separatedBy: "`").filter {
       $0.hasPrefix("swift run --package-path Examples ")
@@ -65,7 +65,7 @@ struct ExamplesTests {
   }
 
   @Test(
-    "what is about the host, its units and its packages has the well-known names",
+    "names about the host, its units and its packages are well-known ones",
     arguments: ["README.md", "docs", "config", "systemd", "Examples"])
   func names(place: String) throws {
     let known = try Script.text(of: "docs/NAMES.md")

@@ -33,7 +33,7 @@ struct ExhaustionTests {
     #expect(try bus.privateMemory() - before < 4 * 1000)
   }
 
-  @Test("a monitor that does not read learns how much it has lost, and the bus keeps none of that")
+  @Test("a monitor that does not read learns how much it lost, and the bus stores none of that")
   func slowMonitor() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\n")
     let poster = try RawClient.greeted(bus)
@@ -75,7 +75,7 @@ struct ExhaustionTests {
     try second.settle()
   }
 
-  @Test("without free descriptors, the bus pauses accepting, logs that, and later goes on")
+  @Test("without free descriptors, the bus stops accepting, logs that, and resumes later")
   func outOfDescriptors() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=24:24"])
     let first = try RawClient.greeted(bus)
@@ -95,7 +95,7 @@ struct ExhaustionTests {
     withExtendedLifetime(next) {}
   }
 
-  @Test("an asker that does not read is not closed because a delegate defers without end")
+  @Test("a delegate that defers without end does not close an asker that does not read")
   func endlessDeferrals() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
     let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
@@ -145,7 +145,7 @@ struct ExhaustionTests {
     try delegate.expectSilence()
   }
 
-  @Test("a notification is buffered once, for however many suspended observers")
+  @Test("a notification is buffered once for all suspended observers")
   func bufferedOnce() throws {
     let bus = try TestBus()
     let observers = try (0..<100).map { _ in try RawClient.greeted(bus) }
@@ -166,7 +166,7 @@ struct ExhaustionTests {
     }
   }
 
-  @Test("a client that never reads its verdicts is closed, and the log says why")
+  @Test("a client that never reads its verdicts is closed, and the log has the reason")
   func asksWithoutReading() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n")
     let other = try RawClient.greeted(bus)
@@ -182,7 +182,7 @@ struct ExhaustionTests {
     try other.settle()
   }
 
-  @Test("the replies to one read are bounded, too")
+  @Test("the replies to one read are also bounded")
   func listsInOneRead() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=1M\n")
     let other = try RawClient.greeted(bus)
@@ -199,7 +199,7 @@ struct ExhaustionTests {
     try other.settle()
   }
 
-  @Test("the bus lists nothing for a client that has gone")
+  @Test("the bus lists nothing for a departed client")
   func listsForNobody() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=1M\n")
     let other = try RawClient.greeted(bus)

@@ -12,7 +12,7 @@ struct ExitStatusTests {
   }
 
   @Test(
-    "the exit status is the verdict's, even if nobody reads the verdict",
+    "the exit status is the verdict's, even if the output has no reader",
     arguments: [("allow", 0), ("veto", 1)] as [(String, Int32)], [[], ["--json=short"]])
   func unreadVerdict(verdict: (word: String, status: Int32), options: [String]) async throws {
     let bus = try TestBus()
@@ -22,7 +22,7 @@ struct ExitStatusTests {
   }
 
   @Test(
-    "the exit status is that of --if-unreachable, even if nobody reads the verdict",
+    "the exit status is that of --if-unreachable, even if the output has no reader",
     arguments: [("allow", 0), ("veto", 1), ("fail", 255)] as [(String, Int32)])
   func unreadVerdictWithoutBus(verdict: (word: String, status: Int32)) async throws {
     let folder = try TestFolder()

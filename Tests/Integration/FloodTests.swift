@@ -38,7 +38,7 @@ struct FloodTests {
     while case let frame = try observer.next(), frame.kind != .ok { try tally.add(frame) }
   }
 
-  @Test("a flood from one poster, to an observer that reads and one that does not, delays nobody else")
+  @Test("a flood to one observer that reads and one that does not delays no other client")
   func onePoster() throws {
     let bus = try TestBus(configuration: Self.configuration)
     let (asker, delegate) = try Self.conversation(on: bus)
@@ -64,7 +64,7 @@ struct FloodTests {
     #expect(other.lost > 0)
   }
 
-  @Test("an observer that reads byte by byte loses, and one that keeps up neither loses nor waits")
+  @Test("an observer that reads byte by byte loses posts; one that keeps up neither loses nor waits")
   func byteByByte() throws {
     let bus = try TestBus(configuration: Self.configuration)
     let healthy = try RawClient.observing("load.*", on: bus)
@@ -86,7 +86,7 @@ struct FloodTests {
     #expect(slowTally.lost > 0)
   }
 
-  @Test("between expensive frames of one client, others are served")
+  @Test("other clients are served between one client's expensive frames")
   func muchWork() throws {
     let bus = try TestBus()
     let poster = try RawClient.greeted(bus)
@@ -139,7 +139,7 @@ struct FloodTests {
   }
 
   @Test(
-    "much work of one user, on however many connections, leaves turns to another user",
+    "one user's heavy work, on any number of connections, leaves turns to another user",
     arguments: Work.allCases)
   func users(_ work: Work) throws {
     let folder = try TestFolder()
@@ -171,7 +171,7 @@ struct FloodTests {
     #expect(try root.busEntry().posted - before == 2 * greedy.count)
   }
 
-  @Test("lists of many users are made behind a question, its answer and its verdict")
+  @Test("a question, its answer and its verdict come before the lists of many users")
   func listsOfManyUsers() throws {
     let folder = try TestFolder()
     try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
@@ -200,7 +200,7 @@ struct FloodTests {
     #expect(try asker.busEntry().posted - before == 2 * users.count)
   }
 
-  @Test("the bus frees a flood's memory when the observers that did not read have gone")
+  @Test("the bus frees a flood's memory when the observers that did not read leave")
   func givingBack() throws {
     let bus = try TestBus()
     let departures = try Departures(ofBusAt: bus.path)

@@ -20,7 +20,7 @@ struct FlowTests {
     try bus.log().split(separator: "\n").filter { $0.contains(text) }
   }
 
-  @Test("past an observer's high mark its posters pause, they go on when it has drained, and nothing is lost")
+  @Test("above an observer's high mark, its posters pause; they resume once it drains, and nothing is lost")
   func pacing() throws {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, observerWelcome) = try Self.observer(on: bus)
@@ -43,7 +43,7 @@ struct FlowTests {
     #expect(try Self.lines(bus, with: "does not read").isEmpty)
   }
 
-  @Test("a poster to several slow observers goes on when the last of them has drained")
+  @Test("a poster to several slow observers resumes when the last of them drains")
   func severalObservers() throws {
     let bus = try TestBus(configuration: Self.patient)
     let observers = try (0..<3).map { _ in try Self.observer(on: bus) }
@@ -62,7 +62,7 @@ struct FlowTests {
     #expect(try other.entry(of: welcome.connection)?.isPaused == false)
   }
 
-  @Test("the posts of a paused poster that has gone still arrive")
+  @Test("the posts of a paused poster still arrive after it leaves")
   func pausedPosterGoes() throws {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, _) = try Self.observer(on: bus)
@@ -119,7 +119,7 @@ struct FlowTests {
     try poster.settle()
   }
 
-  @Test("each time that it falls behind, an observer has all of PaceMaxSec to catch up")
+  @Test("an observer that falls behind gets all of PaceMaxSec each time")
   func everyStall() throws {
     let bus = try TestBus(
       configuration: "[Bus]\nFrameTimeoutSec=400ms\n[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=1s\n")
@@ -144,7 +144,7 @@ struct FlowTests {
     #expect(try watcher.next(.post).name == "tribune.observer.didBecomeLossy")
   }
 
-  @Test("what the bus itself posts does not shorten an observer's time")
+  @Test("the bus's own announcements do not shorten an observer's time")
   func announcementWhilePaced() throws {
     let bus = try TestBus(configuration: Self.patient)
     let (observer, observerWelcome) = try Self.observer(on: bus)
@@ -158,7 +158,7 @@ struct FlowTests {
     #expect(try other.entry(of: welcome.connection)?.isPaused == true)
   }
 
-  @Test("once it loses posts, an observer that does not read delays nobody any more")
+  @Test("an observer that loses posts no longer delays other clients")
   func oncePaused() throws {
     let bus = try TestBus(
       configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=50ms\n")
@@ -185,7 +185,7 @@ struct FlowTests {
   }
 
   @Test(
-    "each time that an observer loses or recovers, the bus announces and logs that once",
+    "the bus announces and logs each start and end of an observer's losses once",
     arguments: ["16K", "0"])
   func episodes(lowMark: String) throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=\(lowMark)\nHighMark=64K\nPaceMaxSec=1ms\n")
@@ -218,7 +218,7 @@ struct FlowTests {
     try watcher.expectSilence()
   }
 
-  @Test("losses caused by announcements of losses are not announced, since that could go on for ever")
+  @Test("losses caused by announcements of losses are not announced, which could go on for ever")
   func noFeedback() throws {
     let bus = try TestBus(configuration: Self.patient.replacing("10s", with: "1ms"))
     let watchers = try (0..<5).map { _ in
@@ -250,7 +250,7 @@ struct FlowTests {
     try observer.read(&tally, to: stream.posted)
   }
 
-  @Test("when all queues together are too long, slow observers lose early, learn that, and read on")
+  @Test("when all queues together are too long, slow observers lose early, learn that, and continue")
   func allQueues() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=256K\nHighMark=4M\nMemoryMax=2M\nPaceMaxSec=10s\n")
     let observers = try (0..<20).map { _ in try Self.observer(on: bus) }

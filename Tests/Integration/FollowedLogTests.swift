@@ -31,7 +31,7 @@ struct FollowedLogTests {
   }
 
   @Test(
-    "begins with the last verdicts that are selected, and prints further ones as they come",
+    "begins with the last selected verdicts, and prints further ones as they come",
     arguments: [
       ([], Array(2..<12)), (["-n", "2"], [10, 11]), (["-n", "0"], []), (["-n", "99"], Array(0..<12)),
       (["--since=2026-01-01"], Array(0..<12)), (["--since=2026-01-02 03:04:06"], []), (["b.*"], []),
@@ -51,7 +51,7 @@ struct FollowedLogTests {
     #expect(try program.errors.rest() == "")
   }
 
-  @Test("leaves out what the options do not select")
+  @Test("omits verdicts that the options do not select")
   func filtered() throws {
     let program = try follow(["--by=a.service", "-n", "0"])
     try journal.append([
@@ -66,7 +66,7 @@ struct FollowedLogTests {
     #expect(program.end(signal) == 0)
   }
 
-  @Test("ends with 0 at the next verdict once nobody reads its output")
+  @Test("ends with 0 at the next verdict once its output has no reader")
   func closedOutput() throws {
     let program = try follow(["-n", "0"])
     try program.stopReading()

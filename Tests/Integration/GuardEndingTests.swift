@@ -68,7 +68,7 @@ struct GuardEndingTests {
     try bus.start("guard", "a.b", "--", "sh", "-c", command)
   }
 
-  @Test("exit status, announcements and messages say how it ended", arguments: ways)
+  @Test("exit status, announcements and messages show how it ended", arguments: ways)
   func table(way: Way) throws {
     let observer = try bus.staying("-j", "observe", "**")
     if let script = way.delegate { try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", script) }
@@ -80,7 +80,7 @@ struct GuardEndingTests {
   }
 
   @Test(
-    "a command that goes while the delegates are asked has failed",
+    "a command that is removed while the delegates are asked has failed",
     arguments: [("rm", 127), ("chmod -x", 126)])
   func lateLoss(change: String, status: Int32) throws {
     let command = "\(bus.folder.path)/command"
@@ -93,7 +93,7 @@ struct GuardEndingTests {
     #expect(try announced(to: observer) == ["a.willB null", "a.didFailToB {\"status\":\(status)}"])
   }
 
-  @Test("the example in the help tells a veto from the command's own failure, also from its 77")
+  @Test("the example in the help tells a veto from the command's own failure, even from its 77")
   func example() throws {
     let help = try bus.tribunectl("help", "guard").output
     let lines = help.split(separator: "\n").drop { !$0.hasPrefix("    tribunectl guard ") }
@@ -111,7 +111,7 @@ struct GuardEndingTests {
     #expect(try says("true") == "vetoed: nothing has run\n")
   }
 
-  @Test("an allowed command gets all its arguments, between will and did of its object")
+  @Test("an allowed command gets all its arguments, and runs between `will` and `did` of its object")
   func allowed() throws {
     let observer = try bus.staying("-j", "observe", "window.**", "--object=w/1", "-N2")
     let result = try bus.tribunectl(
@@ -123,7 +123,7 @@ struct GuardEndingTests {
     }
   }
 
-  @Test("a veto prints every reason, and no approval")
+  @Test("a veto prints every reason, but no approval")
   func everyReason() throws {
     let first = try bus.staying("delegate", "a.shouldB", "--veto=one\u{1B}", "--label=first")
     for way in ["--approve", "--veto=two"] { try bus.staying("delegate", "a.*", way) }
@@ -134,7 +134,7 @@ struct GuardEndingTests {
     #expect(!errors.contains("approved"))
   }
 
-  @Test("an overridden veto is printed before the command runs, and not with -q; the output is the command's")
+  @Test("an overridden veto is printed before the command runs, except with -q; the output is the command's")
   func overridden() throws {
     let delegate = try bus.staying("delegate", "a.shouldB", "--veto=a restore runs", "--label=restore")
     let guarded = ["guard", "a.b", "--override=it burns", "--", "sh", "-c", "echo ran; echo ran >&2"]
@@ -192,7 +192,7 @@ struct GuardEndingTests {
   }
 
   @Test(
-    "a signal that was ignored at the start stays ignored, by the command too",
+    "a signal that was ignored at the start stays ignored, also by the command",
     arguments: [("INT", SIGINT), ("QUIT", SIGQUIT), ("HUP", SIGHUP)])
   func ignored(name: String, signal: CInt) throws {
     let gate = try ShellGate()
@@ -209,7 +209,7 @@ struct GuardEndingTests {
     #expect(guarding.status() == 5)
   }
 
-  @Test("if the bus dies for good while the command runs, the guard says that it cannot announce the end")
+  @Test("if the bus dies for good while the command runs, the guard reports that it cannot announce the end")
   func busGoneRunning() throws {
     let result = try bus.tribunectl(
       "guard", "a.b", "--reconnect=0", "--", "sh", "-c", "kill -KILL \(bus.pid); echo ran; exit 4")
@@ -218,7 +218,7 @@ struct GuardEndingTests {
   }
 
   @Test(
-    "if the bus comes back while the command runs, the guard announces there how the command ended",
+    "if the bus comes back while the command runs, the guard announces the end there",
     arguments: [(0, "a.didB null"), (4, "a.didFailToB {\"status\":4}")] as [(Int32, String)])
   func busBack(status: Int32, announced: String) throws {
     let gate = try ShellGate()
@@ -233,7 +233,7 @@ struct GuardEndingTests {
     #expect(try self.announced(to: observer, on: next) == [announced])
   }
 
-  @Test("it looks for a bus as long as --reconnect says, even if the time for an answer is shorter")
+  @Test("it looks for a bus for the time in --reconnect, even if the time for an answer is shorter")
   func busBackLate() throws {
     let gate = try ShellGate()
     func guarding(reconnecting: String) throws -> RunningProgram {

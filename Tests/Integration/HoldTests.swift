@@ -38,7 +38,7 @@ struct HoldTests {
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
 
-  @Test("a hold about the host says if logind does not know of it, and fails if it is too late")
+  @Test("a hold about the host reports that logind does not enforce it, and fails if it is too late")
   func enforcement() throws {
     var answer = #"{"isInForce":false,"says":"logind hangs"}"#
     let delegate = try bus.staying("delegate", "host.enforcement", "--exec", "echo", answer)
@@ -56,7 +56,7 @@ struct HoldTests {
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
 
-  @Test("an override about the host says what is still in the way")
+  @Test("an override about the host lists the remaining obstacles")
   func obstacles() throws {
     try bus.staying("hold", "host.shouldPowerOff", "--why=a")
     try bus.staying("delegate", "host.enforcement", "--exec", "echo", #"{"obstacles":["it is masked"]}"#)
@@ -95,7 +95,7 @@ struct HoldTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("each name, and each action, can have an object of its own")
+  @Test("each name and each action can have an object of its own")
   func objects() throws {
     let program = try bus.start(
       "hold", "a.shouldB@repo/main", "c.shouldD", "--action=e.f@x", "--action=g.h", "--why=i")
@@ -140,7 +140,7 @@ struct HoldTests {
   }
 
   @Test(
-    "an option that chooses the bus holds for the command, too",
+    "an option that chooses the bus also applies to the command",
     arguments: [["hold", "a.shouldB", "--why=c"], ["guard", "a.b"]], [true, false])
   func address(verb: [String], isGiven: Bool) throws {
     let start = isGiven ? ["--address=\(bus.address)"] : []
@@ -179,7 +179,7 @@ struct HoldTests {
   }
 
   @Test(
-    "while a command or a process runs, its hold comes back with the bus, whatever --reconnect says, and it says so once",
+    "while a command or a process runs, its hold returns with the bus whatever --reconnect is, and reports that once",
     arguments: [true, false], [SIGTERM, SIGKILL])
   func busGoes(hasCommand: Bool, signal: CInt) throws {
     let gate = try ShellGate()
@@ -203,7 +203,7 @@ struct HoldTests {
   }
 
   @Test(
-    "with --if-unreachable=run, the command runs without a bus, and the hold is taken as soon as there is one"
+    "with --if-unreachable=run, the command runs without a bus, and the hold is taken once there is one"
   )
   func runsAnyway() throws {
     let (gate, folder) = (try ShellGate(), try TestFolder())
@@ -225,7 +225,7 @@ struct HoldTests {
   }
 
   @Test(
-    "a command runs all the same if the policy refuses its hold, which is taken once the policy allows it")
+    "a command runs even if the policy refuses its hold, which is taken once the policy allows it")
   func refused() throws {
     let folder = try TestFolder()
     try folder.write("allow ask ** user:*\n", to: "etc/policy.d/a.policy")
@@ -282,7 +282,7 @@ struct HoldTests {
   }
 
   @Test(
-    "an asker that waited for a bus asks when holders are back on it",
+    "an asker that waited for a bus asks only after the holders reconnected",
     arguments: [["ask", "a.shouldB"], ["guard", "a.b", "--", "true"]])
   func letsHoldersReturn(line: [String]) throws {
     let bus = try TestBus()
@@ -296,7 +296,7 @@ struct HoldTests {
     #expect(next.stop() == 0)
   }
 
-  @Test("a bus that this user may not reach is no missing bus")
+  @Test("a bus that this user may not reach is an error, not a missing bus")
   func forbidden() throws {
     let bus = try TestBus()
     let other = try OtherUser(65_534, on: bus.address, in: bus.folder)
@@ -306,7 +306,7 @@ struct HoldTests {
     #expect(asked.errors.hasPrefix("tribunectl: no bus at \(bus.address): Permission denied"))
   }
 
-  @Test("each line of a pipe becomes the reason, which observers learn, and which wakes nobody who waits")
+  @Test("each line of a pipe becomes the reason; observers learn it, and waiting askers do not wake")
   func newReason() throws {
     let (folder, gate, end) = (try TestFolder(), try ShellGate(), try ShellGate())
     let pipe = "\(folder.path)/reasons"
@@ -333,7 +333,7 @@ struct HoldTests {
     #expect(try waiting.errors.rest() == "")
   }
 
-  @Test("standard input can change the reason, also of holds that are taken again")
+  @Test("standard input can change the reason, even of holds that are taken again")
   func reasonsFromInput() throws {
     let input = Pipe()
     let program = try RunningProgram(

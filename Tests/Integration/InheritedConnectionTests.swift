@@ -38,7 +38,7 @@ struct InheritedConnectionTests {
   }
 
   @Test(
-    "the command of a hold keeps it while it runs, without tribunectl and over restarts, and can send nothing",
+    "the command of a hold keeps it while it runs, without tribunectl and over restarts, and can send no frames",
     arguments: [nil] + RestartedBus.Way.allCases.map { $0 })
   func hold(way: RestartedBus.Way?) async throws {
     let bus = try RestartedBus()
@@ -64,7 +64,7 @@ struct InheritedConnectionTests {
   }
 
   @Test(
-    "a command that uses the connection of a hold ends it, and tribunectl reports that, and takes it again")
+    "a command that uses the connection of a hold ends it; tribunectl reports that, and takes it again")
   func reported() throws {
     let bus = try TestBus()
     let gate = try ShellGate()
@@ -91,7 +91,7 @@ struct InheritedConnectionTests {
   }
 
   @Test(
-    "any byte behind the last frame ends the connection, and what it would do is not done",
+    "any byte after the last frame ends the connection, and has no other effect",
     arguments: [true, false])
   func behind(isTogether: Bool) throws {
     let bus = try TestBus()
@@ -113,7 +113,7 @@ struct InheritedConnectionTests {
   }
 
   @Test(
-    "the connection takes no more frames after the last hold has expired, and after restarts",
+    "the connection takes no more frames, even after the last hold expired, and after restarts",
     arguments: RestartedBus.Way.allCases)
   func expired(way: RestartedBus.Way) throws {
     let bus = try RestartedBus()
@@ -132,7 +132,7 @@ struct InheritedConnectionTests {
     try holder.expectClosed(with: .afterLast)
   }
 
-  @Test("a hold that is refused is not the last frame")
+  @Test("a refused hold is not the last frame")
   func refused() throws {
     let bus = try TestBus()
     let holder = try RawClient.greeted(bus)

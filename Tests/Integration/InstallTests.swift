@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("puts nothing into /etc but the configuration") func configuration() throws {
+  @Test("puts only the configuration into /etc") func configuration() throws {
     let files = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/root/etc")
     #expect(
       Set(files) == [
@@ -91,7 +91,7 @@ import Testing
       ])
   }
 
-  @Test("leaves the administrator's files alone, and so does uninstall") func keeps() async throws {
+  @Test("leaves the administrator's files alone; uninstall does too") func keeps() async throws {
     let files = [
       "tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol",
       "policy.d/50-default.policy", "logind.conf", "signals.conf", "web.conf", "policy.d/60-web.policy",

@@ -4,7 +4,7 @@ import Testing
 import TribunePolicy
 import TribuneWire
 
-@Suite("With the policy as installed", .timeLimit(.minutes(15)))
+@Suite("The installed policy", .timeLimit(.minutes(15)))
 final class InstalledPolicyTests {
   private static let (ann, bob): (UInt32, UInt32) = (65_533, 65_534)
   private static let secret = "secret"
@@ -192,7 +192,7 @@ final class InstalledPolicyTests {
     }
   }
 
-  @Test("a user does nothing to another one that no line grants", arguments: Action.allCases)
+  @Test("does not let a user affect another one without a line that grants it", arguments: Action.allCases)
   func actions(_ action: Action) throws {
     let ann = try clients(of: Self.ann)
     let root = try clients(of: 0)
@@ -220,7 +220,7 @@ final class InstalledPolicyTests {
     #expect(try root.other.busEntry().denied == UInt64(refusals))
   }
 
-  @Test("a user reaches nothing of another one with the frames that need no line")
+  @Test("does not let frames that need no line reach another user")
   func withoutPermission() throws {
     let ann = try clients(of: Self.ann)
     let bob = try RawClient(path: bus.path, user: Self.bob)
@@ -274,7 +274,7 @@ final class InstalledPolicyTests {
     try expectUntouched(ann)
   }
 
-  @Test("a user takes part in what concerns the host, and decides nothing there")
+  @Test("lets a user take part in matters of the host, but decide none")
   func granted() throws {
     let root = try clients(of: 0)
     let bob = try RawClient(path: bus.path, user: Self.bob)
@@ -297,7 +297,7 @@ final class InstalledPolicyTests {
     try expectUntouched(root)
   }
 
-  @Test("a line that denies wins, whether its file comes first or last", arguments: ["10", "90"])
+  @Test("is overruled by a line that denies, whether its file comes first or last", arguments: ["10", "90"])
   func files(_ order: String) throws {
     try bus.folder.write(
       "deny ask host.shouldHalt user:\(Self.bob)\n", to: "etc/policy.d/\(order)-local.policy")

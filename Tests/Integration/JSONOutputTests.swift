@@ -63,7 +63,8 @@ struct JSONOutputTests {
     }
   }
 
-  @Test("status of a connection prints the fields in the page, also of its observations, delegates and holds")
+  @Test(
+    "status of a connection prints the fields in the page, including its observations, delegates and holds")
   func connection() throws {
     try bus.staying("observe", "a.*")
     try bus.staying("delegate", "b.*", "--veto=no")
@@ -131,7 +132,7 @@ struct JSONOutputTests {
   @Test("accounts prints the fields in the page")
   func accounts() throws { try expect(try first(["accounts"]), isListedAs: "accounts") }
 
-  @Test("status of a connection that has gone prints the fields in the page")
+  @Test("status of a departed connection prints the fields in the page")
   func departed() throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     try client.leave()

@@ -106,7 +106,7 @@ struct LogCommandTests {
   }
 
   @Test(
-    "says who wrote an entry that is not from the system's bus, nor from a bus of root or of who reads it")
+    "names the writer of an entry that is from neither the system's bus, nor a bus of root or the reader")
   func otherWriters() throws {
     let entry = (Self.start, Self.fields("host.shouldReboot", "TRIBUNE_VERDICT=allowed"))
     func shown(_ unit: String, uid: Int) throws -> Bool {
@@ -119,7 +119,7 @@ struct LogCommandTests {
     #expect(try !shown("other.service", uid: 0))
   }
 
-  @Test("says if there are no verdicts, or no journal")
+  @Test("reports an empty selection, and a missing journal")
   func nothing() throws {
     let journal = try Self.journal()
     try Self.log("no.such", "--directory=\(journal.directory)").expect(0, output: "No verdicts.\n")
@@ -133,7 +133,7 @@ struct LogCommandTests {
         == "tribunectl: the journal of \(folder.path)/x cannot be opened: No such file or directory\n")
   }
 
-  @Test("says that it has no permission to read the journal, not that this is empty")
+  @Test("reports a missing permission to read the journal")
   func forbidden() throws {
     let journal = try Self.journal()
     let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -150,7 +150,7 @@ struct LogCommandTests {
         + "of the group systemd-journal have it\n")
   }
 
-  @Test("says how many entries of the bus are missing")
+  @Test("counts the bus's missing entries")
   func missing() throws {
     let suppressed = { (unit: String, count: Int) in
       "MESSAGE_ID=a596d6fe7bfa4990828e72309e95d61e\nN_DROPPED=\(count)\nOBJECT_SYSTEMD_UNIT=\(unit)\n_TRANSPORT=driver"
@@ -167,7 +167,7 @@ struct LogCommandTests {
     #expect(try Self.log("--directory=\(journal.directory)", "-q").errors.isEmpty)
   }
 
-  @Test("refuses what is not a time", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
+  @Test("refuses an invalid time", arguments: ["tomorrow", "25:00", "2026-13-01", "", "5 parsecs"])
   func badTimes(time: String) throws {
     let refused = try Self.log("--since=\(time)")
     #expect(refused.status == 2)
@@ -207,7 +207,7 @@ struct JournalTests {
       wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/\(run)"], folder: folder)
   }
 
-  @Test("wait for journald, if it is stopped when the bus starts")
+  @Test("wait for journald if it is stopped when the bus starts")
   func startedWithoutJournald() throws {
     try folder.write("", to: "later/placeholder")
     let bus = try bus("later", output: "unset JOURNAL_STREAM; exec 2>/dev/null; SYSTEMD_EXEC_PID=$$")
@@ -256,7 +256,7 @@ struct JournalTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("of one user do not keep those of others out of the journal, and what is left out is counted")
+  @Test("of one user do not displace those of others, and omitted ones are counted")
   func flood() throws {
     let bus = try bus()
     let flood = try RawClient.greeted(bus, as: 65_534)

@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite("tribunectl log, of a bus without a journal", .timeLimit(.minutes(15)))
+@Suite("tribunectl log of a bus without a journal", .timeLimit(.minutes(15)))
 struct KeptVerdictsTests {
   private let bus: TestBus
   private let folder: TestFolder
@@ -29,7 +29,7 @@ struct KeptVerdictsTests {
       .map { try jsonObject($0)["name"] as? String ?? "" }
   }
 
-  @Test("shows what the bus has kept, and selects from it as from a journal")
+  @Test("shows the bus's stored verdicts, selected as from a journal")
   func shown() throws {
     try bus.staying("hold", "backup.shouldPrune", "--why=a restore runs")
     try ask("backup.shouldPrune", "--object=repo", status: 1)
@@ -51,7 +51,7 @@ struct KeptVerdictsTests {
     #expect(try bus.tribunectl("log", "--summary").output.contains("backup.shouldPrune"))
   }
 
-  @Test("prints further ones with --follow, in the order of their verdicts")
+  @Test("prints further verdicts with --follow, in order")
   func followed() throws {
     let gate = try ShellGate()
     let program = try bus.start("log", "--follow", "-j")
@@ -66,7 +66,7 @@ struct KeptVerdictsTests {
     #expect(try bus.tribunectl("log", "b.*").output == "No verdicts.\n")
   }
 
-  @Test("shows users what they asked, and what they may list")
+  @Test("shows users their own questions, and those that they may list")
   func othersVerdicts() throws {
     let other = try OtherUser(65_534, on: bus.address, in: folder)
     try ask("secret.shouldA", status: 0)

@@ -16,7 +16,7 @@ struct LanguagesTests {
     bus = try TestBus.withVarlink(in: folder)
   }
 
-  @Test("the observer prints what is posted", arguments: Language.allCases)
+  @Test("the observer prints each post", arguments: Language.allCases)
   func observes(language: Language) async throws {
     let connection = try await bus.connect()
     let observer = try start(.observer, language)

@@ -9,7 +9,7 @@ struct ListingTests {
 
   init() throws { bus = try TestBus() }
 
-  @Test("connections are listed in the order in which they connected, whichever have ended")
+  @Test("connections are listed in the order of their connection, even after others end")
   func connectionOrder() throws {
     var gone: [RawClient] = []
     var clients: [RawClient] = []
@@ -24,7 +24,7 @@ struct ListingTests {
     #expect(ids == ids.sorted())
   }
 
-  @Test("connections, observations and delegates are listed, all or those of one")
+  @Test("connections, observations and delegates are listed, of all connections or of one")
   func lists() throws {
     let (first, firstWelcome) = try RawClient.welcomed(bus)
     let (second, secondWelcome) = try RawClient.welcomed(bus)

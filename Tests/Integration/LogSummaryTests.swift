@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite("tribunectl log, by who vetoed", .timeLimit(.minutes(15)))
+@Suite("tribunectl log by vetoer", .timeLimit(.minutes(15)))
 struct LogSummaryTests {
   /// 2026-01-02 03:04:05 UTC.
   private static let start: UInt64 = 1_767_323_045_000_000
@@ -47,7 +47,7 @@ struct LogSummaryTests {
     #expect(times == expected.map { "\(Self.start + UInt64($0) * Self.minute)" })
   }
 
-  @Test("--summary shows who vetoed how often, and how long one waited")
+  @Test("--summary shows how often each vetoed, and how long the waits were")
   func summary() throws {
     try log(["--summary"]).expect(
       0,
@@ -65,7 +65,7 @@ struct LogSummaryTests {
   }
 
   @Test(
-    "--summary counts what the options select",
+    "--summary counts the selected verdicts",
     arguments: [
       ([], ["host.shouldReboot", "window.shouldClose"], 3), (["--vetoed"], ["host.shouldReboot"], 2),
       (["--by=update.service"], ["host.shouldReboot", "window.shouldClose"], 1),
@@ -80,7 +80,7 @@ struct LogSummaryTests {
     #expect(rows.first?["asked"] as? Int == asked)
   }
 
-  @Test("says if names were counted together")
+  @Test("marks names that were counted together")
   func manyNames() throws {
     try journal.append(
       (0..<520).map { (Self.start + 9 * Self.minute, MadeJournal.verdict("a\($0).shouldB")) })
@@ -94,7 +94,7 @@ struct LogSummaryTests {
         + "for fewer\n")
   }
 
-  @Test("names the units that have vetoed, if there is no verdict of the one that was meant")
+  @Test("lists the units that vetoed if the selected one did not")
   func otherUnits() throws {
     let units = "The journal has vetoes by these units:\n  backup.service\n  update.service\n"
     try log(["--by=backup"]).expect(0, output: "No verdicts.\n" + units, errors: "")

@@ -37,13 +37,13 @@ import Testing
     }
   }
 
-  @Test("cause a warning if something is wrong") func warningIsSeen() throws {
+  @Test("cause a warning if they have a mistake") func warningIsSeen() throws {
     try folder.write(".TH A 1\n.SH NAME\na \\- b\n.nonsense\n", to: "root/usr/share/man/man1/a.1")
     let man = try FinishedProgram(["man", "--warnings", "-l", file("man1/a.1")], environment: Self.readable)
     #expect(man.errors.contains("nonsense"))
   }
 
-  @Test("have the version and a name to be found by")
+  @Test("have the version, and a name for the index")
   func headers() throws {
     let version = try FinishedProgram.tribuned(["--version"]).output.split(whereSeparator: \.isWhitespace)[1]
     for page in Self.pages {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("have the usual folder before they are installed")
+  @Test("have the default folder before they are installed")
   func uninstalled() throws {
     for page in Self.pages {
       let source = try Script.text(of: "docs/man/\(page.split(separator: "/")[1]).in")
@@ -96,7 +96,7 @@ import Testing
     #expect(section.matches(of: /(?m)^       ([a-z]+)/).map { String($0.1) } == known)
   }
 
-  @Test("tribune-policy(5) has examples that are valid, and whose expectations are met")
+  @Test("tribune-policy(5) has valid examples, and their expectations are met")
   func policyExamples() throws {
     let page = try read(Self.pages[3])
     let lines = page.split(separator: "\n").map { $0.drop { $0 == " " } }
@@ -109,7 +109,7 @@ import Testing
     try FinishedProgram([try Programs.path(of: "tribunectl"), "verify"] + files).expect(0, errors: "")
   }
 
-  @Test("the pages of the services have the options that these have")
+  @Test("the pages of the services list their options")
   func services() throws {
     for program in ["tribuned", "tribune-logind", "tribune-web", "tribune-nats"] {
       let help = try FinishedProgram([try Programs.path(of: program), "--help"]).output

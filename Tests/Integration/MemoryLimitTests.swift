@@ -22,7 +22,7 @@ struct MemoryLimitTests {
     try client.send([UInt8](repeating: UInt8(ascii: "x"), count: Self.frameLength))
   }
 
-  @Test("a long frame for which there is no memory ends its connection alone")
+  @Test("a long frame that does not fit into memory ends only its own connection")
   func longFrames() throws {
     // With one arena for each thread, a thread's first allocation would take 64 MiB of the limit.
     let bus = try TestBus(
@@ -51,7 +51,7 @@ struct MemoryLimitTests {
     try other.settle()
   }
 
-  @Test("a daemon without memory for its log says so, and does not start")
+  @Test("a daemon without memory for its log reports that, and does not start")
   func state() throws {
     let folder = try TestFolder()
     let daemon = try FinishedProgram([

@@ -36,7 +36,7 @@ import Testing
   ]
 
   @Test(
-    "lets a command pass that nothing vetoes, and refuses a vetoed one with every reason", arguments: asking)
+    "lets a command pass without a veto, and refuses it with every reason of a veto", arguments: asking)
   func vetoed(command: [String], name: String) throws {
     #expect(try run(command).status == 0)
     try bus.staying("delegate", name, "--label=backup", "--veto=a backup is running")
@@ -66,7 +66,7 @@ import Testing
     #expect(guarded.output.contains("allowed: host.shouldReboot (overridden)"))
   }
 
-  @Test("asks with a dry run in a rehearsal") func rehearsal() throws {
+  @Test("asks with a dry run if molly-guard only pretends") func rehearsal() throws {
     try bus.staying(
       "delegate", "host.shouldReboot", "--exec", "sh", "-c", "echo \"dry ${TRIBUNE_DRY_RUN-no}\"; exit 1")
     #expect(try run(["reboot"]).output.contains("dry no"))
@@ -79,7 +79,7 @@ import Testing
     #expect(!guarded.output.contains("vetoed: host.shouldReboot"))
   }
 
-  @Test("without a bus, does what the file says", arguments: [("allow", Int32(0)), ("veto", 1)])
+  @Test("without a bus, follows its setting if_unreachable", arguments: [("allow", Int32(0)), ("veto", 1)])
   func unreachable(choice: String, status: Int32) throws {
     let text = try Script.text(of: Self.file)
     #expect(text.contains("\nif_unreachable=allow\n"))

@@ -106,7 +106,7 @@ struct MonitorTests {
     try monitor.expectSilence()
   }
 
-  @Test("it sees a post that waits when it arrives and when it is delivered, if it is")
+  @Test("it sees a waiting post on arrival, and again if it is delivered")
   func waitingPosts() throws {
     let monitor = try monitor("a.**")
     let client = try RawClient.observing("a.b", on: bus)
@@ -180,7 +180,7 @@ struct MonitorTests {
     try expect(expected, at: monitor)
   }
 
-  @Test("it sees neither its own `monitor` nor traffic; others see its `monitor`")
+  @Test("it sees neither its own `monitor` nor its own traffic; others see its `monitor`")
   func monitors() throws {
     let first = try monitor()
     let second = try monitor()
@@ -196,7 +196,7 @@ struct MonitorTests {
     #expect(try nextTraffic(second).header.serial == 4)
   }
 
-  @Test("it sees each post of a run, long ones too")
+  @Test("it sees each post of a run, including long ones")
   func runs() throws {
     let monitor = try monitor("load.*")
     let (poster, welcome) = try RawClient.welcomed(bus)
@@ -217,7 +217,7 @@ struct MonitorTests {
     }
   }
 
-  @Test("it sees how many notifications a slow observer has lost")
+  @Test("it sees how many notifications a slow observer lost")
   func slowObserver() throws {
     let bus = try TestBus(configuration: "[Queue]\nPaceMaxSec=1ms\n")
     let monitor = try RawClient.greeted(bus)

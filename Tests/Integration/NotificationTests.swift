@@ -23,7 +23,7 @@ struct NotificationTests {
     }
   }
 
-  @Test("a bus that is never idle still delivers posts for an idle bus, even after their poster has left")
+  @Test("a bus that is never idle still delivers idle posts, even after their poster left")
   func neverIdle() throws {
     let observer = try RawClient.observing("idle.*", on: bus)
     let bytes = RawClient.bytes { load in
@@ -47,7 +47,7 @@ struct NotificationTests {
     SharedFile.bytes(16 << 20),
   ]
 
-  @Test("userInfo arrives as it was sent, whatever its bytes", arguments: payloads.indices)
+  @Test("userInfo arrives unchanged, whatever its bytes", arguments: payloads.indices)
   func userInfo(index: Int) throws {
     let bytes = Self.payloads[index]
     let observers = try (0..<2).map { _ in try RawClient.observing("a.b", on: bus) }
@@ -64,7 +64,7 @@ struct NotificationTests {
     for observer in observers { #expect(try observer.next().bytes == expected) }
   }
 
-  @Test("one poster's notifications arrive in order, however long they are", arguments: [1, 2, 3])
+  @Test("one poster's notifications arrive in order, whatever their lengths", arguments: [1, 2, 3])
   func order(seed: Int) throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
     let observer = try RawClient.observing("load.*", on: bus)
@@ -84,7 +84,8 @@ struct NotificationTests {
     }
   }
 
-  @Test("of the posts in one read, those for now come first, then those for soon, then those for an idle bus")
+  @Test(
+    "of the posts in one read, immediate ones come first, then those for soon, then those for an idle bus")
   func styles() throws {
     let observer = try RawClient.observing("a.*", on: bus)
     let poster = try RawClient.greeted(bus)

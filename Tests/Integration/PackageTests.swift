@@ -43,14 +43,14 @@ import Testing
 
   private static let built = Task { try await Package() }
 
-  @Test("is called tribune, and has the version of the programs") func identity() async throws {
+  @Test("is named tribune, and has the version of the programs") func identity() async throws {
     let package = try await Self.built.value
     #expect(try package.field("Package") == "tribune")
     let version = try FinishedProgram.tribuned(["--version"]).output
     #expect(version == "tribuned \(try package.field("Version"))\n")
   }
 
-  @Test("depends on the libraries that the programs load, and on nothing of Swift's") func dependencies()
+  @Test("depends on the libraries that the programs load, but on none of Swift's") func dependencies()
     async throws
   {
     let depends = try await Self.built.value.field("Depends")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "has each file where Debian has it",
+    "puts each file where Debian expects it",
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
       "usr/share/tribune/web/index.html", "usr/share/man/man8/tribune-web.8.gz",
@@ -102,7 +102,7 @@ import Testing
     for path in paths { #expect(try !package.read("contents/\(path)/\(unit)").contains("dir@")) }
   }
 
-  @Test("has its configuration as conffiles, and no policy that allows everything among them")
+  @Test("has its configuration as conffiles, and no policy that allows everything")
   func conffiles() async throws {
     let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
     #expect(
@@ -113,7 +113,7 @@ import Testing
       ])
   }
 
-  @Test("has the gateway in a package of its own, which depends on libnats")
+  @Test("has the gateway in a separate package, which depends on libnats")
   func gatewayPackage() async throws {
     let file = try await Self.built.value.other("tribune-nats")
     let depends = try Package.run("dpkg-deb", "--field", file, "Depends")
@@ -127,14 +127,14 @@ import Testing
     ] { #expect(contents.contains("/\(path)\n")) }
   }
 
-  @Test("has the Python client in a package of its own") func pythonPackage() async throws {
+  @Test("has the Python client in a separate package") func pythonPackage() async throws {
     let contents = try await Package.run("dpkg-deb", "--contents", Self.built.value.other("python3-tribune"))
     for file in ["__init__.py", "_wire.py", "py.typed"] {
       #expect(contents.contains("./usr/lib/python3/dist-packages/tribune/\(file)"))
     }
   }
 
-  @Test("has the C library in packages of its own") func cPackages() async throws {
+  @Test("has the C library in separate packages") func cPackages() async throws {
     let package = try await Self.built.value
     let root = "\(package.folder)/c"
     let program = "\(package.folder)/program"
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test(
-    "causes no complaints of lintian",
+    "passes lintian",
     arguments: ["tribune", "tribune-nats", "libtribune0", "libtribune-dev"])
   func lintian(_ name: String) async throws {
     let package = try await Self.built.value
@@ -174,7 +174,7 @@ import Testing
     #expect(checked.output == "", "\(checked.errors)")
   }
 
-  @Test("would cause complaints of lintian if something were wrong") func lintianObjects() async throws {
+  @Test("fails lintian if it has a mistake") func lintianObjects() async throws {
     let package = try await Self.built.value
     let broken = "\(package.folder)/broken"
     try Package.run("mkdir", "--parents", "\(broken)/DEBIAN")

@@ -24,7 +24,7 @@ struct PartiesTests {
     ]
   }
 
-  @Test("ask and veto each other with an even account, while the bus is restarted and killed")
+  @Test("ask and veto each other with an even account while the bus is restarted and killed")
   func account() async throws {
     let programs = try Self.names.dropLast().map { name in try start(name) }
     let party = SwiftParty()

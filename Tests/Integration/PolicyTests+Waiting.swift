@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@Suite("The policy and those who wait", .timeLimit(.minutes(15)))
+@Suite("The policy and waiting askers", .timeLimit(.minutes(15)))
 struct WaitingPolicyTests {
   private static let ann: UInt32 = 65_533
 
@@ -20,7 +20,7 @@ struct WaitingPolicyTests {
   private static let lines = "allow * ** user:root\nallow observe tribune.hold.* tribune.delegate.* user:*\n"
 
   @Test(
-    "With the policy as installed, and if it may only ask, a user notices the end of root's holds and delegates",
+    "A user with the installed policy, or one that allows only asks, learns the end of root's holds and delegates",
     arguments: [
       try Script.text(of: "config/50-default.policy"),
       lines
@@ -39,7 +39,7 @@ struct WaitingPolicyTests {
   }
 
   @Test(
-    "A user that may not observe what ends a veto, or not announce what it guards, does not wait in vain",
+    "A user who may not observe the end of a veto, or announce what it guards, is refused at once",
     arguments: [
       (
         lines + "allow ask,observe host.** user:*\n", ["ask", "host.shouldReboot", "--wait-until-allowed"],
@@ -59,7 +59,7 @@ struct WaitingPolicyTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("An observer of holds and delegates is told of those that it may list, and of its own")
+  @Test("An observer learns of its own holds and delegates, and of those that it may list")
   func told() throws {
     let (bus, ann) = try bus(try Script.text(of: "config/50-default.policy"))
     let observer = try ann.staying("-j", "observe", "tribune.hold.*", "tribune.delegate.*")

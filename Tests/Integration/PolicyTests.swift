@@ -30,7 +30,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "Each verb says what the policy does not allow, and so does the log",
+    "Each verb and the log report what the policy does not allow",
     arguments: [
       (["post", "user.65533.a"], "post user.65533.a"), (["observe", "**"], "observe **"),
       (["ask", "user.65533.shouldA"], "ask user.65533.shouldA"),
@@ -52,7 +52,7 @@ struct PolicyTests {
     #expect(try bus.tribunectl("status", "-j").object()["denied"] as? Int == 1)
   }
 
-  @Test("Refusals are logged with their line, a few a second for each user; the rest is counted, as are all")
+  @Test("Refusals are logged with their line, up to a few a second for each user; all are counted")
   func denialLog() throws {
     try write("allow * ** user:*\ndeny post a.** user:65534\ndeny post a.** user:65533\n")
     let bus = try TestBus(folder: folder)
@@ -94,7 +94,7 @@ struct PolicyTests {
     return (bus, "unix:\(path)")
   }
 
-  @Test("Who runs a bus may do everything on it, also with a policy, and root what that says")
+  @Test("The user of a bus may do everything on it, even with a policy; root may do what the policy allows")
   func unprivileged() throws {
     try write("allow post root.** user:root\n")
     let (bus, address) = try busOfAnn()
@@ -107,7 +107,7 @@ struct PolicyTests {
     withExtendedLifetime(bus) {}
   }
 
-  @Test("Without a policy, root may do everything on the bus of another user, and others nothing")
+  @Test("Without a policy, root may do everything on another user's bus, and others nothing")
   func rootWithoutPolicy() throws {
     let (bus, address) = try busOfAnn()
     let bob = try OtherUser(Self.bob, on: address, in: folder)
@@ -127,7 +127,7 @@ struct PolicyTests {
     withExtendedLifetime(bus) {}
   }
 
-  @Test("Groups count, the supplementary ones too")
+  @Test("All groups count, including supplementary ones")
   func groups() throws {
     try write("allow hold a.** group:4242,user:65534\nallow ask,list ** user:*\n")
     let bus = try TestBus(folder: folder)
@@ -138,7 +138,7 @@ struct PolicyTests {
       .expect(255)
   }
 
-  @Test("Of a process with many groups, those count that the policy names, and the bus keeps no others")
+  @Test("In a process with many groups, only groups in the policy count, and the bus stores no others")
   func manyGroups() throws {
     try write("allow hold a.** group:4242\nallow * b.** group:4243\n")
     let bus = try TestBus(folder: folder)
@@ -149,7 +149,7 @@ struct PolicyTests {
     #expect(decision["groups"] as? [Int] == [4242, Int(Self.bob)])
   }
 
-  @Test("A guard that may ask and not post runs nothing, and a dry run does not notice it")
+  @Test("A guard that may ask but not post runs nothing, which a dry run does not notice")
   func guardWithoutPost() throws {
     try write("allow ask host.** user:*\n")
     let bus = try TestBus(folder: folder)
@@ -171,7 +171,8 @@ struct PolicyTests {
   }
 
   @Test(
-    "A reload ends what is not allowed any more, and tells its client the line", arguments: [false, true])
+    "A reload ends registrations that are no longer allowed, and tells the client the line",
+    arguments: [false, true])
   func reload(_ isDenied: Bool) throws {
     try write("allow * ** user:*\n")
     let bus = try TestBus(folder: folder)
@@ -190,7 +191,7 @@ struct PolicyTests {
     #expect(try observer.output.line()?.contains("host.didResume") == true)
   }
 
-  @Test("A policy with a mistake is not used: a bus does not start with it, and keeps the one that it has")
+  @Test("A policy with a mistake is not used: a bus does not start with it, and a running one keeps its own")
   func mistakes() throws {
     try write("allow post a.** user:65534\n")
     let bus = try TestBus(folder: folder)
@@ -224,7 +225,7 @@ struct PolicyTests {
     verified.expect(1, output: "", errors: "\(files[1]):2:1: \(failure)")
   }
 
-  @Test("--check-config --live says what a reload would end, and ends nothing")
+  @Test("--check-config --live lists what a reload would end, and ends nothing")
   func live() throws {
     try write("allow * ** user:*\n")
     let bus = try TestBus(folder: folder)
@@ -331,7 +332,7 @@ struct RestartedPolicyTests {
     try folder.write("allow * ** user:*\ndeny set ** user:65534\n", to: "etc/policy.d/10.policy")
   }
 
-  @Test("A delegate that was not replaced is still there", arguments: RestartedBus.Way.allCases)
+  @Test("A delegate that was not replaced stays attached", arguments: RestartedBus.Way.allCases)
   func setting(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus(folder: folder)
     let (ann, bob) = (
@@ -353,7 +354,7 @@ struct RestartedPolicyTests {
     withExtendedLifetime(delegates) {}
   }
 
-  @Test("What a reload has ended is not back, and what it allows again has to be registered again")
+  @Test("Registrations that a reload ended stay ended, even if a later policy allows them")
   func ended() throws {
     let bus = try RestartedBus(folder: folder)
     let bob = try OtherUser(65_534, on: "unix:\(bus.path)", in: folder)
@@ -372,7 +373,7 @@ struct RestartedPolicyTests {
   }
 
   @Test(
-    "A policy that names a group anew is about all processes with many groups if it denies, until they connect again"
+    "A newly named group that denies applies to all processes with many groups until they connect again"
   )
   func manyGroups() throws {
     let asking = "allow ask host.enforcement user:*\n"
@@ -396,7 +397,7 @@ struct RestartedPolicyTests {
     try bob.tribunectl("hold", "--why=x", "a.shouldB", "--", "true").expect(0)
   }
 
-  @Test("A policy that changed while there was no bus ends what it does not allow")
+  @Test("A policy that changed while there was no bus ends registrations that it does not allow")
   func changed() throws {
     let bus = try RestartedBus(folder: folder)
     let bob = try OtherUser(65_534, on: "unix:\(bus.path)", in: folder)

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TribuneWire
 
-@Suite("Who posts", .timeLimit(.minutes(15)))
+@Suite("Posters", .timeLimit(.minutes(15)))
 struct PosterTests {
   private static func curious(
     _ bus: some ServedBus, _ observe: Observe = Observe(), _ pattern: String = "a.**"
@@ -30,7 +30,7 @@ struct PosterTests {
 
   private static let pid = getpid()
 
-  @Test("an observer that asks for it is told once of each poster, in front of its first notification")
+  @Test("an observer that requests posters learns of each poster once, before its first notification")
   func once() throws {
     let bus = try TestBus()
     let observer = try Self.curious(bus)
@@ -48,7 +48,7 @@ struct PosterTests {
       ])
   }
 
-  @Test("it is told the facts that lists show, with a slot that the poster keeps")
+  @Test("it learns the same facts as in lists, with a slot that the poster keeps")
   func facts() throws {
     let bus = try TestBus()
     let (observer, other) = (try Self.curious(bus), try Self.curious(bus))
@@ -60,7 +60,7 @@ struct PosterTests {
     #expect(try other.next(.poster).decode(PosterFacts.self) == facts)
   }
 
-  @Test("observers that do not ask for it get what they got before, also beside one that asks")
+  @Test("observers that do not request posters get the same frames as before, even beside one that does")
   func unasked() throws {
     let bus = try TestBus()
     let (plain, observer) = (try RawClient.observing("a.**", on: bus), try Self.curious(bus))
@@ -71,7 +71,7 @@ struct PosterTests {
     try plain.expectSilence()
   }
 
-  @Test("of the next connection in the slot of one that has gone, it is told again")
+  @Test("it learns of each new connection in a reused slot")
   func reusedSlot() throws {
     let bus = try TestBus()
     let observer = try Self.curious(bus)
@@ -88,7 +88,7 @@ struct PosterTests {
     #expect(slots.count == 1)
   }
 
-  @Test("it is told of itself, and of nobody in front of what the bus posts")
+  @Test("it learns of itself as a poster, but of no poster of the bus's own posts")
   func itselfAndTheBus() throws {
     let bus = try TestBus()
     let (observer, welcome) = try RawClient.welcomed(bus, capabilities: .posters)
@@ -102,7 +102,7 @@ struct PosterTests {
     try other.leave()
   }
 
-  @Test("retained notifications are told with their posters, also of those that have gone")
+  @Test("retained notifications come with their posters, even departed ones")
   func retained() throws {
     let bus = try TestBus()
     var ids: [ConnectionID] = []
@@ -130,7 +130,7 @@ struct PosterTests {
     #expect(try Self.brief(observer, 3) == ["\(x) is \(Self.pid), gone", "a.b of \(x)", "ok"])
   }
 
-  @Test("what waited for the observer to resume, or for an idle bus, is told with its poster")
+  @Test("notifications that waited for a resume, or for an idle bus, come with their posters")
   func waiting() throws {
     let bus = try TestBus()
     let observer = try Self.curious(bus, Observe(suspension: .hold))
@@ -157,7 +157,7 @@ struct PosterTests {
     #expect(told.last == "a.d of \(last.connection)")
   }
 
-  @Test("a post that awaits its observers is told with its poster")
+  @Test("an awaited post comes with its poster")
   func awaited() throws {
     let bus = try TestBus()
     let observer = try Self.curious(bus, Observe(options: .awaited))
@@ -168,7 +168,8 @@ struct PosterTests {
   }
 
   @Test(
-    "after a restart, it is told again before the first notification", arguments: RestartedBus.Way.allCases)
+    "after a restart, it learns of the poster before the first notification",
+    arguments: RestartedBus.Way.allCases)
   func restart(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus()
     let observer = try Self.curious(bus)
@@ -191,7 +192,7 @@ struct PosterTests {
       ])
   }
 
-  @Test("posters that come and go cannot close an observer that does not read: it loses their notifications")
+  @Test("posters that come and go do not close an observer that does not read: it loses notifications")
   func flood() throws {
     // The smallest limits for which undroppable frames make it lossy.
     let bus = try TestBus(

@@ -78,7 +78,7 @@ struct ProtocolTests {
     #expect(try bus.tribunectl("post", "scrollView.didScroll", "--object=view/1").status == 0)
   }
 
-  @Test("withdrawn declarations leave nothing behind, nor do those of connections that end")
+  @Test("withdrawn declarations, and those of ended connections, leave nothing behind")
   func churn() throws {
     let watcher = try RawClient.greeted(bus)
     func memory() throws -> Int {

@@ -38,7 +38,7 @@ struct QuestionTurnsTests {
     return (question.asker.uid, question)
   }
 
-  @Test("The questions of others come behind a few of a user who asks a thousand")
+  @Test("Other users' questions come after only a few of a user who asks a thousand")
   func flood() throws {
     let flood = try floodingClient()
     let (root, second) = (try RawClient.greeted(bus), try RawClient.greeted(bus, as: Self.other))
@@ -56,7 +56,7 @@ struct QuestionTurnsTests {
     withExtendedLifetime(flood) {}
   }
 
-  @Test("A delegate that does not read gets few questions that have ended, and then those that others ask")
+  @Test("A delegate that does not read gets few ended questions, and then those of other users")
   func endedQuestions() throws {
     let flood = try floodingClient(cancelling: true)
     let root = try RawClient.greeted(bus)
@@ -75,7 +75,7 @@ struct QuestionTurnsTests {
     #expect(try next().user == Self.greedy)
   }
 
-  @Test("A delegate always has notifications to read, and gets the next questions all the same")
+  @Test("A delegate that always has notifications to read still gets its next questions")
   func readingSlowly() throws {
     try delegate.observe("load.*", serial: 2)
     let client = try RawClient.greeted(bus, as: Self.greedy)

@@ -15,7 +15,7 @@ struct ReconnectionTests {
     return try TestBus(folder: folder)
   }
 
-  @Test("tribunectl's staying verbs go on, and say so")
+  @Test("tribunectl's staying verbs continue, and report it")
   func staying() throws {
     let bus = try TestBus(folder: folder)
     try folder.write("protocol P {\n  optional should a.shouldB ()\n}\n", to: "P.protocol")
@@ -53,7 +53,7 @@ struct ReconnectionTests {
   }
 
   @Test(
-    "with --reconnect=infinity, a verb that stays says that it looks for the bus, even for one that has stopped",
+    "with --reconnect=infinity, a staying verb reports that it looks for the bus, even one that was stopped",
     arguments: [
       ["delegate", "a.shouldB", "--veto=no"], ["hold", "a.*", "--why=c"], ["observe", "a.*"],
     ])
@@ -68,7 +68,7 @@ struct ReconnectionTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("a hold stands again for its command, which goes on")
+  @Test("a hold is in force again for its command, which continues")
   func holdingForACommand() throws {
     let (bus, gate) = (try TestBus(folder: folder), try ShellGate())
     let program = try bus.start(

@@ -20,7 +20,7 @@ struct RetainedTests {
     }
   }
 
-  @Test("endless names take no more than the limit, and other clients are served", arguments: [1, 120])
+  @Test("endless names use no more than the limit, and other clients are served", arguments: [1, 120])
   func namesWithoutEnd(tokenCount: Int) throws {
     let bus = try TestBus(configuration: "[Notifications]\nRetainedMax=4M\n")
     let other = try RawClient.greeted(bus)
@@ -52,7 +52,7 @@ struct RetainedTests {
     #expect(try names(other).isEmpty)
   }
 
-  @Test("of a thousand snapshots at once for a client that does not read, most are refused")
+  @Test("most of a thousand simultaneous snapshots for a client that does not read are refused")
   func snapshotsUnread() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\n")
     let poster = try RawClient.greeted(bus)
@@ -96,7 +96,7 @@ struct RetainedTests {
     #expect(try client.next().kind == .ok)
   }
 
-  @Test("snapshots that are not read take no more memory than all queues may have")
+  @Test("unread snapshots use no more memory than all queues may")
   func manyUnread() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nMemoryMax=4M\n")
     let poster = try RawClient.greeted(bus)

@@ -17,7 +17,7 @@ struct SharedFileTests {
   init() throws { bus = try TestBus() }
 
   @Test(
-    "the library's posts arrive whole and in order, however long they are",
+    "the library's posts of any length arrive whole and in order",
     arguments: [floor - 1, floor, 1 << 20, 16 << 20])
   func library(length: Int) async throws {
     let poster = try await bus.connect()
@@ -89,7 +89,7 @@ struct SharedFileTests {
     await observer.close()
   }
 
-  @Test("an observer that accepts files gets the same file, another one the bytes")
+  @Test("an observer that accepts files gets the same file, another observer the bytes")
   func bothKinds() throws {
     let taking = try RawClient.greeted(bus, capabilities: .descriptors)
     let (plain, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
@@ -224,7 +224,7 @@ struct SharedFileTests {
     try pipe.expectClosed()
   }
 
-  @Test("an observer that reads nothing loses files, with a count, and costs neither memory nor descriptors")
+  @Test("an observer that does not read loses files, with a count, and uses neither memory nor descriptors")
   func hung() throws {
     let poster = try RawClient.greeted(bus)
     let (hung, healthy) = (try observingFiles(on: bus), try observingFiles(on: bus))
@@ -263,7 +263,7 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test("a user whose share of files is queued can post no more of them, but other posts")
+  @Test("a user whose share of files is queued can post no more of them, but can still post without files")
   func tooMany() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
     let (hung, poster) = (try observingFiles(on: bus), try RawClient.greeted(bus))
@@ -292,7 +292,7 @@ struct SharedFileTests {
     _ = try poster.next(.ok)
   }
 
-  @Test("a file for which the bus has no descriptor fails its post alone")
+  @Test("a file for which the bus has no descriptor fails only its own post")
   func noDescriptors() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=40:40"])
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))

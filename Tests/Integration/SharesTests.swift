@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TribuneWire
 
-@Suite("What users share", .timeLimit(.minutes(15)))
+@Suite("The share of a user", .timeLimit(.minutes(15)))
 struct SharesTests {
   private let folder: TestFolder
 
@@ -28,7 +28,7 @@ struct SharesTests {
     return accounts
   }
 
-  @Test("is shown to users: their own account, or all to who may list everything")
+  @Test("is shown to users: their own account, or all to users who may list everything")
   func shown() throws {
     let bus = try bus("[User \"65533\"]\nShare=3\n")
     let (nobody, other) = (
@@ -54,7 +54,7 @@ struct SharesTests {
   }
 
   @Test(
-    "includes what cannot be dropped: who does not read its verdicts may neither ask nor list, until it reads"
+    "includes frames that cannot be dropped: without reads of its verdicts, a user may neither ask nor list"
   )
   func unreadVerdicts() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
@@ -90,7 +90,7 @@ struct SharesTests {
     #expect(try !isRefused(List(.bus)))
   }
 
-  @Test("includes lists: after too many that are not read, the next ones are refused")
+  @Test("includes lists: after too many unread ones, the next are refused")
   func unreadLists() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
     let (deaf, observer, other) = (
@@ -121,7 +121,7 @@ struct SharesTests {
   }
 
   @Test(
-    "is not used up by an observer of another user who does not read: that one loses notifications, and nobody else"
+    "is not used by another user's observer that does not read: only that observer loses notifications"
   )
   func slow() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=1M\nLowMark=64K\n")
@@ -142,7 +142,7 @@ struct SharesTests {
   }
 
   @Test(
-    "includes what was sent in part: long notifications to many observers take no more than a share",
+    "includes partly sent frames: long notifications to many observers use no more than a share",
     arguments: [true, false])
   func halfSent(isOnePost: Bool) throws {
     let bus = try bus("[Queue]\nMemoryMax=16M\nHighMark=64K\nLowMark=16K\n")
@@ -175,7 +175,7 @@ struct SharesTests {
     #expect(try last.next(.post).payload == "1")
   }
 
-  @Test("includes what tells observers who posts, however many post one after the other")
+  @Test("includes frames that identify posters, for any number of posters")
   func posters() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
     let hung = try (0..<60).map { _ in
@@ -207,7 +207,7 @@ struct SharesTests {
     return client
   }
 
-  @Test("leaves something to others, however many users take what does not count in a share")
+  @Test("leaves something to others, however many users use memory that does not count in a share")
   func manyUsers() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
     let hung = try (60_000..<60_012).map { try replaced(200, of: $0, on: bus) }
@@ -220,7 +220,8 @@ struct SharesTests {
     withExtendedLifetime(hung) {}
   }
 
-  @Test("includes what nobody refuses: connections that do not read how their delegates end are closed")
+  @Test(
+    "includes frames that cannot be refused: connections that do not read their delegates' ends are closed")
   func endings() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
     let memory = try bus.privateMemory()

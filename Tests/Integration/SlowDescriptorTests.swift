@@ -36,7 +36,7 @@ struct SlowDescriptorTests {
     }
   }
 
-  @Test("a descriptor that is not accepted blocks nobody", arguments: Way.allCases)
+  @Test("a descriptor that is refused blocks no client", arguments: Way.allCases)
   func notTaken(way: Way) throws {
     let bus = try TestBus()
     let other = try RawClient.greeted(bus)
@@ -61,7 +61,7 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("many descriptors that are not accepted are closed, although those before them block")
+  @Test("many refused descriptors are closed, although earlier ones block")
   func many() throws {
     let bus = try TestBus()
     var sockets: [LingeringSocket] = []
@@ -88,7 +88,7 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("connections that end with descriptors that block keep nothing of the bus for long")
+  @Test("ended connections with descriptors that block do not occupy the bus for long")
   func connections() throws {
     let bus = try TestBus()
     let other = try RawClient.greeted(bus)
@@ -113,7 +113,7 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("urgent bytes are read in their place, so that what came with them is closed like anything else")
+  @Test("urgent bytes are read in their place, and their descriptors are closed like any other")
   func urgent() throws {
     let bus = try TestBus()
     let client = try RawClient.greeted(bus)
@@ -135,7 +135,7 @@ struct SlowDescriptorTests {
   }()
 
   @Test(
-    "a connection that is not admitted yet has no descriptors, and none is lost by that",
+    "a connection has no descriptors before it is admitted, and none is lost by that",
     .enabled(if: canRefuseDescriptors))
   func notAdmitted() throws {
     let bus = try TestBus()
@@ -150,7 +150,7 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
-  @Test("a descriptor of a partial frame is refused with that after a restart, and nothing else is")
+  @Test("after a restart, a partial frame is refused if it had a descriptor; other frames are not")
   func restarted() throws {
     let bus = try RestartedBus()
     let client = try RawClient.greeted(bus)

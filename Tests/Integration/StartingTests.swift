@@ -10,7 +10,7 @@ import TribuneWire
 struct StartingTests {
   private func expectService(_ bus: TestBus) throws { try RawClient.greeted(bus).settle() }
 
-  @Test("the first notification says that the daemon is ready, and then the socket answers")
+  @Test("the first notification announces that the daemon is ready, and then the socket answers")
   func readiness() throws {
     let bus = try TestBus()
     #expect(bus.notifySocket.received == [bus.readiness])
@@ -50,7 +50,7 @@ struct StartingTests {
   @Test("the daemon makes the socket's folder if it is missing")
   func missingFolder() throws { try expectService(TestBus(socket: "new/bus")) }
 
-  @Test("a stale socket is replaced, also that of a daemon that was killed")
+  @Test("a stale socket is replaced, even that of a killed daemon")
   func staleFile() throws {
     let folder = try TestFolder()
     try UnixSocket.bind(try UnixSocket.make(nonblocking: false), to: "\(folder.path)/bus")
@@ -61,7 +61,7 @@ struct StartingTests {
     try expectService(try TestBus(folder: folder))
   }
 
-  @Test("a socket in use is an error that names the bus there, which goes on")
+  @Test("a socket in use is an error that names its bus, which continues")
   func liveSocket() throws {
     let bus = try TestBus()
     let second = try FinishedProgram.tribuned(["--listen=\(bus.path)", "--config=\(bus.folder.path)"])
@@ -71,7 +71,7 @@ struct StartingTests {
   }
 
   @Test(
-    "a path where no socket can be is an error that says why, and the daemon does not say that it is ready",
+    "a path where no socket is possible is an error with a reason, and the daemon does not report that it is ready",
     arguments: [
       ("file", "there is a file that is not a socket"), ("folder", "there is a file that is not a socket"),
       ("file/bus", "Not a directory"), ("missing/folder/bus", "No such file or directory"),
@@ -136,7 +136,7 @@ struct StartingTests {
     #expect(FileStatus("\(folder.path)/second")?.isSocket == true)
   }
 
-  @Test("a keeper listens on the socket from systemd, or says that it has none")
+  @Test("a keeper listens on the socket from systemd, or reports that it has none")
   func activatedKeeper() throws {
     let folder = try TestFolder()
     let path = "\(folder.path)/keeper"
@@ -155,7 +155,7 @@ struct StartingTests {
     #expect(other.errors.contains("no socket was passed, and no --listen=PATH given"))
   }
 
-  @Test("a keeper says where it listens, and what it keeps when its bus has gone")
+  @Test("a keeper reports where it listens, and what it keeps after its bus has gone")
   func keeperLog() throws {
     let folder = try TestFolder()
     let keeper = try TestKeeper(in: folder)
@@ -167,7 +167,7 @@ struct StartingTests {
     #expect(gone?.hasSuffix(" for 30 s") == true)
   }
 
-  @Test("a wrong command line exits with 2, and says what is wrong")
+  @Test("a wrong command line exits with 2 and a reason")
   func wrongUsage() throws {
     let daemon = try FinishedProgram.tribuned(["\u{1B}[31m"])
     #expect(daemon.status == 2)
@@ -175,7 +175,7 @@ struct StartingTests {
     #expect(daemon.output.isEmpty)
   }
 
-  @Test("--check-config needs no bus, and prints nothing if all is right")
+  @Test("--check-config needs no bus, and prints nothing if all is valid")
   func checksConfiguration() throws {
     let folder = try TestFolder()
     func check() throws -> FinishedProgram {
@@ -201,7 +201,7 @@ struct StartingTests {
     #expect(bad.errors.contains("\(folder.path)/tribuned.conf.d/20-bad.conf:2: error: PayloadMax=: \"much\""))
   }
 
-  @Test("the daemon does not start with errors in its configuration, and says where they are")
+  @Test("the daemon does not start with errors in its configuration, and reports where they are")
   func badConfiguration() throws {
     let folder = try TestFolder()
     try folder.write("[Queue]\nHighMark=1K\nLowMark=2K\n", to: "tribuned.conf")
@@ -211,7 +211,7 @@ struct StartingTests {
     #expect(FileStatus("\(folder.path)/bus") == nil)
   }
 
-  @Test("unknown keys of the configuration are logged, and the rest of it counts")
+  @Test("unknown keys of the configuration are logged, and its other keys count")
   func oddConfiguration() throws {
     let bus = try TestBus(configuration: "[Bus]\nQueriesMin=1\nQueriesMax=7\n")
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 7)

@@ -41,7 +41,7 @@ struct TerminalTests {
     #expect(second.status() == 0)
   }
 
-  @Test("a question that has timed out is taken back, even if the query goes on")
+  @Test("a question that timed out is withdrawn from the screen, even if the query continues")
   func timesOut() throws {
     let delegate = try delegate("--timeout=100ms", "--on-failure=abstain")
     let other = try bus.staying("delegate", "a.shouldB", "--timeout=1h", "--exec", "sleep", "1000")
@@ -55,7 +55,7 @@ struct TerminalTests {
   }
 
   @Test(
-    "the end of the input or a signal ends it, and counts as its failure policy says; the screen says so of a signal",
+    "the end of input or a signal ends it, with an answer by its failure policy; the screen reports a signal",
     arguments: [("veto", nil, 1), ("abstain", nil, 0), ("veto", SIGINT, 1)] as [(String, CInt?, Int32)])
   func ends(policy: String, signal: CInt?, status: Int32) throws {
     let delegate = try delegate("--on-failure=\(policy)")
@@ -71,7 +71,7 @@ struct TerminalTests {
     #expect(asker.status() == status)
   }
 
-  @Test("without a terminal, it is wrong usage, and the message lists the other ways to answer")
+  @Test("without a terminal, it is wrong usage, and the message lists other ways to answer")
   func noTerminal() throws {
     let result = try bus.tribunectl("delegate", "a")
     #expect(result.status == 2)
@@ -107,7 +107,7 @@ struct TerminalTests {
   }
 
   @Test(
-    "the asker's terminal shows who is waited for, until the verdict",
+    "the asker's terminal shows the delegates that it waits for, until the verdict",
     arguments: [["ask", "a.shouldB"], ["guard", "a.b", "--", "echo", "allowed:"]])
   func waiting(arguments: [String]) async throws {
     let connection = try await bus.connect()
@@ -128,7 +128,7 @@ struct TerminalTests {
   }
 
   @Test(
-    "with -q, with JSON, or at a dumb terminal, nothing is written over",
+    "with -q, with JSON, or on a dumb terminal, no text is overwritten",
     arguments: [["-q"], ["-j"], ["--json=off"]])
   func noScreen(options: [String]) async throws {
     let connection = try await bus.connect()

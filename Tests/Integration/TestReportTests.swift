@@ -97,7 +97,7 @@ struct TestReportTests {
     #expect(tests.output.hasSuffix("tests: passed\n"))
   }
 
-  @Test("of all steps ends with the reasons of those that failed")
+  @Test("of all steps ends with the reasons of failed ones")
   func steps() async throws {
     try putTests(issues: 1)
     try put(

@@ -52,7 +52,7 @@ struct TopTests {
     #expect(screen.contains(" icanon ") && screen.contains(" echo "), sourceLocation: sourceLocation)
   }
 
-  @Test("a hung delegate is on top and marked, and q gives the terminal back")
+  @Test("a hung delegate comes first with a mark, and q restores the terminal")
   func hung() throws {
     try hang()
     let terminal = try top()
@@ -68,7 +68,7 @@ struct TopTests {
     try expectRestored(terminal)
   }
 
-  @Test("the tree says who waits for whom, and leaves the query out when it has its verdict")
+  @Test("the tree shows who waits for whom, and omits the query once it has its verdict")
   func tree() throws {
     let asker = try hang()
     let terminal = try top()
@@ -81,7 +81,7 @@ struct TopTests {
     try terminal.screen(with: "nobody waits for anybody")
   }
 
-  @Test("keys sort, filter and search, and the terminal may have another size")
+  @Test("keys sort, filter and search, and the terminal may change its size")
   func keys() throws {
     for label in ["aa", "bb", "cc"] {
       try bus.staying("delegate", "a.shouldB", "--approve", "--label=\(label)")
@@ -114,7 +114,7 @@ struct TopTests {
   }
 
   @Test(
-    "Ctrl-C and signals end it, and the terminal is given back", arguments: [nil, SIGTERM, SIGHUP, SIGQUIT])
+    "Ctrl-C and signals end it, and restore the terminal", arguments: [nil, SIGTERM, SIGHUP, SIGQUIT])
   func signals(number: Int32?) throws {
     let terminal = try top()
     try terminal.screen(with: "F1Help")
@@ -123,7 +123,7 @@ struct TopTests {
     try expectRestored(terminal)
   }
 
-  @Test("Ctrl-C ends it while it looks for a bus that does not answer")
+  @Test("Ctrl-C ends it while it waits for a bus that does not answer")
   func unanswered() throws {
     try bus.freeze()
     let terminal = try top()
@@ -132,7 +132,7 @@ struct TopTests {
     try terminal.screen(with: "status 0")
   }
 
-  @Test("each table has its rows, and the bus is asked for lists alone")
+  @Test("each table has its rows, and top sends the bus only list requests")
   func tables() throws {
     try hang()
     let terminal = try top()
@@ -159,7 +159,7 @@ struct TopTests {
     #expect(kinds == ["list"])
   }
 
-  @Test("Ctrl-Z gives the terminal to the shell, and fg takes it again")
+  @Test("Ctrl-Z gives the terminal to the shell, and fg takes it back")
   func stops() throws {
     let terminal = try top()
     try terminal.screen(with: "F1Help")
@@ -174,7 +174,7 @@ struct TopTests {
     try expectRestored(terminal)
   }
 
-  @Test("a bus that hangs does not stop the keys, and one that was killed is found again")
+  @Test("a bus that hangs does not stop the keys, and top finds a killed bus again")
   func busGoes() throws {
     let terminal = try top("--reconnect=100ms")
     try terminal.screen(with: "1 delegates")
@@ -216,7 +216,7 @@ struct TopTests {
     result.expect(0, errors: "")
   }
 
-  @Test("without a bus, it says so, and leaves the terminal alone")
+  @Test("without a bus, it reports that, and leaves the terminal alone")
   func noBus() throws {
     let path = "\(bus.folder.path)/none"
     let terminal = try bus.terminal(["top"], environment: ["TRIBUNE_ADDRESS": "unix:\(path)"])

@@ -14,7 +14,7 @@ import Testing
       ["tools/run-tour", "--programs=\(try Programs.folder())", "\(folder.path)/TOUR.md"])
   }
 
-  @Test("runs as printed") func asPrinted() async throws {
+  @Test("prints the document's output") func asPrinted() async throws {
     let tour = try await run(Script.text(of: "docs/TOUR.md"))
     #expect(tour.status == 0, "\(tour.output)")
   }
@@ -29,7 +29,7 @@ import Testing
     #expect(tour.output.contains("not as shown: exit status 0"), "\(tour.output)")
   }
 
-  @Test("fails if a command prints more than is shown")
+  @Test("fails if a command prints more than the document")
   func more() async throws {
     let tour = try await run("## A tour\n```sh\necho one; echo two\n```\n```text\none\n```\n")
     #expect(tour.status == 1)

@@ -117,7 +117,7 @@ final class TwoUsersTests {
     return false
   }
 
-  @Test("share what the bus has: one cannot use up what another needs, or root", arguments: Resource.allCases)
+  @Test("share the bus: one cannot use up what another needs, or root", arguments: Resource.allCases)
   func sharing(_ resource: Resource) throws {
     let bus = try TestBus.allowingAll(resource.configuration)
     // Files stay in flight while their observer does not read.
@@ -138,7 +138,7 @@ final class TwoUsersTests {
   }
 
   @Test(
-    "leave to root what is reserved, however many they are",
+    "leave root's reserve to root, however many they are",
     arguments: [Resource.connections, .registrations, .log, .retained, .protocols, .descriptors])
   func many(_ resource: Resource) throws {
     let bus = try TestBus.allowingAll(resource.configuration)
@@ -155,7 +155,7 @@ final class TwoUsersTests {
     withExtendedLifetime((hung, users)) {}
   }
 
-  @Test("ask a delegate that does not read, and one cannot shut out the questions of another, or of root")
+  @Test("ask a delegate that does not read; one cannot shut out the questions of another, or of root")
   func unreadQuestions() throws {
     let bus = try TestBus.allowingAll(
       "[Bus]\nPayloadMax=64K\n[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
@@ -182,7 +182,7 @@ final class TwoUsersTests {
   }
 
   @Test(
-    "observe, and one whose observers have made another's posters wait for a second keeps them waiting no more"
+    "observe; one whose observers paused another's posters for a second pauses them no more"
   )
   func pausing() throws {
     let marks = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n"
@@ -208,7 +208,7 @@ final class TwoUsersTests {
     #expect(try !post("a.y"))
   }
 
-  @Test("connect, and one who does it very often keeps no other waiting until all that is done")
+  @Test("connect; one who connects very often does not delay another until all of that is done")
   func connecting() throws {
     let bus = try TestBus.allowingAll()
     try bus.freeze()
@@ -221,7 +221,7 @@ final class TwoUsersTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("connect and say nothing, and are refused, without using up what others may have")
+  @Test("connect and say nothing, and are refused without using up the share of others")
   func silent() throws {
     let bus = try TestBus.allowingAll(Resource.connections.configuration)
     let silent = try (0..<100).map { _ in try RawClient(path: bus.path, user: Self.greedy) }

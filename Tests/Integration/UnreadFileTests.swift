@@ -52,7 +52,7 @@ final class UnreadFileTests {
   }
 
   @Test(
-    "of one user keep nobody else from receiving files, also if the bus has ended the connections",
+    "of one user do not keep others from receiving files, even after the bus ended the connections",
     arguments: [false, true])
   func othersReceive(isEnding: Bool) throws {
     let bus = try limitedBus()
@@ -84,7 +84,7 @@ final class UnreadFileTests {
     #expect(try observer.next().kind == .post)
   }
 
-  @Test("in many connections of a user leave some for a client of that user that reads")
+  @Test("in many connections of a user leave some for another client of that user")
   func siblingReceives() throws {
     let bus = try limitedBus()
     let poster = try RawClient.greeted(bus)
@@ -98,7 +98,7 @@ final class UnreadFileTests {
     withExtendedLifetime(hung) {}
   }
 
-  @Test("of one user leave some to others after a restart, too", arguments: RestartedBus.Way.allCases)
+  @Test("of one user leave some to others, even after a restart", arguments: RestartedBus.Way.allCases)
   func othersReceiveAfterRestart(_ way: RestartedBus.Way) throws {
     let wrapper = ["/usr/bin/prlimit", "--nofile=1024:1024"]
     let bus = try RestartedBus(wrapper: wrapper, folder: folder)
@@ -123,7 +123,7 @@ final class UnreadFileTests {
   }
 
   @Test(
-    "count until they are received, also for the next daemon", arguments: RestartedBus.Way.allCases)
+    "count until they are received, even with the next daemon", arguments: RestartedBus.Way.allCases)
   func restarted(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus(folder: folder)
     let observer = try self.observer("a.file", on: bus, as: Self.greedy)

@@ -35,7 +35,7 @@ struct VarlinkTests {
   }
 
   @Test(
-    "a mistake in a call is named, and the connection goes on",
+    "a mistake in a call is named, and the connection continues",
     arguments: [
       ("a.b.C", "{}", "org.varlink.service.InterfaceNotFound", "interface", "a.b"),
       ("Nothing", "{}", "org.varlink.service.MethodNotFound", "method", "io.tribune.Bus.Nothing"),
@@ -71,7 +71,7 @@ struct VarlinkTests {
   }
 
   @Test(
-    "what is no call ends the connection, and says why",
+    "input that is not a call ends the connection, with a reason",
     arguments: [
       "{", "[]", "{}", "{\"method\":1}", "{\"method\":\"a.b\",\"oneway\":true,\"more\":true}",
       "{\"method\":\"a.b\",\"more\":1}", "{\"method\":\"a.b\",\"parameters\":[]}", "{\"method\":\"\u{1}\"}",
@@ -86,7 +86,7 @@ struct VarlinkTests {
     #expect(try VarlinkClient(bus).call("Tell", "{\"name\":\"a\"}").error == nil)
   }
 
-  @Test("a message of invalid UTF-8 ends the connection, and so does one that does not end")
+  @Test("a message of invalid UTF-8 ends the connection, as does one without an end")
   func noText() throws {
     try client.send(bytes: Array("{\"method\":\"".utf8) + [0xFF] + Array("\"}\0".utf8))
     #expect(try client.next()["code"] == "malformedFrame")
@@ -102,7 +102,7 @@ struct VarlinkTests {
     #expect(reply["code"] == "frameTooLong" && reply["message"] == "a message is longer than 131072 bytes")
   }
 
-  @Test("descriptors are not taken: a call has none")
+  @Test("descriptors are refused: a call has none")
   func descriptors() throws {
     _ = try client.call("org.varlink.service.GetInfo")
     do throws(Errno) {
@@ -115,7 +115,7 @@ struct VarlinkTests {
     #expect(try client.next()["code"] == "unexpectedDescriptors")
   }
 
-  @Test("a call may come byte by byte, and several in one piece are answered in order")
+  @Test("a call may arrive byte by byte, and several in one piece are answered in order")
   func pieces() throws {
     for byte in Array("{\"method\":\"org.varlink.service.GetInfo\"}\0".utf8) {
       try client.send(bytes: [byte])
@@ -126,7 +126,9 @@ struct VarlinkTests {
     for number in 0..<100 { #expect(try client.next()["method"] == "io.tribune.Bus.\(number)") }
   }
 
-  @Test("calls for which there is no time yet are taken later, also if the client then ends its side")
+  @Test(
+    "calls without time left in this iteration are handled later, even if the client then shuts down its side"
+  )
   func muchWork() throws {
     let observer = try VarlinkClient(bus)
     #expect(try observer.start("Observe", "{\"patterns\":[\"a\"]}")["kind"] == "ready")
@@ -154,7 +156,7 @@ struct VarlinkTests {
     #expect(try observer.next()["name"] == "a")
   }
 
-  @Test("a client that ends its side gets the rest of the replies")
+  @Test("a client that shuts down its side gets the rest of the replies")
   func halfClosed() throws {
     let delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
@@ -166,7 +168,7 @@ struct VarlinkTests {
     #expect(try client.nextIfAny() == nil)
   }
 
-  @Test("a notification comes with its poster, and userInfo that is no object as text")
+  @Test("a notification comes with its poster; userInfo that is not an object comes as text")
   func notifications() throws {
     let observer = try VarlinkClient(bus)
     #expect(try observer.start("Observe", "{\"patterns\":[\"a.*\",\"b\"]}")["kind"] == "ready")
@@ -190,7 +192,8 @@ struct VarlinkTests {
     }
   }
 
-  @Test("retained notifications come before ready, and an awaited one is answered with its ticket")
+  @Test(
+    "retained notifications come before ready; an awaited one comes with a ticket for its acknowledgement")
   func retainedAndAwaited() throws {
     #expect(
       try client.call("Tell", "{\"name\":\"a.state\",\"userInfo\":{\"n\":1},\"retain\":true}").error == nil)
@@ -225,7 +228,7 @@ struct VarlinkTests {
     #expect(try client.next().text == "{\"parameters\":{\"missing\":[]}}")
   }
 
-  @Test("more retained notifications than a queue may have before it is flushed at once all come")
+  @Test("retained notifications beyond a queue's limit all arrive")
   func manyRetained() throws {
     let poster = try RawClient.greeted(bus)
     let text = "{\"x\":\"\(String(repeating: "x", count: 20_000))\"}"
@@ -239,7 +242,7 @@ struct VarlinkTests {
     #expect(try observer.next()["kind"] == "ready")
   }
 
-  @Test("an observer that does not read loses notifications, and is told how many")
+  @Test("an observer that does not read loses notifications, and learns how many")
   func losses() throws {
     let observer = try VarlinkClient(bus)
     #expect(try observer.start("Observe", "{\"patterns\":[\"a\"]}")["kind"] == "ready")
@@ -296,7 +299,7 @@ struct VarlinkTests {
     #expect(try client.call("org.varlink.service.GetInfo")["product"] == "tribuned")
   }
 
-  @Test("a delegate that reads in the end gets all questions, however often it was blocked before")
+  @Test("a delegate that reads in the end gets all questions, however often it was blocked")
   func blockedDelegate() throws {
     try folder.write(
       "[Queue]\nHardLimit=1M\nHighMark=256K\nLowMark=64K\n[Bus]\nPayloadMax=512K\n",
@@ -349,7 +352,7 @@ struct VarlinkTests {
     #expect(try client.call("Ask", "{\"name\":\"a.b\"}")["verdict"] == "allowed")
   }
 
-  @Test("the policy decides as for other clients, and ends what it does not allow any more")
+  @Test("the policy decides as for other clients, and ends what it no longer allows")
   func policy() throws {
     let ann = try VarlinkClient(bus, as: Self.ann)
     #expect(try ann.call("Tell", "{\"name\":\"host.a\"}")["code"] == "notPermitted")
@@ -374,7 +377,7 @@ struct VarlinkTests {
     #expect(try delegate.call("Tell", "{\"name\":\"user.65534.d\"}").error == nil)
   }
 
-  @Test("only the user who was asked may answer, and only with the ticket")
+  @Test("only the asked user may answer, and only with the ticket")
   func tickets() throws {
     let delegate = try VarlinkClient(bus, as: Self.ann)
     #expect(try delegate.start("Delegate", "{\"names\":[\"user.65534.c\"]}")["kind"] == "ready")
@@ -390,7 +393,7 @@ struct VarlinkTests {
     #expect(try client.next()["verdict"] == "allowed")
   }
 
-  @Test("connections count for their user, and one too many is refused in words that a client understands")
+  @Test("connections count for their user, and one too many gets a refusal that a client understands")
   func connectionsMax() throws {
     try bus.reload("[Bus]\nConnectionsMax=8\n")
     var clients: [VarlinkClient] = []
@@ -402,7 +405,7 @@ struct VarlinkTests {
     #expect(last?.error == "io.tribune.Bus.Refused" && last?["code"] == "tooManyConnections")
   }
 
-  @Test("calls go on in another daemon, and their tickets stay", arguments: RestartedBus.Way.allCases)
+  @Test("calls continue in the next daemon, with the same tickets", arguments: RestartedBus.Way.allCases)
   func restart(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus.withVarlink()
     let (observer, delegate) = (try VarlinkClient(bus), try VarlinkClient(bus))
@@ -424,7 +427,7 @@ struct VarlinkTests {
     #expect(try asker.call("Tell", "{\"name\":\"a.told\"}").error == nil)
   }
 
-  @Test("a client whose calls waited behind another one when the daemon died is told so as a reply")
+  @Test("a client whose calls waited when the daemon died gets an error as a reply")
   func lostCalls() throws {
     let bus = try RestartedBus.withVarlink()
     let (client, delegate) = (try VarlinkClient(bus), try RawClient.greeted(bus))
@@ -459,7 +462,7 @@ struct VarlinkTests {
     #expect(count + lost == 5_000 && lost > 0, "\(count) \(lost)")
   }
 
-  @Test("the rest of a reply comes from the next daemon, and calls that wait are taken there")
+  @Test("the next daemon sends the rest of a reply, and then handles calls that wait")
   func partialReply() throws {
     let bus = try RestartedBus.withVarlink()
     let client = try VarlinkClient(bus)

@@ -21,7 +21,7 @@ struct VerifyTests {
       [Programs.path(of: "tribunectl"), "--address=\(address)", "verify"] + arguments)
   }
 
-  @Test("says how many protocols are valid, unless it is quiet")
+  @Test("prints the number of valid protocols, except with -q")
   func right() throws {
     try verify("right.protocol").expect(0, output: "2 protocols in 1 file are valid\n", errors: "")
     #expect(try verify("child.protocol", "right.protocol").output == "3 protocols in 2 files are valid\n")
@@ -67,7 +67,7 @@ struct VerifyTests {
     #expect(try verify("\(folder.path)/long.protocol").errors.contains("longer than the limit of 1 MiB"))
   }
 
-  @Test("says which files it takes, and still checks the others")
+  @Test("names the kinds of files that it takes, and still checks the others")
   func otherFile() throws {
     try folder.write("[Bus]\n", to: "tribuned.conf")
     let verified = try verify("\(folder.path)/tribuned.conf", "wrong.protocol", "right.protocol")

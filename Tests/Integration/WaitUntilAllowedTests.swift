@@ -40,7 +40,7 @@ struct WaitUntilAllowedTests {
   }
 
   @Test(
-    "a hold or delegate that ends, or whose process is killed, lets it go on",
+    "a hold or delegate that ends, or whose process is killed, lets the asker continue",
     arguments: [
       (["hold", "a.*", "--why=a backup"], "held      "),
       (["delegate", "a.shouldB", "--veto=busy"], "vetoed    "),
@@ -54,13 +54,13 @@ struct WaitUntilAllowedTests {
     #expect(try program.errors.rest() == "")
   }
 
-  @Test("a hold that expires lets it go on")
+  @Test("a hold that expires lets the asker continue")
   func holdExpires() throws {
     try bus.staying("hold", "a.shouldB", "--why=a backup", "--expires=2s")
     try expectAllowed(try waiting(vetoes: ": a backup"))
   }
 
-  @Test("a delegate that has changed its mind says so, and is asked again")
+  @Test("a delegate that announces another answer is asked again")
   func delegateChangesItsMind() throws {
     try bus.staying(
       "delegate", "a.shouldB", "--label=backup", "--exec", "sh", "-c",
@@ -77,7 +77,7 @@ struct WaitUntilAllowedTests {
     #expect(program.status() == 0)
   }
 
-  @Test("a required delegate that attaches lets it go on")
+  @Test("a required delegate that attaches lets the asker continue")
   func requiredDelegate() throws {
     try bus.reload("[Query \"a.shouldB\"]\nRequireDelegate=label:judge\n")
     let program = try waiting(vetoes: "gone      label:judge: required, and not attached")
@@ -86,7 +86,7 @@ struct WaitUntilAllowedTests {
     #expect(program.status() == 0)
   }
 
-  @Test("a reload that ends a default of the configuration lets it go on")
+  @Test("a reload that removes a configured default lets the asker continue")
   func reload() throws {
     try bus.reload("[Query \"a.shouldB\"]\nDefault=veto\n")
     let program = try waiting(vetoes: "no delegate approved it: Default=veto in tribuned.conf")
@@ -94,7 +94,7 @@ struct WaitUntilAllowedTests {
     try expectAllowed(program)
   }
 
-  @Test("nothing is asked while nothing changes that concerns the question")
+  @Test("the asker does not ask again without a change that concerns its question")
   func noPolling() throws {
     try bus.staying("hold", "a.shouldB", "--why=a backup", "--object=o")
     let program = try bus.start("ask", "a.shouldB", "--wait-until-allowed=2s", "--object=o")
@@ -139,7 +139,7 @@ struct WaitUntilAllowedTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("when the time is over before the first verdict, delegates that have not answered have failed")
+  @Test("when the time is over before the first verdict, delegates without an answer have failed")
   func timeIsOverAtFirst() throws {
     let gate = try ShellGate()
     try bus.staying("delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c", gate.wait)
@@ -153,7 +153,7 @@ struct WaitUntilAllowedTests {
     #expect(try #require(outcome["elapsed"] as? Double) < 5)
   }
 
-  @Test("without a veto, it is asked once")
+  @Test("without a veto, the asker asks once")
   func allowedAtOnce() throws {
     try bus.tribunectl("ask", "a.shouldB", "--wait-until-allowed").expect(
       0, output: "allowed: a.shouldB (no delegate answered)\n", errors: "")
@@ -170,7 +170,7 @@ struct WaitUntilAllowedTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("in JSON, each verdict that is waited on is a line, and the last line is the result")
+  @Test("in JSON, each veto that the asker waits on is a line, and the last line is the result")
   func json() throws {
     let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
     let program = try bus.start("-j", "ask", "a.shouldB", "--wait-until-allowed")
@@ -198,7 +198,7 @@ struct WaitUntilAllowedTests {
     #expect(try program.errors.rest() == "")
   }
 
-  @Test("it goes on after each kind of restart", arguments: RestartedBus.Way.allCases)
+  @Test("the asker continues after each kind of restart", arguments: RestartedBus.Way.allCases)
   func restarted(way: RestartedBus.Way) throws {
     let restarted = try RestartedBus()
     let hold = try restarted.bus.staying("hold", "a.shouldB", "--why=a backup")
@@ -214,7 +214,7 @@ struct WaitUntilAllowedTests {
     try expectAllowed(program)
   }
 
-  @Test("another configuration of the next bus counts, also if no connection was lost")
+  @Test("another configuration of the next bus counts, even if no connection was lost")
   func restartedWithAnother() throws {
     let restarted = try RestartedBus(configuration: "[Query \"a.shouldB\"]\nDefault=veto\n")
     let program = try waiting(on: restarted.bus, vetoes: "Default=veto")
@@ -224,7 +224,7 @@ struct WaitUntilAllowedTests {
     #expect(try program.errors.rest() == "")
   }
 
-  @Test("a bus that is killed while it asks is asked again when it is back")
+  @Test("if a bus is killed during an ask, the asker asks again once it is back")
   func killedDuringAsk() throws {
     let gate = try ShellGate()
     try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo asked >&2; \(gate.wait)")
@@ -239,7 +239,7 @@ struct WaitUntilAllowedTests {
     #expect(try asked(on: next) == 1)
   }
 
-  @Test("a bus that knows nothing is asked when holds have had time to come back")
+  @Test("the asker gives holds time to return before it asks a bus without a log")
   func holdComesBackLater() throws {
     let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
     let other = try bus.staying("hold", "c.shouldD", "--why=another")

@@ -15,7 +15,7 @@ struct ColourPickerTests {
   }
 
   @Test(
-    "the presenter makes itself the delegate, learns what was picked, and dismisses the picker",
+    "the presenter sets itself as the delegate, learns the picked colour, and dismisses the picker",
     arguments: [("done 1 0.5 0", "background becomes 1.0 0.5 0.0"), ("cancel", "background stays as it is")])
   func presenting(typed: String, outcome: String) async throws {
     let presenter = try ExamplePrograms.start("presenter", "background", on: bus)

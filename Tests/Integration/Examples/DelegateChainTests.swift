@@ -69,7 +69,7 @@ struct DelegateChainTests {
     #expect(try await connection.delegates().isEmpty)
   }
 
-  @Test("the bus asks exactly the delegates that respond, and names them in advance")
+  @Test("the bus asks exactly the delegates that respond, and lists them in advance")
   func responding() async throws {
     let window = try await openWindow()
     let (closing, moving, all) = (

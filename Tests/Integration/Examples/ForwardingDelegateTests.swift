@@ -28,7 +28,7 @@ struct ForwardingDelegateTests {
     #expect(try await self.names() == expected)
   }
 
-  @Test("it responds to the names of both delegates, also when the outer one comes, is replaced or is killed")
+  @Test("it responds to the names of both delegates, even after the outer one is set, replaced or killed")
   func union() async throws {
     #expect(try await names() == ["window.shouldMove"])
     #expect(try await connection.ask("window.shouldZoom", object: "window/1").isUnanswered)
@@ -60,7 +60,7 @@ struct ForwardingDelegateTests {
     try await expectUnion("window.shouldMove")
   }
 
-  @Test("it does not forward what it answers itself")
+  @Test("it does not forward questions that it answers itself")
   func own() async throws {
     let outer = AttentiveDelegate()
     try await connection.set(
@@ -72,7 +72,7 @@ struct ForwardingDelegateTests {
     #expect(await outer.all == ["window.shouldZoom"])
   }
 
-  @Test("it forwards all else unchanged, with userInfo and dry runs, and passes deferrals back")
+  @Test("it forwards all others unchanged, with userInfo and dry runs, and passes deferrals back")
   func everything() async throws {
     let seen = AsyncStream<Void>.makeStream()
     let outer = AttentiveDelegate { question in

@@ -18,7 +18,7 @@ struct ImageViewerTests {
     try viewer.read(to: "view/photo takes a TapScrollViewDelegate")
   }
 
-  @Test("a delegate of the inheriting protocol gets taps and everything inherited")
+  @Test("a delegate of the inheriting protocol gets taps and all inherited messages")
   func inherited() async throws {
     let delegate = AttentiveDelegate { _ in .veto("still looking") }
     try await connection.set(
@@ -33,7 +33,7 @@ struct ImageViewerTests {
     try viewer.read(to: "stays where it is: still looking")
   }
 
-  @Test("a delegate that does not conform cannot be set, and replaces nobody")
+  @Test("a delegate that does not conform cannot be set, and replaces no delegate")
   func baseProtocol() async throws {
     let (taps, base) = (AttentiveDelegate(), AttentiveDelegate())
     try await connection.set(

@@ -18,7 +18,7 @@ struct PrepareTests {
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
   }
 
-  @Test("what is prepared stays for a reboot that is allowed, and is undone for one that is not")
+  @Test("preparations stay for an allowed reboot, and are undone for a vetoed one")
   func endings() throws {
     let delegates = try bus.start(
       ["delegate", "--directory=\(Script.repository.path)/Examples/prepare"],

@@ -36,7 +36,8 @@ struct BadLogTests {
     #expect(try client.ask("test.shouldServe", serial: 3).verdict == .allowed)
   }
 
-  @Test("connections that the log lacks are closed, and those that the keeper lacks have to reconnect")
+  @Test(
+    "connections without an entry in the log are closed, and those without a descriptor have to reconnect")
   func strangers() throws {
     try bus.end(.planned)
     try bus.withKept { try $0.remove(.log) }
@@ -60,7 +61,7 @@ struct BadLogTests {
   }
 
   @Test(
-    "a descriptor that is not what the keeper says is closed, and the keeper forgets it",
+    "a descriptor that does not match the keeper's record is closed, and the keeper forgets it",
     arguments: [.connection, .file, .listener, .log] as [KeptItem.Kind])
   func foreign(_ kind: KeptItem.Kind) throws {
     try bus.end(.planned)
@@ -97,7 +98,7 @@ struct BadLogTests {
     folder.close()
   }
 
-  @Test("a log is dropped when three daemons in a row have died while they took it over, and not before")
+  @Test("a log is dropped after three daemons in a row died while they took it over, not earlier")
   func deadly() throws {
     try bus.die()
     for _ in 0..<2 {

@@ -27,7 +27,8 @@ struct CountingTests {
   }
 
   @Test(
-    "begin at 0 with each daemon, except what a connection received", arguments: RestartedBus.Way.allCases)
+    "begin at 0 with each daemon, except the received count of a connection",
+    arguments: RestartedBus.Way.allCases)
   func restart(_ way: RestartedBus.Way) throws {
     let delegate = try RawClient.greeted(restarted)
     _ = try delegate.attach(Attach(label: "backup", patterns: ["host.*"]), serial: 1)

@@ -19,7 +19,7 @@ struct FullLogTests {
 
   private func count(_ text: String) throws -> Int { try bus.log().split(separator: text).count - 1 }
 
-  @Test("is logged once, however often something is refused, and what it had before survives")
+  @Test("is logged once for any number of refusals, and its earlier entries survive")
   func refused() throws {
     try LogFilling(bus).fill()
     let watcher = try RawClient.observing("load.*", on: bus)
@@ -36,7 +36,7 @@ struct FullLogTests {
     #expect(try client.next().name == "load.unit")
   }
 
-  @Test("cannot be the work of frames that leave nothing in it")
+  @Test("cannot be filled by frames that leave nothing in it")
   func deferrals() throws {
     let folder = try TestFolder()
     try folder.write("allow * user.65534.** user:65534\n", to: "etc/policy.d/user.policy")
@@ -75,7 +75,7 @@ struct FullLogTests {
     withExtendedLifetime(askers) {}
   }
 
-  @Test("cannot be the work of one user, who has a share of it")
+  @Test("cannot be filled by one user, who has a share of it")
   func share() throws {
     let name = "share.n%." + String(repeating: "x", count: 240)
     // Five sixteenths of 1 MiB: the bus's user may have everything that others leave.
@@ -115,7 +115,7 @@ struct FullLogTests {
     #expect(try client.ask("a.shouldB", serial: 6).verdict == .allowed)
   }
 
-  @Test("is logged once until what did not fit would fit")
+  @Test("is logged once until the refused entry would fit")
   func long() throws {
     let poster = try RawClient.greeted(bus)
     func churn() throws {
@@ -140,7 +140,7 @@ struct FullLogTests {
     #expect(try client.nextVerdict().verdict == .allowed)
   }
 
-  @Test("records the ends of connections all the same, and no other connection is lost for that")
+  @Test("still records the ends of connections, and loses no other connection for that")
   func tenant() throws {
     let observer = try RawClient.greeted(bus)
     let departures = try Departures(ofBusAt: bus.path)
@@ -172,7 +172,7 @@ struct FullLogTests {
     }
   }
 
-  @Test("gives an answer no more weight after a death than it had before", arguments: Cut.allCases)
+  @Test("gives an answer the same weight after a death as before", arguments: Cut.allCases)
   func cut(_ cut: Cut) throws {
     let object = "wheel/1"
     try client.sendConfirmed(
@@ -204,7 +204,7 @@ struct FullLogTests {
     #expect(try count(Self.isFull) == 0)
   }
 
-  @Test("is not caused by replies that nobody reads")
+  @Test("is not caused by replies that are not read")
   func unread() throws {
     let poster = try RawClient.greeted(bus)
     try poster.retain(10, as: "half.state", text: String(repeating: "x", count: 60_000))
@@ -218,7 +218,7 @@ struct FullLogTests {
     for serial in 1...200 as ClosedRange<Serial> { #expect(try deaf.next(.verdict).header.serial == serial) }
   }
 
-  @Test("is found to have space again, and records what comes then")
+  @Test("notices new space, and records the next entries")
   func roomAgain() throws {
     var serial = 2 as Serial
     for round in 1...2 {
@@ -238,7 +238,7 @@ struct FullLogTests {
     #expect(try late.next().name == "late.unit")
   }
 
-  @Test("costs nobody anything when the bus is restarted as planned")
+  @Test("loses nothing at a planned restart")
   func restarted() throws {
     try LogFilling(bus).fill()
     for serial in 2...3 as ClosedRange<Serial> {

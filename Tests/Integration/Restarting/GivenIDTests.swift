@@ -35,7 +35,7 @@ struct GivenIDTests {
 
   enum Damage: CaseIterable { case none, log, ids, logAndIDs }
 
-  @Test("are not given again where the log is damaged", arguments: Damage.allCases)
+  @Test("are not given again if the log is damaged", arguments: Damage.allCases)
   func damage(_ damage: Damage) throws {
     for serial in 10..<1000 as Range<Serial> { try client.ask("unanswered.shouldB", serial: serial) }
     for _ in 0..<20 { _ = try given() }

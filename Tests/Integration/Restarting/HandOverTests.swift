@@ -12,7 +12,7 @@ struct HandOverTests {
 
   init() throws { bus = try RestartedBus() }
 
-  @Test("connections that never say hello can end while the log is compacted")
+  @Test("connections that never say hello can end during a compaction")
   func garbage() throws {
     let bus = try RestartedBus(configuration: "[Bus]\nLogMax=1M\n")
     let (rounds, pairs) = (40, 40)
@@ -46,7 +46,7 @@ struct HandOverTests {
     try churning.settle()
   }
 
-  @Test("a client whose half-received frame is not kept is told so behind the frame that is being sent")
+  @Test("a client whose partial frame is not kept learns that after the frame that is being sent")
   func refusedAfterwards() throws {
     let observer = try RawClient.observing("load.*", on: bus)
     let payload = String(repeating: "x", count: 1_500_000)

@@ -11,7 +11,7 @@ struct InterruptedFrameTests {
   /// More than a socket buffers.
   private static let payload = String(repeating: "x", count: 1_500_000)
 
-  @Test("when the rest of a half-sent frame is lost, no daemon sends anything else in its place")
+  @Test("if the rest of a half-sent frame is lost, no daemon sends anything else in its place")
   func lostRest() throws {
     let bus = try RestartedBus()
     let observer = try RawClient.observing("load.*", on: bus)
@@ -48,7 +48,7 @@ struct InterruptedFrameTests {
     }
   }
 
-  @Test("a client that is closed for not reading gets whole frames and the end, even if the bus dies then")
+  @Test("a client that is closed for not reading gets whole frames and the end, even if the bus dies")
   func tooSlow() throws {
     let bus = try RestartedBus(
       configuration: "[Bus]\nPayloadMax=64K\n[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=128K\n")

@@ -29,7 +29,7 @@ struct KeeperTests {
     try client.settle()
   }
 
-  @Test("no other daemon gets the connections of a bus that has left its hung keeper")
+  @Test("a bus that left its hung keeper gives its connections to no other daemon")
   func left() throws {
     let client = try RawClient.observing("load.*", on: bus)
     try bus.settleKeeper()
@@ -64,7 +64,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "a client that connects while there is no daemon is served by the next one",
+    "a client that connects without a daemon is served by the next one",
     arguments: RestartedBus.Way.allCases)
   func meanwhile(_ way: RestartedBus.Way) throws {
     try bus.end(way)

@@ -34,7 +34,7 @@ struct LogLengthTests {
     if let way { try bus.restart(way) } else { try bus.bus.reload(bus.folder.read("etc/tribuned.conf")) }
   }
 
-  @Test("admits more once it is raised", arguments: ways)
+  @Test("accepts more entries once it is raised", arguments: ways)
   func more(_ way: RestartedBus.Way?) throws {
     try retain(4)
     try poster.send(Hold(), serial: 2, name: "unit.*", text: "full")
@@ -46,7 +46,7 @@ struct LogLengthTests {
     #expect(try bus.log().split(separator: "the log is full").count == 2)
   }
 
-  @Test("loses nothing once it is lower than what the log has, and warns", arguments: ways)
+  @Test("loses nothing if it is lower than the log's contents, and warns", arguments: ways)
   func less(_ way: RestartedBus.Way?) throws {
     try configure(logMax: "8M")
     try bus.restart()

@@ -14,7 +14,7 @@ struct PlannedRestartTests {
 
   // MARK: What goes on
 
-  @Test("connections, observers, holds and retained notifications go on, from one daemon to the next")
+  @Test("connections, observers, holds and retained notifications move from one daemon to the next")
   func registrations() throws {
     let observer = try RawClient.observing("unit.*", on: restarted)
     let holder = try RawClient.greeted(restarted)
@@ -40,7 +40,7 @@ struct PlannedRestartTests {
     #expect(second.errors.contains("pid \(restarted.pid) "))
   }
 
-  @Test("a client that posts all the time, and one that observes that, notice nothing")
+  @Test("a client that posts all the time, and its observer, notice nothing")
   func busy() throws {
     let restarted = try RestartedBus(configuration: "[Queue]\nHighMark=64M\nLowMark=32M\n")
     let observer = try RawClient.observing("load.*", on: restarted)
@@ -66,7 +66,7 @@ struct PlannedRestartTests {
     }
   }
 
-  @Test("neither memory nor the number of descriptors grows")
+  @Test("memory and the number of descriptors do not grow")
   func growth() throws {
     let clients = try (0..<50).map { _ in try RawClient.greeted(restarted) }
     for client in clients { try client.observe("load.*", serial: 1) }
@@ -96,7 +96,7 @@ struct PlannedRestartTests {
     try client.settle()
   }
 
-  @Test("the socket's file gets its mode from the last daemon's configuration, and goes with that daemon")
+  @Test("the socket's file has the mode of the last daemon's configuration, and is removed with that daemon")
   func socketFile() throws {
     for (text, mode) in [("[Socket]\nMode=0600\n", 0o600), ("", 0o666)] as [(String, UInt32)] {
       try restarted.folder.write(text, to: "etc/tribuned.conf")
@@ -115,7 +115,7 @@ struct PlannedRestartTests {
     guard geteuid() == 0 else { throw Programs.Missing(description: "only root can act as another user") }
   }
 
-  @Test("the keeper gives nothing to another user's daemon", arguments: [0o600, 0o666] as [mode_t])
+  @Test("the keeper gives no descriptor to another user's daemon", arguments: [0o600, 0o666] as [mode_t])
   func otherUser(mode: mode_t) throws {
     try requireRoot()
     let client = try RawClient.observing("load.*", on: restarted)

@@ -13,7 +13,7 @@ struct RestartTests {
   init() throws { bus = try RestartedBus() }
 
   @Test(
-    "a file that is retained twice is kept once, until it is no longer retained",
+    "a file that is retained twice is stored once, until it is no longer retained",
     arguments: RestartedBus.Way.allCases)
   func sharedFile(_ way: RestartedBus.Way) throws {
     let poster = try RawClient.greeted(bus)
@@ -72,7 +72,7 @@ struct RestartTests {
     #expect(try !bus.log().contains("cannot replay"))
   }
 
-  @Test("the count of what a connection has lost goes on, and a crash adds what it loses")
+  @Test("a connection's count of losses continues, and a crash adds its own losses")
   func losses() throws {
     let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
     let observer = try RawClient.greeted(bus)
@@ -103,7 +103,7 @@ struct RestartTests {
   }
 
   @Test(
-    "what was accepted stays, even if the limits are lower after the restart",
+    "accepted entries stay, even if the limits are lower after the restart",
     arguments: RestartedBus.Way.allCases)
   func limits(_ way: RestartedBus.Way) throws {
     let client = try RawClient.greeted(bus)
@@ -119,7 +119,7 @@ struct RestartTests {
     #expect(try client.nextError() == .limitExceeded)
   }
 
-  @Test("when bus and keeper die and a service manager has the log, holds stand until their holders are back")
+  @Test("if bus and keeper die and a service manager has the log, holds stand until their holders return")
   func bothDie() throws {
     let bus = try RestartedBus(isManaged: true)
     let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
@@ -139,7 +139,7 @@ struct RestartTests {
     #expect(try asker.ask("host.shouldReboot", serial: 2).outcomes.map(\.reason) == ["backup"])
   }
 
-  @Test("a keeper without its lease ends what it has", arguments: RestartedBus.Way.allCases)
+  @Test("a keeper without its lease discards everything", arguments: RestartedBus.Way.allCases)
   func lease(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus(isManaged: true)
     let manager = try #require(bus.manager)

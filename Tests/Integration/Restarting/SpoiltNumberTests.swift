@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@Suite("Spoilt numbers in a log", .timeLimit(.minutes(15)))
+@Suite("Corrupt numbers in a log", .timeLimit(.minutes(15)))
 struct SpoiltNumberTests {
   enum Place: CaseIterable {
     case counters, facts, ids, slots, frames, moments
@@ -39,7 +39,7 @@ struct SpoiltNumberTests {
     }
   }
 
-  @Test("neither kill the bus nor have it give an id twice", arguments: Place.allCases)
+  @Test("neither kill the bus nor make it give an id twice", arguments: Place.allCases)
   func spoilt(_ place: Place) throws {
     var saved = try LogScene.record(.killed)
     try place.spoil(&saved[0])

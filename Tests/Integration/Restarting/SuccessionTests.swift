@@ -34,7 +34,7 @@ struct SuccessionTests {
     try bus.start()
   }
 
-  @Test("nobody succeeds a connection that is open, or that never was")
+  @Test("a connection that is open, or never existed, has no successor")
   func noSuccession() throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     let other = try RawClient.greeted(bus)
@@ -64,7 +64,7 @@ struct SuccessionTests {
   }
 
   @Test(
-    "a client that has all that its user may have registers it again beside what its detached connection has")
+    "a client with its user's full share registers everything again beside its detached connection")
   func full() throws {
     let bus = try RestartedBus(configuration: "[Bus]\nRegistrationsMax=8\n")
     let client = try RawClient.greeted(bus)
@@ -79,7 +79,7 @@ struct SuccessionTests {
   }
 
   /// For the daemon, all processes outside its pid namespace have the pid 0.
-  @Test("a process that the bus cannot see succeeds no connection, and releases no other's hold")
+  @Test("a process that the bus cannot see succeeds no connection, and releases no hold of another process")
   func unseen() throws {
     let (holder, welcome) = try RawClient.welcomed(bus)
     try holder.sendConfirmed(Hold(), serial: 1, name: "load.shouldStop", text: "a restore is running")
@@ -112,7 +112,7 @@ struct SuccessionTests {
     #expect(bus.bus.status() == 0)
   }
 
-  @Test("clients that reconnect get the slots that their old connections had with the keeper")
+  @Test("clients that reconnect get the keeper's slots of their old connections")
   func places() throws {
     // The log, the listening socket, and two connections.
     let bus = try RestartedBus(room: 4)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TribuneServer
 
-@Suite("A log with all that a bus can have", .timeLimit(.minutes(15)))
+@Suite("A log with everything that a bus can have", .timeLimit(.minutes(15)))
 struct WholeLogTests {
   /// Other restart tests cover these.
   private static let absent: Set<EntryKind> = [.registrationEnd, .questionTurns, .questionsRead, .succession]

@@ -81,7 +81,7 @@ struct SystemdAptTests {
       + packages.map { [$0["name"], $0["action"], $0["state"]].compactMap { $0 }.joined(separator: " ") }
   }
 
-  @Test("a veto ends apt with its reason before anything is changed; without one, apt goes on, and tells")
+  @Test("a veto ends apt with its reason before any change; without a veto, apt continues and announces")
   func vetoed() throws {
     try make("x", "1")
     let observer = try machine.staying("observe", "packages.*", "-j")
@@ -102,7 +102,7 @@ struct SystemdAptTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test("apt asks once, however often it calls dpkg, also if it only removes packages")
+  @Test("apt asks once for any number of calls of dpkg, even if it only removes packages")
   func once() throws {
     try make("x", "1")
     try make("x", "2")
@@ -126,7 +126,7 @@ struct SystemdAptTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
-  @Test("of packages that dpkg fails to configure, apt tells that")
+  @Test("apt announces packages that dpkg failed to configure as failed")
   func failed() throws {
     try make("x", "1")
     try make("bad", "1", command: "exit 1")
@@ -150,7 +150,7 @@ struct SystemdAptTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("without a bus, apt and dpkg go on with one line")
+  @Test("without a bus, apt and dpkg continue with one line")
   func noBus() throws {
     try make("x", "1")
     // The next client cannot start a masked unit.
@@ -173,7 +173,7 @@ struct SystemdAptTests {
   }
 
   @Test(
-    "apt and dpkg work if what they run was removed",
+    "apt and dpkg work after the programs of their hooks were removed",
     arguments: ["/usr/bin/tribunectl", "/usr/local/lib/tribune/packages"])
   func removed(program: String) throws {
     try make("x", "1")
@@ -186,7 +186,7 @@ struct SystemdAptTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("a dpkg that nobody started for apt asks as well")
+  @Test("a dpkg that apt did not start also asks")
   func dpkg() throws {
     try make("x", "1")
     let delegate = try approve()
@@ -222,7 +222,7 @@ struct SystemdAptTests {
     try machine.does("sh", "-e", "-c", script)
   }
 
-  @Test("a veto skips the daily upgrade, which is no failure; else each set of packages is asked about, once")
+  @Test("a veto skips the daily upgrade, without a failure; else each set of packages is asked about once")
   func daily() throws {
     try prepareUpgrade()
     let delegate = try approve()
@@ -261,7 +261,7 @@ struct SystemdAptTests {
   }
 
   @Test(
-    "a veto ends an unattended-upgrade that was begun by other means, and its rehearsal asks for nothing real"
+    "a veto ends an unattended-upgrade that was started otherwise, and its rehearsal asks with dry runs"
   )
   func unattended() throws {
     try prepareUpgrade()
@@ -279,7 +279,7 @@ struct SystemdAptTests {
   }
 
   @Test(
-    "molly-guard has the reboot of an unattended-upgrade ask, at once or when it is scheduled",
+    "molly-guard asks about an unattended-upgrade's reboot, immediate or scheduled",
     arguments: ["now", "02:00"])
   func reboot(time: String) throws {
     try prepareUpgrade()
@@ -310,7 +310,7 @@ struct SystemdAptTests {
     try machine.does("mv", "/usr/local/bin/new", "/usr/local/bin/waiter")
   }
 
-  @Test("needrestart leaves out what is vetoed, says who and why, and restarts the others")
+  @Test("needrestart omits a vetoed restart, prints who vetoed and why, and restarts the others")
   func needrestart() throws {
     try makeOutdated("first", "second", "third")
     // needrestart only lists deferred units.
@@ -335,7 +335,7 @@ struct SystemdAptTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
-  @Test("enabled twice, changes nothing the second time; disabled, leaves nothing")
+  @Test("changes nothing when enabled twice, and leaves nothing when disabled")
   func disable() throws {
     let machine = try Container()
     func files() throws -> Set<Substring> {
@@ -362,7 +362,7 @@ struct SystemdAptTests {
     #expect(try machine.does(Self.enable, "--disable") == "")
   }
 
-  @Test("touches no file of somebody else")
+  @Test("does not change the administrator's files")
   func others() throws {
     let copy = "/etc/needrestart/conf.d/tribune.conf"
     try machine.does(Self.enable, "--disable")
@@ -375,7 +375,7 @@ struct SystemdAptTests {
     #expect(try machine.read(copy) == "1;\n")
   }
 
-  @Test("leaves out needrestart if that is not installed")
+  @Test("skips needrestart if that is not installed")
   func withoutNeedrestart() throws {
     try machine.does("rm", "-r", "/etc/needrestart")
     try machine.does(Self.enable, "--disable")

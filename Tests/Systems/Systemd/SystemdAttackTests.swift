@@ -73,7 +73,7 @@ final class SystemdAttackTests {
     }
   }
 
-  @Test("a bus with 16,000 connections of one user, and killed among them, costs systemd next to nothing")
+  @Test("16,000 connections of one user, and killing the bus among them, use almost no time of systemd")
   func attack() throws {
     let before = try processorTime()
     try fill(to: Self.most / 2)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TribuneTestSupport
 
-@Suite("Deaths between the bus and logind", .timeLimit(.minutes(15)))
+@Suite("Crashes of the bus and logind", .timeLimit(.minutes(15)))
 struct SystemdDeathsTests {
   @Test("each service is restarted, and the locks outlast it", arguments: Container.Release.allCases)
   func restarts(on release: Container.Release) throws {
@@ -27,7 +27,7 @@ struct SystemdDeathsTests {
     withExtendedLifetime(last) {}
   }
 
-  @Test("the restarted D-Bus is found again, and what was vetoed meanwhile is said and locked")
+  @Test("after a restart of D-Bus, vetoes that came meanwhile are reported and locked")
   func busRestarted() throws {
     let machine = try Container.withLogind()
     try machine.does("systemctl", "stop", "dbus.socket", "dbus.service")
@@ -41,7 +41,7 @@ struct SystemdDeathsTests {
   }
 
   @Test(
-    "kill -9 of each party at random moments leaves nothing locked or masked that nobody holds",
+    "kill -9 of each party at random moments leaves no lock or mask without a hold",
     arguments: [7])
   func deaths(seed: UInt64) throws {
     let machine = try Container.withLogind(settings: ["Enforce=mask"])

@@ -7,7 +7,7 @@ import Testing
 struct SystemdGatewayTests {
   private static let unit = Container.gatewayUnit
 
-  @Test("without a cluster, it is up, and vetoes what is asked of the cluster")
+  @Test("without a cluster, it runs, and vetoes questions to the cluster")
   func unconfigured() throws {
     let lack = "cluster unreachable: Name= is missing in [Cluster]"
     let machine = try Container(enabled: ["tribuned.socket", Self.unit])
@@ -20,7 +20,7 @@ struct SystemdGatewayTests {
     try machine.does("tribunectl", "ask", "--scope=host", "host.shouldReboot")
   }
 
-  @Test("in a cluster, it serves as it is installed, also after it was killed")
+  @Test("in a cluster, it works as installed, even after it was killed")
   func cluster() throws {
     let machine = try Container.withCluster()
     let absence = try machine.run("tribunectl", "ask", "cluster.shouldReboot")
@@ -39,7 +39,7 @@ struct SystemdGatewayTests {
       "\(complaints)")
   }
 
-  @Test("a pattern that the policy refuses leaves the others asked of the cluster, until it is allowed")
+  @Test("a pattern that the policy refuses does not affect other patterns, and works once allowed")
   func refusedPattern() throws {
     let machine = try Container.withCluster()
     let file = "/etc/tribune/nats.conf.d/other.conf"

@@ -25,7 +25,7 @@ struct SystemdGuardTests {
     try [machine.property("ActiveState", of: unit), machine.property("Result", of: unit)]
   }
 
-  @Test("a unit that asks first is skipped on a veto, which the journal has, and starts when nobody vetoes")
+  @Test("a unit that asks first is skipped on a veto, which the journal has, and starts without one")
   func vetoed() throws {
     let hold = try machine.staying(
       "hold", "unit.shouldStart", "--object=unit/job.service", "--why=a restore is running")
@@ -47,7 +47,7 @@ struct SystemdGuardTests {
     #expect(try state() == ["inactive", "success"])
   }
 
-  @Test("a unit that asks first fails without a bus, which starts its OnFailure=, unless it says otherwise")
+  @Test("a unit that asks first fails without a bus, and starts its OnFailure=, unless configured otherwise")
   func busGone() throws {
     try machine.write(unit: "alarm.service", "[Service]\nType=oneshot\nExecStart=/bin/touch /var/lib/alarm\n")
     try machine.write(unit: "job.service.d/alarm.conf", "[Unit]\nOnFailure=alarm.service\n")
@@ -114,7 +114,7 @@ struct SystemdGuardTests {
     #expect(try machine.does("tribunectl", "list", "--retained").contains("unit/broken.service"))
   }
 
-  @Test("a timer's job runs and is announced if it may, and does not run on a veto")
+  @Test("a timer's job runs and is announced if allowed, and does not run on a veto")
   func timer() throws {
     for unit in ["nightly-prune.timer", "nightly-prune.service"] {
       try machine.copy("systemd/examples/\(unit)", to: "/etc/systemd/system/\(unit)")

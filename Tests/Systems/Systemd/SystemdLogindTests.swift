@@ -3,10 +3,10 @@
 import Foundation
 import Testing
 
-@Suite("Locks of logind and holds", .timeLimit(.minutes(15)))
+@Suite("logind's locks and holds", .timeLimit(.minutes(15)))
 struct SystemdLogindTests {
   @Test(
-    "a hold refuses a reboot by root, and systemctl says who holds and why",
+    "a hold refuses a reboot by root, and systemctl shows its holder and reason",
     arguments: Container.Release.allCases)
   func hold(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
@@ -25,7 +25,7 @@ struct SystemdLogindTests {
     #expect(try machine.blocks() == [])
   }
 
-  @Test("a lock says which holds there are, of whatever user")
+  @Test("a lock lists the holds of all users")
   func holds() throws {
     let machine = try Container.withLogind()
     try machine.write("allow hold host.** user:ann\n", to: "/etc/tribune/policy.d/60-ann.policy")
@@ -49,7 +49,7 @@ struct SystemdLogindTests {
     withExtendedLifetime(two) {}
   }
 
-  @Test("a required delegate that is missing blocks, and so does a hold for one object")
+  @Test("a missing required delegate blocks, as does a hold on one object")
   func required() throws {
     let machine = try Container.withLogind(files: [
       "/etc/tribune/tribuned.conf.d/required.conf":
@@ -72,7 +72,7 @@ struct SystemdLogindTests {
   }
 
   @Test(
-    "another program's lock is a hold with its user and its process, in lists and verdicts",
+    "another program's lock is a hold with its user and process, in lists and verdicts",
     arguments: Container.Release.allCases)
   func foreign(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
@@ -116,7 +116,7 @@ struct SystemdLogindTests {
     #expect(try machine.run("tribunectl", "ask", "host.shouldReboot").status == 0)
   }
 
-  @Test("with Probe=, logind is blocked while a delegate without a hold would veto")
+  @Test("with Probe=, logind is blocked while a delegate would veto")
   func probe() throws {
     let machine = try Container.withLogind(settings: ["Probe=1s"])
     let delegate = try machine.staying(
@@ -126,7 +126,7 @@ struct SystemdLogindTests {
     try machine.waitForLogind("not blocking shutdown any more")
   }
 
-  @Test("with Enforce=mask, systemd starts no target of what is vetoed, and all others")
+  @Test("with Enforce=mask, systemd starts no target of a vetoed action, and all others")
   func mask() throws {
     let between = "/run/systemd/between"
     let machine = try Container.withLogind(
@@ -158,7 +158,7 @@ struct SystemdLogindTests {
     #expect(try machine.masked() == ["suspend.target"])
   }
 
-  @Test("while logind hangs, what is vetoed is masked", arguments: Container.Release.allCases)
+  @Test("while logind hangs, targets of vetoed actions are masked", arguments: Container.Release.allCases)
   func hung(on release: Container.Release) throws {
     // As installed, only logind enforces it with the newer systemd.
     let machine = try Container.withLogind(release)
@@ -192,7 +192,7 @@ struct SystemdLogindTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("chosen D-Bus signals are notifications with their arguments, and those of other senders are not")
+  @Test("chosen D-Bus signals are notifications with their arguments; signals of other senders are not")
   func signals() throws {
     let machine = try Container.withLogind(files: [
       "/etc/tribune/signals.conf.d/test.conf": """

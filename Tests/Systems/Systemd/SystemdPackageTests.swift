@@ -39,7 +39,7 @@ struct SystemdPackageTests {
       })
   }
 
-  @Test("installs a bus that starts with its first client, which is tribune-logind, and at each boot")
+  @Test("installs a bus that starts with its first client, tribune-logind, and at each boot")
   func installs() throws {
     #expect(try machine.run("getent", "passwd", "tribune").status != 0)
     // All its dependencies must be installed already.
@@ -88,7 +88,7 @@ struct SystemdPackageTests {
     #expect(try policies() == Self.installedPolicies)
   }
 
-  @Test("the packages of the clients, and the wheel, have all that programs need")
+  @Test("the packages of the clients, and the wheel, contain everything that programs need")
   func clients() throws {
     try machine.does("sh", "-c", "apt-get --quiet --yes install /root/older.deb /root/clients/*.deb")
     try machine.does(
@@ -114,7 +114,7 @@ struct SystemdPackageTests {
   }
 
   @Test(
-    "is upgraded and downgraded with a new daemon, and no client notices",
+    "is upgraded and downgraded with a new daemon, without an effect on clients",
     arguments: [["older", "newer"], ["newer", "older"]])
   func keeps(packages: [String]) throws {
     try install(packages[0])
@@ -153,7 +153,7 @@ struct SystemdPackageTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
-  @Test("the page, once it is enabled, sees all of the bus, and goes on over an upgrade")
+  @Test("the enabled page sees all of the bus, and continues over an upgrade")
   func page() throws {
     func health() throws -> String {
       let script =
@@ -175,7 +175,7 @@ struct SystemdPackageTests {
     #expect(try health() == "ok")
   }
 
-  @Test("leaves stopped and disabled units, and a changed configuration, as they are")
+  @Test("does not change stopped or disabled units, or a changed configuration")
   func choices() throws {
     try install("older")
     let units = ["tribuned.socket", "tribuned.service"]
@@ -237,7 +237,7 @@ struct SystemdPackageTests {
     #expect(try policies() == Array(Self.installedPolicies.dropFirst()))
   }
 
-  @Test("removed, leaves no bus and no client, but its configuration; purged, leaves nothing but its user")
+  @Test("leaves only its configuration when removed, and only its user when purged")
   func removes() throws {
     func files() throws -> Set<Substring> {
       Set(

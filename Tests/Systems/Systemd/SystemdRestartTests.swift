@@ -79,7 +79,7 @@ struct SystemdRestartTests {
   }
 
   @Test(
-    "disturbed 20 times under load: nobody is disconnected, nothing is lost, no verdict is wrong",
+    "20 disturbances under load disconnect no client, lose nothing, and cause no wrong verdict",
     arguments: Disturbance.allCases, runs)
   func unnoticed(_ disturbance: Disturbance, run: Int) throws {
     let account = try account(run: run) {
@@ -99,7 +99,7 @@ struct SystemdRestartTests {
   }
 
   @Test(
-    "killed 20 times under load: every loss is reported, no verdict is wrong, every hold stands",
+    "after 20 kills under load, every loss is reported, no verdict is wrong, every hold stands",
     arguments: runs)
   func killed(run: Int) throws {
     let account = try account(run: run) {
@@ -120,7 +120,7 @@ struct SystemdRestartTests {
   }
 
   @Test(
-    "killed with its keeper 20 times under load: no verdict is wrong, every hold stands again",
+    "after 20 kills with the keeper under load, no verdict is wrong, and every hold stands again",
     arguments: runs)
   func bothKilled(run: Int) throws {
     let account = try account(run: run) {
@@ -134,7 +134,7 @@ struct SystemdRestartTests {
     for verdict in account.wrong { #expect(verdict.hasPrefix("wrong kind.shouldStop "), "\(verdict)") }
   }
 
-  @Test("1,000 connections with 10,000 registrations are soon taken over, with nothing lost")
+  @Test("1,000 connections with 10,000 registrations are soon taken over without a loss")
   func time() throws {
     let clients = try (0..<1000).map { _ in try RawClient.greeted(machine) }
     for client in clients {

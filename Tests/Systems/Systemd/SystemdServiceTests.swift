@@ -9,7 +9,7 @@ struct SystemdServiceTests {
   private static let service = "tribuned.service"
   private static let keeper = "tribuned-keeper.service"
 
-  @Test("the first client starts the bus and its keeper, whose socket is the bus's alone")
+  @Test("the first client starts the bus and its keeper, and only the bus may use the keeper's socket")
   func activation() throws {
     let machine = try Container()
     for unit in [Self.service, Self.keeper] {
@@ -24,7 +24,7 @@ struct SystemdServiceTests {
         == "root 755\ntribune 600")
   }
 
-  @Test("enabled, it is up before basic.target, and says that it is ready when it answers")
+  @Test("an enabled bus is up before basic.target, and reports that it is ready when it answers")
   func readiness() throws {
     let machine = try Container(enabled: ["tribuned.service", "tribuned.socket"])
     #expect(try machine.property("ActiveState") == "active")
@@ -76,7 +76,7 @@ struct SystemdServiceTests {
     #expect(try owner() == expected)
   }
 
-  @Test("the socket goes with its unit even if its folder is preserved")
+  @Test("the socket is removed with its unit, even if its folder is preserved")
   func preservedFolder() throws {
     let machine = try Container(enabled: [])
     try machine.write(unit: "tribuned.socket.d/preserve.conf", "[Socket]\nRuntimeDirectoryPreserve=yes\n")
@@ -86,7 +86,7 @@ struct SystemdServiceTests {
     #expect(try machine.does("ls", "-A", "/run/tribune") == "")
   }
 
-  @Test("a client outside of the container starts it; restarted by its socket's name, it keeps its clients")
+  @Test("a client outside of the container starts the bus; a restart of its socket keeps its clients")
   func restartedSocket() throws {
     let machine = try Container()
     let client = try RawClient.observing("disk.*", on: machine)
@@ -99,7 +99,7 @@ struct SystemdServiceTests {
     #expect(try client.next().name == "disk.didMount")
   }
 
-  @Test("a client that speaks Varlink starts it, too, at a socket that comes and goes with the other")
+  @Test("a Varlink client also starts the bus, at a socket that comes and goes with the other")
   func varlink() throws {
     let machine = try Container()
     let folder = machine.path.split(separator: "/").dropLast().joined(separator: "/")
@@ -132,7 +132,7 @@ struct SystemdServiceTests {
     #expect(try machine.property("MainPID") == pid)
   }
 
-  @Test("with errors in its configuration, it is started again and again, until they are corrected")
+  @Test("a bus with errors in its configuration is restarted until they are corrected")
   func mended() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let run = try machine.property("InvocationID")
@@ -145,7 +145,7 @@ struct SystemdServiceTests {
     #expect(try RawClient(machine).greet().queriesMax == 7)
   }
 
-  @Test("if it cannot start a thread, it says so and ends")
+  @Test("a bus that cannot start a thread reports that, and ends")
   func noThread() throws {
     let machine = try Container()
     let result = try machine.run(
@@ -155,7 +155,7 @@ struct SystemdServiceTests {
     #expect(result.errors.contains("cannot start a thread"), "\(result.errors)")
   }
 
-  @Test("crashed or ended, it comes back", arguments: ["TERM", "SEGV"])
+  @Test("a bus that crashed or ended is restarted", arguments: ["TERM", "SEGV"])
   func comesBack(signal: String) throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let pid = try machine.property("MainPID")
@@ -165,7 +165,7 @@ struct SystemdServiceTests {
     try RawClient(machine).greet()
   }
 
-  @Test("killed again and again, it comes back, and its socket stays")
+  @Test("a bus that is killed again and again is restarted, and its socket stays")
   func comesBackOften() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     for _ in 0..<30 {
@@ -178,7 +178,7 @@ struct SystemdServiceTests {
     #expect(try machine.property("ActiveState", of: "tribuned.socket") == "active")
   }
 
-  @Test("when its event loop hangs, it is killed and started again")
+  @Test("a bus whose event loop hangs is killed and restarted")
   func watchdog() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     #expect(try machine.property("WatchdogUSec") == "20s")
@@ -198,7 +198,7 @@ struct SystemdServiceTests {
     return client
   }
 
-  @Test("systemd stores the log and the lease of the bus, and nothing else", arguments: [false, true])
+  @Test("systemd stores only the log and the lease of the bus", arguments: [false, true])
   func stored(isKilled: Bool) throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let client = try keptClient(machine)
@@ -213,7 +213,7 @@ struct SystemdServiceTests {
     }
   }
 
-  @Test("if the bus is not restarted after its death, its clients are disconnected")
+  @Test("a bus that is not restarted after its death disconnects its clients")
   func ended() throws {
     let machine = try Container()
     try machine.write(unit: "tribuned.service.d/never.conf", "[Service]\nRestart=no\n")
@@ -224,7 +224,7 @@ struct SystemdServiceTests {
     _ = try client.readToEnd()
   }
 
-  @Test("clients stay connected, however long a restart takes")
+  @Test("clients stay connected during a restart of any length")
   func slowRestart() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     try machine.write(unit: "tribuned.service.d/slow.conf", "[Service]\nRestartSec=35s\n")
@@ -233,7 +233,7 @@ struct SystemdServiceTests {
     try client.settle(serial: 2)
   }
 
-  @Test("a keeper that hangs is killed and started again, and no client notices")
+  @Test("a keeper that hangs is killed and restarted, without an effect on clients")
   func keeperWatchdog() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     let client = try keptClient(machine)

@@ -45,7 +45,7 @@ struct SystemdShutdownTests {
     #expect(try machine.property("Result") == "success")
   }
 
-  @Test("services that ask while they stop get a verdict, and the bus stops after all of them, in order")
+  @Test("services that ask while they stop get a verdict, and the bus stops after them, in order")
   func asksWhileStopping() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     for unit in Self.askers { try machine.write(Self.asking(unit), to: "/etc/systemd/system/\(unit)") }

@@ -15,7 +15,7 @@ struct SystemdTransitionTests {
   }
 
   @Test(
-    "observers get ready before the host goes down, and know for what",
+    "observers finish before the host goes down, and know whether it reboots",
     arguments: [
       (.own, "reboot", "host.willReboot"), (.own, "poweroff", "host.willPowerOff"),
       (.newer, "reboot", "host.willReboot"),
@@ -32,7 +32,7 @@ struct SystemdTransitionTests {
   }
 
   @Test(
-    "an override powers the host off in spite of a hold that stops root",
+    "an override powers the host off despite a hold that binds root",
     arguments: [
       (.own, true, ["systemctl", "poweroff"]), (.newer, true, ["systemctl", "poweroff"]),
       (.newer, false, ["systemctl", "poweroff"]), (.own, false, ["shutdown", "-h", "+0"]),
@@ -71,7 +71,7 @@ struct SystemdTransitionTests {
   ]
 
   @Test(
-    "NUT powers the host off in spite of a hold, when the battery is empty",
+    "NUT powers the host off despite a hold when the battery is empty",
     arguments: Container.Release.allCases)
   func ups(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
@@ -83,7 +83,7 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("a hold on a reboot leaves a power off to root", arguments: Container.Release.allCases)
+  @Test("a hold on a reboot does not keep root from a power off", arguments: Container.Release.allCases)
   func powerOff(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
     let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
@@ -92,7 +92,7 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("a command that fails ends its override, and what was free is vetoed again")
+  @Test("a command that fails ends its override, and its action is vetoed again")
   func overriddenInVain() throws {
     let machine = try Container.withLogind()
     let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
@@ -106,7 +106,7 @@ struct SystemdTransitionTests {
   }
 
   @Test(
-    "a hold that comes while the host goes down fails, and says why", arguments: Container.Release.allCases)
+    "a hold that comes while the host goes down fails with a reason", arguments: Container.Release.allCases)
   func tooLate(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
     try observe(
@@ -117,7 +117,7 @@ struct SystemdTransitionTests {
     #expect(late.contains("too late") && !late.hasSuffix("\n0\n"), "\(late)")
   }
 
-  @Test("an observer that is not ready in time is named, and the host goes down")
+  @Test("an observer that is late is named, and the host goes down")
   func late() throws {
     let machine = try Container.withLogind(files: [
       "/etc/systemd/logind.conf.d/zz.conf": "[Login]\nInhibitDelayMaxSec=2s\n"
@@ -132,7 +132,7 @@ struct SystemdTransitionTests {
       "\(messages)")
   }
 
-  @Test("observers get ready before the host sleeps, and learn that it is awake; a hold keeps it awake")
+  @Test("observers finish before the host sleeps, and learn that it is awake; a hold keeps it awake")
   func suspended() throws {
     let machine = try Container.withLogind()
     // Replaces the kernel's file that starts a sleep: a container has none, and must not sleep.
@@ -156,7 +156,7 @@ struct SystemdTransitionTests {
     #expect(try machine.read("/sys/power/state").hasPrefix("mem"))
   }
 
-  @Test("nobody but logind says that the host goes down")
+  @Test("only logind's signals announce that the host goes down")
   func forged() throws {
     let machine = try Container.withLogind()
     let observer = try machine.staying("observe", "host.**", "-N", "1", "-j")
@@ -174,7 +174,7 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("observers learn that the host does not go down after all")
+  @Test("observers learn that the host failed to go down")
   func failed() throws {
     let machine = try Container.withLogind()
     // Masks the target's own service: logind refuses a masked target by itself.
@@ -186,7 +186,7 @@ struct SystemdTransitionTests {
   }
 
   @Test(
-    "a scheduled shutdown that a delegate vetoes is cancelled, with the reasons",
+    "a delegate's veto cancels a scheduled shutdown, with the reasons",
     arguments: Container.Release.allCases)
   func vetoed(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
@@ -200,7 +200,7 @@ struct SystemdTransitionTests {
   }
 
   @Test(
-    "a hold or a delegate that comes after the last question cancels a scheduled shutdown, too",
+    "a hold or a delegate that comes after the last question also cancels a scheduled shutdown",
     arguments: [["hold", "--why=now"], ["delegate", "--veto=now"]])
   func vetoedLate(verb: [String]) throws {
     let machine = try Container.withLogind()
@@ -212,7 +212,7 @@ struct SystemdTransitionTests {
     withExtendedLifetime(veto) {}
   }
 
-  @Test("a delegate that announces after the last question that it may answer otherwise is asked again")
+  @Test("a delegate that announces another answer after the last question is asked again")
   func announced() throws {
     let machine = try Container.withLogind()
     let delegate = try machine.staying(
@@ -226,7 +226,7 @@ struct SystemdTransitionTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test("nobody is asked about a reboot that is under way", arguments: Container.Release.allCases)
+  @Test("no delegate is asked about a reboot that is under way", arguments: Container.Release.allCases)
   func underWay(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
     try machine.write(
@@ -244,7 +244,7 @@ struct SystemdTransitionTests {
     #expect(!messages.contains { $0.contains("cancelled") || $0.contains("may happen") }, "\(messages)")
   }
 
-  @Test("a scheduled shutdown is asked for with its action and its time, and stays if nobody vetoes")
+  @Test("the question about a scheduled shutdown has its action and time; without a veto, the shutdown stays")
   func allowed() throws {
     let machine = try Container.withLogind()
     let delegate = try machine.staying(
@@ -260,7 +260,7 @@ struct SystemdTransitionTests {
   }
 
   @Test(
-    "a minute before a scheduled shutdown, it is asked for again, and everybody's terminal has the reasons")
+    "a minute before a scheduled shutdown, delegates are asked again, and all terminals get the reasons")
   func askedAgain() throws {
     let machine = try Container.withLogind()
     // wall(1) writes to the terminals of logged-in users.

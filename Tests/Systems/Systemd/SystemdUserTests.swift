@@ -18,7 +18,7 @@ struct SystemdUserTests {
     #expect((61184...65519).contains(try #require(object["uid"] as? Int)))
   }
 
-  @Test("a unit of a user's service manager does not pass for the system's of the same name")
+  @Test("a unit of a user's service manager does not pass for the system's unit of the same name")
   func sameUnit() throws {
     let machine = try Container(files: [
       "/etc/tribune/policy.d/backup.policy": """
@@ -57,7 +57,7 @@ struct SystemdUserTests {
     return (machine, uid)
   }
 
-  @Test("a user's first client starts the user's own bus, which is nobody else's")
+  @Test("a user's first client starts the user's own bus, which other users cannot reach")
   func ownBus() throws {
     let (machine, uid) = try machineWithUser()
     #expect(try machine.property("ActiveState", ofBusOf: "tester", uid) == "inactive")
@@ -76,7 +76,7 @@ struct SystemdUserTests {
     #expect(stranger.errors.contains("Permission denied"))
   }
 
-  @Test("a user's bus has a keeper of its own, and comes back with its clients when it is killed")
+  @Test("a user's bus has its own keeper, and returns with its clients after it was killed")
   func comesBack() throws {
     let (machine, uid) = try machineWithUser()
     func property(_ name: String) throws -> String { try machine.property(name, ofBusOf: "tester", uid) }

@@ -5,7 +5,7 @@ import Tribune
 
 @testable import TribuneCommands
 
-@Suite("A bus's presence", .timeLimit(.minutes(15)))
+@Suite("The presence of a bus", .timeLimit(.minutes(15)))
 struct BusPresenceTests {
   private static let loss = ConnectionEvent.disconnected(TribuneError(.connectionLost, "gone"))
 
@@ -45,7 +45,7 @@ struct BusPresenceTests {
   }
 
   @Test(
-    "Only a bus that knows nothing of its predecessor has to settle",
+    "Only a bus without its predecessor's log has to settle",
     arguments: [(nil, true), (0, false), (3, false)] as [(UInt64?, Bool)])
   func settling(lost: UInt64?, settles: Bool) async {
     let presence = BusPresence(settling: settles ? .milliseconds(20) : .seconds(3600))

@@ -50,12 +50,12 @@ struct CaptureTests {
   ]
 
   @Test(
-    "A packet has its time in microseconds, padded bytes, a comment, and the number of packets missing before it",
+    "A packet has its time in microseconds, padded bytes, a comment, and the count of missing packets before it",
     arguments: packets)
   func packet(packet: PcapngBlock, bytes: [UInt8]) { #expect(packet.bytes == bytes) }
 
   @Test(
-    "A long packet is cut to what Wireshark reads, and tells its full length",
+    "A long packet is cut to Wireshark's limit, and has its full length",
     arguments: [(262_143, 262_143), (262_144, 262_144), (262_145, 262_144), (17 << 20, 262_144)])
   func longPackets(length: Int, captured: Int) {
     let bytes = PcapngBlock.packet([UInt8](repeating: 7, count: length), time: 0, dropCount: 0).bytes
@@ -67,7 +67,7 @@ struct CaptureTests {
     #expect(bytes.rawBytes.integer(at: bytes.count - 4, as: UInt32.self) == UInt32(bytes.count))
   }
 
-  @Test("An item is the bus's whole frame; a loss is a frame too, and is counted once, on the next item")
+  @Test("An item is the bus's whole frame; a loss is also a frame, and the next item has its count")
   func deliveries() throws {
     let post = ByteBuffer(capacity: 64)
     post.appendFrame(Post(), serial: 3, name: "a.b", text: "{}")

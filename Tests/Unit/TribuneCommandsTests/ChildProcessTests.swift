@@ -49,7 +49,7 @@ struct ChildProcessTests {
   }
 
   @Test(
-    "all of standard error is passed on, its end is kept, and a grandchild that has it open delays nothing")
+    "standard error is passed on, and its end is kept; a grandchild that has it open does not delay")
   func errors() async throws {
     let passed = Mutex<[UInt8]>([])
     let script = "head -c 300000 /dev/zero >&2; sleep 1000 & echo $!; echo end >&2"

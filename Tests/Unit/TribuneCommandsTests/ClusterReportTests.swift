@@ -6,7 +6,7 @@ import TribuneJSON
 
 @testable import TribuneCommands
 
-@Suite("What the hosts of a cluster tell", .timeLimit(.minutes(15)))
+@Suite("Reports of a cluster's hosts", .timeLimit(.minutes(15)))
 struct ClusterReportTests {
   private static func outcome(_ label: String, _ kind: Outcome.Kind, _ reason: String = "") -> Outcome {
     Outcome(delegate: 1, label: label, kind: kind, reason: reason)
@@ -19,7 +19,7 @@ struct ClusterReportTests {
   private static let configured = ["host:db2", "host:db3"].map { outcome($0, .abstained) }
 
   @Test(
-    "A host that has told something lacks nothing; one that has not is named once, with its failure",
+    "A host that reported something has no problem; another host is named once, with its failure",
     arguments: [
       (configured + [value("host:db1", "{}"), value("host:db2", "{}"), value("host:db3", "{}")], 3, []),
       (
@@ -49,7 +49,7 @@ struct ClusterReportTests {
     #expect(report.problems == problems)
   }
 
-  @Test("The rows of all hosts have the host in front")
+  @Test("The rows of all hosts begin with the host")
   func rows() {
     let report = ClusterReport([
       Self.value("host:db1", #"{"holds":[{"name":"a"}]}"#),

@@ -46,7 +46,7 @@ struct CommandLineParserTests {
     (["version"], run(.version, [])),
   ]
 
-  @Test("a right line is read as what it asks for", arguments: requests)
+  @Test("a valid line is parsed", arguments: requests)
   func right(line: [String], request: CommandLineParser.Request) throws {
     #expect(try Self.parse(line) == request)
   }
@@ -125,7 +125,7 @@ struct CommandLineParserTests {
     #expect(error?.message.contains(reason) == true)
   }
 
-  @Test("a list's words stand with commas between, in any order")
+  @Test("a list's words are separated by commas, in any order")
   func lists() throws {
     for text in ["name", "object", "object,name", "name,name"] {
       let words = text.split(separator: ",").map { String($0) }

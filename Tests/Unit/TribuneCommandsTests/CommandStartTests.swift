@@ -8,7 +8,7 @@ import TribuneSystem
 
 @Suite("A command that cannot be started", .timeLimit(.minutes(15)))
 struct CommandStartTests {
-  @Test("counts as not found if it is a script without its interpreter, and the message says why")
+  @Test("counts as not found if it is a script without its interpreter, and the message has the reason")
   func interpreter() throws {
     let script = FileManager.default.temporaryDirectory.appendingPathComponent("tribune-\(UUID())").path
     #expect(

@@ -13,7 +13,7 @@ struct CommandTableTests {
   @Test("the text of a verb begins with its name", arguments: VerbName.allCases)
   func verbs(verb: VerbName) { #expect(HelpParts(verb.text).head[0].hasPrefix(verb.rawValue)) }
 
-  @Test("every option is in it, with one spelling and one kind of argument")
+  @Test("the table has every option, with one spelling and one kind of argument")
   func options() {
     for option in Option.allCases {
       let spellings = rows.filter { $0.option == option }.map { row in
@@ -48,7 +48,7 @@ struct CommandTableTests {
     return words
   }
 
-  @Test("a verb takes the options that its help has, and no others", arguments: VerbName.allCases)
+  @Test("a verb takes exactly the options in its help", arguments: VerbName.allCases)
   func documented(verb: VerbName) {
     let own = options(inHelpOf: verb)
     #expect(own.isSuperset(of: ["-h", "--help", "-j", "--json=short", "--address=1", "--reconnect=1s"]))

@@ -22,7 +22,7 @@ struct CommandTurnsTests {
   }
 
   @Test(
-    "each user has its share of what the others leave, and the program's own user all of it",
+    "each user has its share of what the others leave; the program's own user has all of it",
     arguments: [
       ([(1, 100)], [32]), ([(own, 100)], [64]), ([(1, 1), (2, 100)], [1, 21]),
       ([(1, 100), (2, 100)], [32, 10]), ([(1, 100), (own, 100)], [32, 32]),
@@ -39,14 +39,14 @@ struct CommandTurnsTests {
     #expect(counts == started)
   }
 
-  @Test("as many users as there are commands have one each")
+  @Test("with as many users as commands, each has one")
   func manyUsers() {
     var turns = Self.turns()
     #expect((1...100).count { ask(1, of: $0, from: Int($0), &turns) == 1 } == 64)
     #expect(turns.end(of: 7, byteCount: 0) == [65])
   }
 
-  @Test("what is owed waits behind others of its user, and is not refused")
+  @Test("an owed command waits after others of its user, and is not refused")
   func owed() {
     var turns = Self.turns(total: 1, waitingMax: 1)
     #expect(turns.ask(1, of: 1, byteCount: 200) == .start)
@@ -56,7 +56,7 @@ struct CommandTurnsTests {
     #expect(turns.end(of: 1, byteCount: 200) == [2])
   }
 
-  @Test("a user starts no more while it has more than its share of what is left since")
+  @Test("a user starts no further command while it has more than its share of the rest")
   func shrunk() {
     var turns = Self.turns(total: 8)
     #expect(ask(6, of: 1, from: 0, &turns) == 4)
@@ -66,7 +66,7 @@ struct CommandTurnsTests {
     #expect(turns.end(of: 1, byteCount: 0) == [4])
   }
 
-  @Test("a question waits behind those of its user, and users take turns")
+  @Test("a question waits for earlier ones of its user, and users take turns")
   func order() {
     var turns = Self.turns(total: 4)
     #expect(ask(4, of: Self.own, from: 0, &turns) == 4)
@@ -80,7 +80,7 @@ struct CommandTurnsTests {
     #expect(turns.end(of: 2, byteCount: 0) == [22])
   }
 
-  @Test("a user has a limit of questions that wait, and of bytes in all of them, which one alone may pass")
+  @Test("a user has a limit of waiting questions, and of their bytes, which a single question may exceed")
   func limits() {
     var turns = Self.turns(total: 2, waitingMax: 3)
     #expect(turns.ask(0, of: 1, byteCount: 1_000) == .start)
@@ -98,7 +98,7 @@ struct CommandTurnsTests {
     #expect(turns.ask(9, of: Self.own, byteCount: 1_000) == .start)
   }
 
-  @Test("a question that leaves is not started, and one that has started does not leave")
+  @Test("a withdrawn question is not started, and a started one stays")
   func leaving() {
     var turns = Self.turns(total: 2)
     #expect(ask(4, of: 1, from: 0, &turns) == 1)
@@ -129,7 +129,7 @@ struct CommandRunnerTests {
   }
 
   @Test(
-    "a user who asks without end leaves commands to another, and cannot have more questions wait than a limit"
+    "a user who asks without end leaves commands to another, and has a limit of waiting questions"
   )
   func flood() async {
     await withTaskGroup(of: Answer.self) { group in
@@ -145,7 +145,7 @@ struct CommandRunnerTests {
     }
   }
 
-  @Test("questions that cannot have a command at once get one in their turns")
+  @Test("questions without a command at once get one in their turns")
   func waiting() async {
     await withTaskGroup(of: Answer.self) { group in
       for _ in 0..<200 { group.addTask { await answer(Self.greedy, by: Self.refusing) } }
@@ -153,7 +153,7 @@ struct CommandRunnerTests {
     }
   }
 
-  @Test("a question that is withdrawn waits no longer, and gives up its turn")
+  @Test("a withdrawn question no longer waits, and gives up its turn")
   func withdrawn() async throws {
     let started = Pipe()
     let path = "/proc/\(ThisProcess.id)/fd/\(started.fileHandleForWriting.fileDescriptor)"

@@ -13,7 +13,7 @@ struct DelegationOutputTests {
     units: Units(system: "backup.service"), pattern: "archive.**", object: "", why: "a restore\u{1B}",
     age: .seconds(61), expiresIn: .seconds(5))
 
-  @Test("a verdict says that nobody answered, that it is overridden, and that it is a dry run")
+  @Test("a verdict shows that no delegate answered, that it is overridden, and that it is a dry run")
   func overridden() throws {
     let context = try makeContext()
     let unanswered = Verdict(.allowed, query: 1, isUnanswered: true)
@@ -48,7 +48,7 @@ struct DelegationOutputTests {
   }
 
   @Test(
-    "whose values are missing is said, of those that collect; who abstains lacks none",
+    "missing values are reported with the delegates that failed; one that abstains lacks none",
     arguments: [
       ([], 0, ["a has no value: no delegate answered"], ["a has no value: no delegate answered"]),
       ([silent], 0, ["a has no value", "  abstained by delegate 1 (pid 0, uid 0)"], nil),
@@ -135,7 +135,7 @@ struct DelegationOutputTests {
       result: "(view: ?string)", documentation: "Where to."),
   ]
 
-  @Test("inherited members say where they come from")
+  @Test("inherited members name their origin")
   func members() {
     #expect(
       Table(members: Self.members, of: "Tap").text(hasHeader: true, isColoured: false) == """

@@ -7,7 +7,7 @@ import Testing
 @Suite("A hold after the bus was away")
 struct HoldStandingTests {
   @Test(
-    "was in force all the time if the bus knew it, and else is in force again",
+    "was in force throughout if the bus knew it, and otherwise is in force again",
     arguments: [
       (0, "; the hold was in force all the time"), (3, "; the hold was in force all the time"),
       (nil, "; the hold is in force again, but may have been interrupted"),
@@ -20,7 +20,7 @@ struct HoldStandingTests {
     }
   }
 
-  @Test("is not mentioned before it was taken and after it has expired", arguments: [0, nil] as [UInt64?])
+  @Test("is not mentioned before it was taken or after it expired", arguments: [0, nil] as [UInt64?])
   func notStanding(lost: UInt64?) {
     let standing = HoldStanding()
     #expect(standing.consequence(losing: lost) == "")

@@ -19,7 +19,7 @@ struct LeaseReplyTests {
     }
   }
 
-  @Test("A reply says what has happened")
+  @Test("A reply describes the change")
   func states() {
     #expect(LeaseReply("{\"state\":\"acquired\",\"again\":false}") == .acquired(again: false))
     // Without `again`, the lease is not returned: the host may need it.
@@ -35,10 +35,11 @@ struct LeaseReplyTests {
   }
 
   @Test(
-    "Nothing else is a reply", arguments: ["", "{", "[]", "{}", "{\"state\":\"granted\"}", "\"acquired\""])
+    "Anything else is not a reply",
+    arguments: ["", "{", "[]", "{}", "{\"state\":\"granted\"}", "\"acquired\""])
   func others(text: String) { #expect(LeaseReply(UserInfo(text)) == nil) }
 
-  @Test("A host that is not there is said to be gone, and text of others does no harm")
+  @Test("An absent host is marked, and text of other hosts is escaped")
   func ghosts() throws {
     let reply = LeaseReply(UserInfo("{\"state\":\"busy\",\"owners\":[\(Self.owner)]}"))
     let line = try #require(owners(of: reply).first).line

@@ -12,7 +12,7 @@ struct LiveWordsTests {
   func plain(word: String) { #expect(LiveWords.isPlain(word)) }
 
   @Test(
-    "a word that a shell could take for anything else is not offered",
+    "a word that is special to a shell is not offered",
     arguments: [
       "", "-x", "--help", "a b", "a\tb", "$(id)", "`id`", "a;b", "a|b", "a&b", "a>b", "'a", "\"a", "a\\",
       "~a", "a*", "?",

@@ -12,7 +12,7 @@ struct ManualTests {
 
   private func term(_ spellings: [String]) -> String { spellings.map(Roff.bold).joined(separator: ", ") }
 
-  @Test("the man page has each verb, with its own options below it", arguments: VerbName.allCases)
+  @Test("the man page has each verb, followed by its own options", arguments: VerbName.allCases)
   func verb(name: VerbName) throws {
     let syntax = VerbSyntax(name)
     let start = try #require(verbs.firstIndex { $0.hasPrefix(Roff.bold(name.rawValue)) })
@@ -41,7 +41,8 @@ struct ManualTests {
   }
 
   @Test(
-    "these completions, and no others, have every verb, option and value", arguments: ["bash", "zsh", "fish"])
+    "completions for bash, zsh and fish have every verb, option and value",
+    arguments: ["bash", "zsh", "fish"])
   func completion(shell: String) throws {
     let text = try #require(Manual.completion(for: shell))
     #expect(Manual.completion(for: "csh") == nil)

@@ -21,7 +21,7 @@ struct NotificationOutputTests {
         elapsed: .seconds(5)),
     ])
 
-  @Test("observers that have not acknowledged have an escaped line each, below their number")
+  @Test("observers without an acknowledgement have an escaped line each, after their number")
   func missing() {
     #expect(
       Self.reply.missingLines(of: "volume.willUnmount", object: "volume/\u{1B}") == [
@@ -32,7 +32,7 @@ struct NotificationOutputTests {
     #expect(Self.reply.missingLines(of: "a", object: "").first == "2 of 4 did not acknowledge a:")
   }
 
-  @Test("of many observers the first hundred are printed, with the beginnings of their reasons")
+  @Test("only the first hundred observers are printed, with the beginnings of their reasons")
   func manyMissing() {
     let one = AwaitedReply.Missing(
       connection: ":7", pid: 42, uid: 1000, process: "a", units: Units(), kind: .failed,
@@ -44,7 +44,7 @@ struct NotificationOutputTests {
     #expect(lines.joined().utf8.count < 40_000 && lines[1].contains("x…  ["))
   }
 
-  @Test("nothing is reported when all have acknowledged, or nobody was awaited", arguments: [0, 3])
+  @Test("nothing is printed if all acknowledged, or no observer was awaited", arguments: [0, 3])
   func nobodyMissing(acknowledged: Int) {
     let reply = AwaitedReply(acknowledged: acknowledged)
     #expect(reply.missingLines(of: "a", object: "") == [])
@@ -61,7 +61,7 @@ struct NotificationOutputTests {
         + #""elapsed":5}]}"#)
   }
 
-  @Test("userInfo is JSON in JSON, and base64 if it is not JSON")
+  @Test("userInfo is JSON in JSON, or base64 if it is not JSON")
   func userInfo() {
     let cases: [(UserInfo, String)] = [
       ("{ \"x\": 1 }", #""userInfo":{"x":1}"#), (.none, #""userInfo":null"#),
@@ -82,7 +82,7 @@ struct NotificationOutputTests {
     #expect(Delivery.lost(2).json(at: 1).compact == #"{"lost":2}"#)
   }
 
-  @Test("only a retained notification says that it is retained")
+  @Test("only a retained notification is marked as retained")
   func retained() throws {
     let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")
     let kept = Notification("a", object: "o", sender: ":1", userInfo: "1", isRetained: true)
@@ -99,7 +99,7 @@ struct NotificationOutputTests {
     units: Units(system: "user@34.service", user: "restore.service"))
 
   @Test(
-    "people see the name and the pid of the poster, as far as they are known",
+    "text shows the poster's known name and pid",
     arguments: [
       (poster, ":1 restore\\u{1b}[4242]"), (Poster(pid: 7), ":1 [7]"), (Poster(uid: 34), ":1"), (nil, ":1"),
     ] as [(Poster?, String)])
@@ -109,7 +109,7 @@ struct NotificationOutputTests {
     #expect(line.hasSuffix("  \(source)  a  o  1"), "\(line)")
   }
 
-  @Test("in JSON, the poster is an object, in which null and empty texts are not known")
+  @Test("in JSON, the poster is an object; null and empty texts are unknown")
   func posterJSON() {
     func member(_ poster: Poster) -> String { poster.json.compact }
     #expect(
@@ -141,7 +141,7 @@ struct NotificationOutputTests {
     #expect(try NotificationFormat(text).line(of: notification, at: 0) == expected)
   }
 
-  @Test("a format has the time of day, and nothing for what is unknown or no JSON")
+  @Test("a format has the time of day, and nothing for unknown values or invalid JSON")
   func sparseFormat() throws {
     let microseconds: UInt64 = 1_767_323_045_678_000
     let format = try NotificationFormat("{time}|{userInfo.x}|{pid}{uid}{process}{unit}|{sender}")
@@ -165,7 +165,7 @@ struct NotificationOutputTests {
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
   }
 
-  @Test("a command's environment has the notification, the losses before it, and whether it was retained")
+  @Test("a command's environment has the notification, earlier losses, and whether it was retained")
   func environment() {
     func variables(_ notification: Notification, _ lost: Int, isInterrupted: Bool = false) -> [String] {
       NotificationHandler.variables(of: notification, behind: lost, isInterrupted: isInterrupted)

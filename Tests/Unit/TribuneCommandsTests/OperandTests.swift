@@ -189,7 +189,7 @@ struct OperandTests {
   ]
 
   @Test(
-    "a wrong operand is a usage error that says what is wrong",
+    "a wrong operand is a usage error with a reason",
     arguments: mistakes + delegationMistakes + notAsked + notJSON + notificationMistakes)
   func wrong(line: [String], reason: String) {
     let error = #expect(throws: (any Error).self) { _ = try Self.prepare(line) }
@@ -207,7 +207,7 @@ struct OperandTests {
   }
 
   @Test(
-    "right operands are accepted",
+    "valid operands are accepted",
     arguments: [
       ["post", "a"], ["post", "a.b-c_D.9", "[1,2]"], ["post", "a", "\"text\""], ["post", "a", "null"],
       ["post", "a", "123456789012345678901234567890"], ["post", "a", "\"\\u0000\""],
@@ -254,7 +254,7 @@ struct OperandTests {
   }
 
   @Test(
-    "an action's names are Cocoa's",
+    "an action's names follow Cocoa",
     arguments: [
       ("window.close", "window.shouldClose", "window.willClose", "window.didClose", "window.didFailToClose"),
       ("prune", "shouldPrune", "willPrune", "didPrune", "didFailToPrune"),

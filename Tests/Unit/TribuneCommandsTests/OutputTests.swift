@@ -20,7 +20,7 @@ struct OutputTests {
         elapsed: .seconds(2)),
     ])
 
-  @Test("a gap is no line of a template")
+  @Test("a template's gap is not a line")
   func gaps() throws {
     let template = try makeContext(["observe", "a", "-o", "{name}"])
     let json = try makeContext(["observe", "a", "-j"])
@@ -42,7 +42,7 @@ struct OutputTests {
     #expect(table.text(hasHeader: false, isColoured: false) == "long name    1  x\né          100  -\n")
   }
 
-  @Test("colours do not count for the width, and cells are escaped")
+  @Test("colours do not count in the width, and cells are escaped")
   func colouredTable() {
     var table = Table(["A", "B"])
     table.append(["\u{1B}]", "x"], styles: ["A": .red])
@@ -85,7 +85,7 @@ struct OutputTests {
   }
 
   @Test(
-    "colours are used if the terminal has them and nobody refuses them",
+    "colours are used if the terminal has them and no setting forbids them",
     arguments: [
       (["TERM": "xterm"], true), (["TERM": "dumb"], false), ([:], false),
       (["TERM": "xterm", "NO_COLOR": "1"], false), (["TERM": "xterm", "NO_COLOR": ""], true),
@@ -105,7 +105,7 @@ struct OutputTests {
         """)
   }
 
-  @Test("a verdict has the unit of a user beside the system's")
+  @Test("a verdict shows a user's unit beside the system's")
   func userUnit() throws {
     let veto = Outcome(
       delegate: 3, kind: .vetoed, pid: 42, uid: 34,
@@ -119,7 +119,7 @@ struct OutputTests {
         #","unit":"user@34.service","systemUnit":"user@34.service","userUnit":"restore.service","#))
   }
 
-  @Test("a verdict says how many outcomes the bus has not listed")
+  @Test("a verdict counts the outcomes that the bus did not list")
   func omitted() throws {
     let verdict = Verdict(.vetoed, query: 7, outcomes: [Self.veto], omittedCount: 1008)
     let text = verdict.text(of: "a", object: "", in: try makeContext())
@@ -173,7 +173,7 @@ struct OutputTests {
     for (line, end) in zip(lines, expected) { #expect(line.hasSuffix(end), "\(line)") }
   }
 
-  @Test("a veto by default says whose default it is")
+  @Test("a veto by default names the setting")
   func defaultVeto() throws {
     let verdict = Verdict(.vetoed, query: 1, isUnanswered: true, outcomes: [])
     let context = try makeContext()
@@ -185,7 +185,7 @@ struct OutputTests {
         == "vetoed: a (no delegate answered: Default=veto in tribuned.conf)\n")
   }
 
-  @Test("a guard says so, too")
+  @Test("a guard also shows a failure as the veto")
   func vetoingFailureOfGuard() {
     #expect(
       Self.otherFailure.plainLine(isVetoingFailure: true)
@@ -258,7 +258,7 @@ struct OutputTests {
     #expect(CommandRunner.value(in: Array(output.utf8), upTo: 13) == answer)
   }
 
-  @Test("a withdrawn question has the time that passed and the time that there was, an answered one has not")
+  @Test("a withdrawn question has its elapsed time and its timeout; an answered one has neither")
   func withdrawnQuestion() throws {
     let question = Question("a.b", timeout: .seconds(5))
     let elapsed = Duration.milliseconds(5_003)

@@ -6,7 +6,7 @@ import Tribune
 
 @testable import TribuneCommands
 
-@Suite("Waiting until it is allowed", .timeLimit(.minutes(15)))
+@Suite("An asker that waits until it is allowed", .timeLimit(.minutes(15)))
 struct PatienceTests {
   enum Ask: Equatable, Sendable {
     case allowed
@@ -65,7 +65,7 @@ struct PatienceTests {
   }
 
   @Test(
-    "It is asked again when something has changed, also during the last ask, and as soon as the bus is back",
+    "It asks again after a change, even one during the last ask, and as soon as the bus is back",
     arguments: [
       ([.allowed], 1, 1), ([.changing(1), .allowed], 2, 2), ([.changing(1), .changing(1), .allowed], 3, 3),
       ([.away, .allowed], 2, 2), ([.changing(1), .away, .away, .allowed], 4, 4), ([.error], 1, nil),
@@ -84,14 +84,14 @@ struct PatienceTests {
     #expect(result == (3, 3))
   }
 
-  @Test("Several changes that wait are one new ask, and without one, the last verdict stands at the end")
+  @Test("Several changes cause one new ask; without a further change, the last verdict stands")
   func several() async {
     let result = await asked(
       [.changing(5), .vetoed, .allowed], Patience(span: .seconds(5), pause: .zero, pauseMin: .zero))
     #expect(result == (2, 2))
   }
 
-  @Test("Without a first verdict, it ends a little after the time; with one, the last verdict stands")
+  @Test("Without a first verdict, it ends a little after the time; otherwise the last verdict stands")
   func silent() async {
     let patience = Patience(span: .milliseconds(1), pauseMin: .zero, grace: .milliseconds(1))
     #expect(await asked([.silent], patience) == (1, nil))
@@ -100,7 +100,7 @@ struct PatienceTests {
     #expect(last == (2, 1))
   }
 
-  @Test("It bounds how long a bus is waited for")
+  @Test("It limits the wait for a bus")
   func bound() {
     #expect(Patience().bound(.seconds(30)) == .seconds(30))
     #expect(Patience(span: .seconds(60)).bound(.seconds(30)) == .seconds(30))
@@ -108,7 +108,7 @@ struct PatienceTests {
     #expect(Patience(span: .zero).bound(.seconds(2)) == .seconds(2))
   }
 
-  @Test("If only failures are in the way, it is asked again after a pause")
+  @Test("If all vetoes are failures, it asks again after a pause")
   func failures() async {
     let result = await asked(
       [.failed, .failed, .allowed], Patience(pause: .milliseconds(1), pauseMin: .zero))
@@ -118,7 +118,7 @@ struct PatienceTests {
   }
 
   @Test(
-    "What is in the way may end unannounced if it is no hold",
+    "Vetoes may end unannounced unless they are holds",
     arguments: [
       ([.timedOut], false, true), ([.gone, .failed, .approved], false, true),
       ([.vetoed, .timedOut], false, true), ([.vetoed, .held], false, false),
@@ -135,7 +135,7 @@ struct PatienceTests {
   }
 
   @Test(
-    "What another host holds may end unannounced, too",
+    "Another host's vetoes may also end unannounced",
     arguments: [
       ([("tribune-nats", .vetoed)], true),
       ([("tribune-nats", .vetoed), ("postgres", .failed), ("restore", .approved)], true),
@@ -149,7 +149,7 @@ struct PatienceTests {
     #expect(verdict.mayEndUnannounced == mayEndUnannounced)
   }
 
-  @Test("A change is noted until somebody has waited for it")
+  @Test("A change is remembered until a wait for it")
   func signalled() async {
     let changes = ChangeSignal()
     #expect(!changes.isSignalled)

@@ -14,7 +14,7 @@ struct PostedLinesTests {
     #expect(userInfos.map(\.bytes) == lines && flaw == nil)
   }
 
-  @Test("a text is made JSON")
+  @Test("a text becomes JSON")
   func texts() {
     let lines = ["ac", "", "say \"hi\"\t"].map { Array($0.utf8) } + [[0xFF]]
     let (userInfos, flaw) = PostedLines.userInfos(of: lines, asTexts: true, behind: 0, upTo: 11)
@@ -23,7 +23,7 @@ struct PostedLinesTests {
   }
 
   @Test(
-    "the first wrong line is named, and those before it remain",
+    "the first wrong line is named, and earlier lines remain",
     arguments: [
       (Array("no".utf8), "line 12 is not JSON: column 2: invalid token near 'no'"),
       ([], "line 12 is not JSON: column 0: the text is empty"),

@@ -46,7 +46,7 @@ struct QuestionQueueTests {
   }
 
   @Test(
-    "a line is an answer, or the question is asked again",
+    "a line is an answer, or the question is repeated",
     arguments: [
       ("y", .approve), (" y ", .approve), ("n", .veto("")), ("n ", .veto("")),
       ("n not now", .veto("not now")), ("n\tyet\t", .veto("yet")), ("n  n", .veto("n")),
@@ -124,12 +124,12 @@ struct QuestionQueueTests {
       ("an end without a question changes nothing", [.end], [[]]),
     ]
 
-  @Test("questions are answered one after the other", arguments: conversations)
+  @Test("questions are answered in order", arguments: conversations)
   func conversation(promise: String, events: [Event], effects: [[QuestionQueue.Effect]]) {
     #expect(Self.effects(of: events) == effects, "\(promise)")
   }
 
-  @Test("a message meanwhile stands above the prompt")
+  @Test("a message that arrives meanwhile is shown above the prompt")
   func told() {
     var questions = QuestionQueue()
     #expect(questions.show("x") == [.show("x\n")])
@@ -160,7 +160,7 @@ struct LineBufferTests {
   }
 
   @Test(
-    "no line is lost or joined, however the input is split",
+    "no line is lost or joined, wherever the input is split",
     arguments: [
       ([], []), ([""], []), (["\n"], [""]), (["a"], ["a"]), (["a\n"], ["a"]), (["a\nb\n"], ["a", "b"]),
       (["a", "b", "\n", "c"], ["ab", "c"]), (["a\n\n", "\nb"], ["a", "", "", "b"]), (["ä\nö\n"], ["ä", "ö"]),

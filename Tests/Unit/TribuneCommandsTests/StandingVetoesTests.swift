@@ -25,7 +25,7 @@ struct StandingVetoesTests {
     }
   }
 
-  @Test("All are shown at first, and then those that are new or have changed, with how long they stand")
+  @Test("All are shown at first, and then new and changed ones, with their ages")
   func changes() {
     let (held, other) = (Self.outcome(1, .held, "a backup"), Self.outcome(2, .vetoed, "at 40 %"))
     let verdicts = [
@@ -44,7 +44,7 @@ struct StandingVetoesTests {
       ])
   }
 
-  @Test("A hold whose age is unknown stands since it was met; one that comes again, since then")
+  @Test("A hold of unknown age has the age since its first sight; one that returns starts again")
   func unknownAge() {
     let one = Verdict(.vetoed, query: 1, outcomes: [Self.outcome(1, .held, "a")])
     let other = Verdict(.vetoed, query: 1, outcomes: [Self.outcome(1, .held, "b")])
@@ -56,7 +56,7 @@ struct StandingVetoesTests {
       ])
   }
 
-  @Test("Missing delegates are told apart by their labels, and what the outcomes do not say is shown once")
+  @Test("Missing delegates are distinguished by their labels, and remarks about a verdict are shown once")
   func remarks() {
     let missing = ["unit:a.service", "label:b"].map {
       Outcome(delegate: 0, label: $0, kind: .gone, reason: "required, and not attached")
@@ -78,7 +78,7 @@ struct StandingVetoesTests {
   }
 
   @Test(
-    "Of one user's vetoes, a few are shown in a minute, and then how many more; of others and root's, all")
+    "A few of one user's vetoes are shown in a minute, then their number; all of the others' and root's")
   func limits() {
     func verdict(_ reason: String) -> Verdict {
       Verdict(
@@ -101,7 +101,7 @@ struct StandingVetoesTests {
     #expect(lines[0].last == "  held      p1 (pid 7, uid 0): \(reason.prefix(256))…")
   }
 
-  @Test("In JSON, each outcome in the way has its age, and the verdict says that it is waited on")
+  @Test("In JSON, each veto has its age, and the verdict is marked as waiting")
   func json() {
     var vetoes = StandingVetoes(against: "a.shouldB", default: .allowed)
     let verdict = Verdict(

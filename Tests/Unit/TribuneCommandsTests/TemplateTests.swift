@@ -5,7 +5,7 @@ import TribuneJSON
 
 @testable import TribuneCommands
 
-@Suite("Lists in a format of the user's", .timeLimit(.minutes(15)))
+@Suite("Lists in a user's format", .timeLimit(.minutes(15)))
 struct TemplateTests {
   private static func invocation(_ options: [Option: Invocation.Value]) -> Invocation {
     Invocation(verb: .holds, values: options)
@@ -18,7 +18,7 @@ struct TemplateTests {
   ])
 
   @Test(
-    "a template has the members of a value, and nothing for those that are missing",
+    "a template has the members of a value, and nothing for missing ones",
     arguments: [
       ("{name}: {pid}", #"a.b\u{1b}: 12"#), ("{{{unit}}}|{nothing}|{pid.x}|", "{}|||"),
       ("{owners.0.host}{owners.1.host}", "db1"), ("{userInfo.ac.1} {userInfo.ac}", #"x [1,"x"]"#),
@@ -33,7 +33,7 @@ struct TemplateTests {
     #expect(throws: CommandError.self) { _ = try Template(text, of: .output) }
   }
 
-  @Test("YAML has the members, with quotes around all that might be read as something else")
+  @Test("YAML has the members, and quotes ambiguous texts")
   func yaml() {
     #expect(
       Self.value.yaml == """
@@ -83,14 +83,14 @@ struct TemplateTests {
     #expect(try Self.names([.sort: .text(column)]) == expected)
   }
 
-  @Test("a table has the columns that are asked for, in that order, also if it is sorted by another")
+  @Test("a table has the selected columns in their order, even if it is sorted by another")
   func columns() throws {
     let options: [Option: Invocation.Value] = [.columns: .text("pid,name"), .sort: .text("age")]
     let table = try Self.table().arranged(by: Self.arrangement(options))
     #expect(table.text(hasHeader: true, isColoured: false) == "PID  NAME\n 10  a\n  -  c\n  9  b\n")
   }
 
-  @Test("a column that there is not is refused, with the one that is meant")
+  @Test("an unknown column is refused, with the one that is meant")
   func unknownColumns() {
     for option in [Option.columns, .sort] {
       let error = #expect(throws: CommandError.self) { try Self.names([option: .text("nmae")]) }
@@ -99,7 +99,7 @@ struct TemplateTests {
     }
   }
 
-  @Test("columns are of tables only")
+  @Test("only tables have columns")
   func valuesHaveNoColumns() {
     for output: [Option: Invocation.Value] in [
       [.output: .text("yaml")], [.shortJSON: .flag], [.json: .text("short")],

@@ -23,7 +23,7 @@ struct TrafficTextTests {
     return try TrafficItem(FrameView(header, traffic.bytes))
   }
 
-  @Test("frames that are neither posts nor queries are described, too")
+  @Test("frames that are neither posts nor queries are also described")
   func words() throws {
     let cases: [(any FrameFields, String, String)] = [
       (Refusal(.invalidName), "no\nname", "error  invalidName: no\\nname"),
@@ -43,7 +43,7 @@ struct TrafficTextTests {
     }
   }
 
-  @Test("an unknown or malformed frame is shown as such, also in JSON")
+  @Test("an unknown or malformed frame is shown as such, including in JSON")
   func unknown() throws {
     let unknown = try Self.item(Lost(count: 1), kind: 200)
     #expect(unknown.description == "bus → :4  200")

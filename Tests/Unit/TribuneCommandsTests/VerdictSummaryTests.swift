@@ -39,7 +39,7 @@ struct VerdictSummaryTests {
     try makeContext().text(of: summary.table).split(separator: "\n")
   }
 
-  @Test("counts by name, the most vetoed first, and names who vetoed, the busiest first, in 80 columns")
+  @Test("counts by name, the most vetoed first, and names the busiest vetoers, in 80 columns")
   func table() throws {
     let vetoed = try (1...3).map { number in
       try Self.verdict(
@@ -63,7 +63,7 @@ struct VerdictSummaryTests {
   }
 
   @Test(
-    "says who vetoed: a unit, or else a label",
+    "names a vetoer by its unit, or by its label",
     arguments: [
       ([veto("a.service")], [], ["a.service"]), ([outcome("held", unit: "a.service")], [], ["a.service"]),
       ([veto("a.service"), veto("a.service")], [], ["a.service"]),
@@ -103,7 +103,7 @@ struct VerdictSummaryTests {
     #expect(vetoers.map { $0.isIn(unit: glob) } == [isIn])
   }
 
-  @Test("counts apart what another user has written, and overridden vetoes as allowed")
+  @Test("counts other users' entries separately, and overridden vetoes as allowed")
   func writers() throws {
     let other = try Self.verdict("a.shouldB", "vetoed", unit: "x.service", also: ["_UID": "65534"])
     let overridden = try Self.verdict(
@@ -125,7 +125,7 @@ struct VerdictSummaryTests {
     #expect(try Self.lines(summary)[1].hasPrefix("a.shouldB (user 65534) "))
   }
 
-  @Test("keeps the names of the bus apart, however many verdicts others write")
+  @Test("keeps the names of the bus separate, however many verdicts others write")
   func forged() throws {
     let forged = try (0..<VerdictSummary.namesMax + 5).map {
       try Self.verdict("a\($0).shouldB", "vetoed", unit: "x.service", also: ["_UID": "65534"])
@@ -137,7 +137,7 @@ struct VerdictSummaryTests {
     #expect(last.hasPrefix(#"{"name":null,"writtenBy":"other users","asked":5,"#))
   }
 
-  @Test("counts any number of names and vetoers in bounded memory, and says so")
+  @Test("counts any number of names and vetoers in bounded memory, and reports that")
   func bounds() throws {
     let names = (0..<VerdictSummary.namesMax + 5).map { "a\($0).shouldB" }
     let many = Self.summary(try (names + names.suffix(1)).map { try Self.verdict($0, "vetoed") })
@@ -155,7 +155,7 @@ struct VerdictSummaryTests {
   }
 
   @Test(
-    "counts vetoes that an entry does not list, and takes no number for granted",
+    "counts vetoes that an entry omits, and does not trust its numbers",
     arguments: [
       ("70", [6, 12]), ("64", [0, 0]), ("-1", [0, 0]), ("x", [0, 0]),
       ("\(Int.max)", [Int.max - 64, Int.max]),

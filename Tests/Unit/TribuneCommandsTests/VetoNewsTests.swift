@@ -26,21 +26,21 @@ struct VetoNewsTests {
     (release, "", #"{"pattern":"a..b"}"#, true), (release, "p", "", false),
   ]
 
-  @Test("It is about the question if the name matches, and the object is the same or any", arguments: cases)
+  @Test("It concerns the question if the name matches, and the object is the same or any", arguments: cases)
   func concerning(name: String, object: String, userInfo: UserInfo, isNews: Bool) {
     let delivery = Delivery.notification(Notification(name, object: object, userInfo: userInfo))
     #expect(delivery.mayEndVeto(of: "a.shouldB", object: "o") == isNews)
     #expect(delivery.mayEndVeto(of: "a.shouldB", object: "") == (isNews || object == "p"))
   }
 
-  @Test("What was missed may have been about it")
+  @Test("A loss or an interruption may concern the question")
   func missed() {
     #expect(Delivery.lost(1).mayEndVeto(of: "a", object: "o"))
     #expect(Delivery.interrupted.mayEndVeto(of: "a", object: "o"))
   }
 
   @Test(
-    "A delegate announces under the name with may that it may answer a question otherwise",
+    "A delegate announces by a name with `may` that its answer may change",
     arguments: [
       ("host.shouldReboot", "host.mayReboot"), ("shouldA", "mayA"), ("a.b.should2fa", "a.b.may2fa"),
       ("host.reboot", nil), ("host.should", nil), ("shouldA.b", nil), ("a.mayB", nil),

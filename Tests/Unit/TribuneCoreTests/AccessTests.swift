@@ -26,7 +26,7 @@ struct AccessTests {
     "list",
   ]
 
-  @Test("Without any line, everything is refused, except to those who are exempt")
+  @Test("Without any line, everything is refused except to exempt users")
   func noLine() throws {
     apply([])
     #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.ann)) == Self.everything)
@@ -35,7 +35,7 @@ struct AccessTests {
   }
 
   @Test(
-    "Each action needs a line of its own, which a line that denies it outdoes",
+    "Each action needs its own line, and a line that denies it wins",
     arguments: [
       ("post", ["post", "plain post"]), ("retain", []), ("post,retain", ["post", "plain post", "retain"]),
       ("observe", ["observe"]), ("ask", ["ask"]), ("delegate", ["delegate"]), ("set", []), ("hold", ["hold"]),
@@ -56,7 +56,7 @@ struct AccessTests {
     #expect(try bus.refusedActions("b.b", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
   }
 
-  @Test("Who gives the first value depends on the order only among delegates that the policy allows")
+  @Test("A low order does not help a delegate that the policy refuses")
   func firstOfTheChain() {
     apply("allow delegate a.mine user:ann")
     let (owner, ann) = (bus.connect(uid: Self.owner), bus.connect(uid: Self.ann))
@@ -91,7 +91,7 @@ struct AccessTests {
       ])
   }
 
-  @Test("A decision is remembered for the subject that it was made about, and for no other")
+  @Test("A decision is cached for its subject only")
   func remembered() throws {
     apply("allow post a user:ann", "allow post a unit:one.service", "allow post a group:5")
     let slots = [
@@ -114,7 +114,7 @@ struct AccessTests {
     }
   }
 
-  @Test("A subject and a name are decided about once: what is remembered with the route decides from then on")
+  @Test("A subject and a name are decided once; later decisions come from the route's cache")
   func once() throws {
     apply("allow post,ask a user:ann")
     let slots = [bus.connect(uid: Self.ann), bus.connect(uid: 1002)]
@@ -162,7 +162,7 @@ struct AccessTests {
     #expect(try bus.refusedActions("a", other).contains("plain post"))
   }
 
-  @Test("A reload that names a group of which it is unknown who is in it allows nothing by it, and denies")
+  @Test("After a reload names a group of uncertain membership, its line allows nothing, but denies")
   func unknownGroups() throws {
     apply("allow * ** group:5", "deny hold ** group:6")
     #expect(bus.bus.groupsInPolicy == [5, 6])
@@ -189,7 +189,7 @@ struct AccessTests {
     bus.expect("A refused 4 notPermitted", "B ok 4 as 4")
   }
 
-  @Test("An observer is not sent what a line denies, and neither is a delegate")
+  @Test("An observer or delegate does not receive notifications that a line denies")
   func filtered() throws {
     apply(
       "allow * ** user:*", "deny observe *.didSecret user:ann", "deny observe a.didOpen object:o user:ann")
@@ -206,7 +206,7 @@ struct AccessTests {
     #expect(try bus.receivers("a.didSecret") == "AB")
   }
 
-  @Test("A snapshot has no retained notifications that a line denies to observe")
+  @Test("A snapshot omits retained notifications that a line denies to observe")
   func snapshot() {
     apply("allow * ** user:*", "deny observe a.secret user:ann")
     let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: 1002))
@@ -217,7 +217,7 @@ struct AccessTests {
     bus.expect("A retained 1 a.open {} from :2, 0 ms", "A ok 1 as 1")
   }
 
-  @Test("A set replaces the user's own delegates, and those of others that the policy lets it set")
+  @Test("A set replaces the user's own delegates, and those of others that the policy allows")
   func setting() throws {
     apply("allow delegate ** user:*", "allow set a.** user:ann", "deny set a.x user:*")
     let (ann, own, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.ann), bus.connect(uid: 1002))
@@ -231,7 +231,7 @@ struct AccessTests {
     bus.expect("A ok 1 as 1 d6", "B ended 1 replaced by d6", "C ended 1 replaced by d6")
   }
 
-  @Test("Lists have what may be listed, and one's own")
+  @Test("Lists have a user's own items, and those that the user may list")
   func lists() throws {
     apply("allow * ** user:*", "deny list ** user:ann")
     let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: 1002))
@@ -256,7 +256,7 @@ struct AccessTests {
     #expect(listed(for: ann)[4] == [1001])
   }
 
-  @Test("Of the messages of others, a line with an object lists those that have one that it names")
+  @Test("A line with an object lists only the other users' messages about objects that it names")
   func messagesWithObjects() {
     apply("allow list a object:mine/* user:ann")
     let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
@@ -281,7 +281,7 @@ struct AccessTests {
     (["allow list a.x object:o user:ann"], [["a.*"]]), (["allow list a.x object:p user:ann"], []),
   ]
 
-  @Test("Of a delegate of others, those patterns are listed that may be listed", arguments: delegateLines)
+  @Test("Of another user's delegate, only patterns that may be listed are listed", arguments: delegateLines)
   func delegatePatterns(_ lines: [String], _ listed: [[String]]) throws {
     apply(lines)
     let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
@@ -297,7 +297,7 @@ struct AccessTests {
   }
 
   @Test(
-    "Objects, protocols and the connections of others are listed for those who may list everything",
+    "Objects, protocols and other users' connections need a permission to list everything",
     arguments: [
       ("allow list ** user:ann", true), ("allow list host.** user:ann", false),
       ("allow list ** object:o user:ann", false), ("allow * user.%U.** user:*", false),
@@ -325,7 +325,9 @@ struct AccessTests {
     ("allow declare a.** user:ann", []),
   ]
 
-  @Test("Only who may declare all objects may define protocols, also for one object", arguments: declarations)
+  @Test(
+    "Defining a protocol, even for one object, needs a permission to declare all objects",
+    arguments: declarations)
   func declaring(_ line: String, _ allowed: [Serial]) throws {
     bus.configure("protocol P {}")
     let lines = line.hasPrefix("deny") ? ["allow declare ** user:*", line] : [line]
@@ -351,7 +353,7 @@ struct AccessTests {
     #expect([1, 2, 3].filter { bus.bus.isRegistered($0, by: other) } == allowed)
   }
 
-  @Test("At a reload, what is not allowed any more ends, and says why")
+  @Test("A reload ends registrations that are no longer allowed, with a reason")
   func reload() throws {
     apply("allow * ** user:*")
     let (ann, owner) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
@@ -380,7 +382,7 @@ struct AccessTests {
     bus.expect("A ok 3 as 3")
   }
 
-  @Test("What a reload would end can be asked before, and nothing has ended then")
+  @Test("A reload's endings can be listed in advance, without any ending")
   func dryRun() throws {
     apply("allow * ** user:*")
     let ann = bus.connect(uid: Self.ann)
@@ -398,7 +400,7 @@ struct AccessTests {
   }
 
   @Test(
-    "A delegate that ends at a reload counts as gone in the queries that it was asked",
+    "A delegate that ends at a reload counts as gone in its open queries",
     arguments: [(FailurePolicy.veto, "vetoed"), (.abstain, "allowed?")])
   func underWay(_ policy: FailurePolicy, _ verdict: String) {
     apply("allow * ** user:*")
@@ -412,7 +414,7 @@ struct AccessTests {
     bus.expect("A verdict 6 q2 allowed?")
   }
 
-  @Test("A query under way keeps its chain over a reload, whoever might ask or answer it afterwards")
+  @Test("A query under way keeps its chain over a reload, whatever the new policy allows")
   func chainUnderWay() {
     apply("allow * ** user:*")
     let (asker, one, two) = (
@@ -431,7 +433,7 @@ struct AccessTests {
     bus.expect("A refused 6 notPermitted")
   }
 
-  @Test("A post that waits does not change what is retained, if the policy does not allow that any more")
+  @Test("A waiting post does not change a retained notification if the policy no longer allows that")
   func waitingPosts() {
     apply("allow * ** user:*")
     let (ann, bob) = (bus.connect(uid: Self.ann), bus.connect(uid: 1002))
@@ -447,7 +449,7 @@ struct AccessTests {
   }
 
   @Test(
-    "A retained notification stays if a process of its poster's user might retain it",
+    "A retained notification stays if any process of its poster's user may retain it",
     arguments: [
       (["allow post,retain a.* group:9"], true), (["allow post,retain a.* unit:x.service"], true),
       (["allow post,retain a.* user:ann"], true), (["allow post,retain b.* user:ann"], false),

@@ -35,7 +35,7 @@ struct AccountsTests {
     while refusal(to: user) == nil { accounts.charge(1, of: .connections, to: user) }
   }
 
-  @Test("leaves something for the next user, whatever the others take")
+  @Test("leaves something for the next user, however much the others take")
   func greedy() {
     let total = 16_384
     setTotal(total)
@@ -51,7 +51,7 @@ struct AccountsTests {
     #expect(accounts.used(.connections) == total)
   }
 
-  @Test("is a half for a user who is alone, and all for a privileged one", arguments: [2, 16, 1000, 16_384])
+  @Test("is half for a single user, and all for a privileged one", arguments: [2, 16, 1000, 16_384])
   func alone(total: Int) {
     setTotal(total)
     takeAll(1000)
@@ -61,7 +61,7 @@ struct AccountsTests {
     #expect(use(of: 0) == total)
   }
 
-  @Test("says what is in use, where what does not count in the share takes the last room")
+  @Test("is refused with the total in use, including items outside of the share")
   func uncounted() {
     setTotal(1600, .log)
     accounts.charge(1440, of: .log, to: 1)
@@ -71,7 +71,7 @@ struct AccountsTests {
     )
   }
 
-  @Test("shrinks when others come; nothing is taken away")
+  @Test("shrinks when others come, without taking anything away")
   func shrinks() {
     setTotal(160)
     takeAll(1)
@@ -100,7 +100,7 @@ struct AccountsTests {
     #expect(accounts.share(of: .connections, for: eight) == 1500 * 2 / 3)
   }
 
-  @Test("of descriptors counts what any thread has released")
+  @Test("of descriptors includes releases by other threads")
   func descriptors() throws {
     setTotal(16, .descriptors)
     let account = accounts.account(of: 5)
@@ -111,7 +111,7 @@ struct AccountsTests {
     #expect(accounts.used(.descriptors) == 6)
   }
 
-  @Test("counts connections that have ended until they are closed")
+  @Test("includes ended connections until they are closed")
   func unclosedConnections() throws {
     setTotal(16)
     let (one, other) = (accounts.account(of: 1), accounts.account(of: 2))
@@ -136,7 +136,7 @@ struct AccountsTests {
     #expect(use(of: 1) == 1 && use(of: 2) == 1 && accounts.used(.connections) == 2)
   }
 
-  @Test("is named in a refusal, with the resource, its setting, what is used, and who has most")
+  @Test("is named in a refusal, with the resource, its setting, its use, and the largest user")
   func refused() {
     setTotal(160)
     accounts.charge(60, of: .connections, to: 9)
@@ -159,7 +159,7 @@ struct AccountsTests {
     }
   }
 
-  @Test("is refused without naming anybody as the largest user while nobody has any")
+  @Test("is refused without a largest user if no user has any")
   func refusedAlone() {
     setTotal(160)
     accounts.charge(1, of: .log, to: 9)

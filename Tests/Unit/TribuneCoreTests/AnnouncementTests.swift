@@ -8,7 +8,8 @@ import TribuneWire
 struct AnnouncementTests {
   private let bus = BusUnderTest()
 
-  @Test("The bus announces delegates that join and leave a chain, but no second attach of the same delegate")
+  @Test(
+    "The bus announces delegates that join and leave a chain, but not a second attach of the same delegate")
   func comingAndGoing() {
     let (observer, delegate) = (bus.connect(), bus.connect())
     bus.observe("tribune.delegate.*", object: "o", by: observer, serial: 1)
@@ -39,7 +40,7 @@ struct AnnouncementTests {
   }
 
   @Test(
-    "The bus announces only what somebody can receive",
+    "The bus announces only events that somebody can receive",
     arguments: [
       ("tribune.**", true), ("tribune.*.*", true), ("tribune.x", true), ("", false), ("**", false),
       ("*.delegate.didAttach", false), ("window.**", false), ("tribunes.**", false), ("tribune", false),
@@ -69,7 +70,7 @@ struct AnnouncementTests {
     #expect(bus.bus.monitors(of: "tribune.delegate.didAttach".utf8Bytes) == [slots[0]])
   }
 
-  @Test("A disconnect is announced last, after all that it ends, and with the reason if the bus caused it")
+  @Test("A disconnect is announced after everything that it ends, and with the reason if the bus caused it")
   func connections() {
     let observer = bus.connect()
     bus.observe("tribune.**", by: observer, serial: 1)
@@ -92,7 +93,7 @@ struct AnnouncementTests {
   }
 
   @Test(
-    "The bus announces a hold's new reason, which verdicts have from then on, and nothing else of it changes")
+    "The bus announces a hold's new reason, which later verdicts have, and changes nothing else of the hold")
   func amendedHold() {
     let (observer, holder) = (bus.connect(), bus.connect())
     bus.observe("tribune.hold.*", by: observer, serial: 1)
@@ -180,7 +181,7 @@ struct AnnouncementTests {
       ])
   }
 
-  @Test("The last announcement of the bus is that it stops")
+  @Test("The last announcement of a bus is its stop")
   func stopping() {
     let (observer, other) = (bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)

@@ -108,7 +108,7 @@ struct AwaitingTests {
     #expect(bus.take().prefix(8) == (11...18).map { "A awaited \($0) 0, :2 gone 0 ms" }[...])
   }
 
-  @Test("The bus waits only for observers that asked for it; without any, the answer comes at once")
+  @Test("The bus waits only for awaited observers; without any, the answer comes at once")
   func nobody() {
     bus.post("b.willClose", by: poster, serial: 7, .awaited)
     bus.expect("C b.willClose from :1", "A awaited 7 0")
@@ -202,7 +202,7 @@ struct AwaitingTests {
     bus.expect("BC a from :1")
   }
 
-  @Test("Reasons of failures have a limit for each poster; past it, a failure has no reason")
+  @Test("Reasons of failures have a limit for each poster, beyond which a failure has no reason")
   func reasons() {
     let bus = BusUnderTest { $0.answersMax = 10 }
     let (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())

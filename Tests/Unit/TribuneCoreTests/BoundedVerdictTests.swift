@@ -5,7 +5,7 @@ import TribuneCore
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("What a verdict lists is bounded", .timeLimit(.minutes(15)))
+@Suite("A verdict lists a bounded part", .timeLimit(.minutes(15)))
 struct BoundedVerdictTests {
   private let bus = BusUnderTest()
   private let longReason = String(repeating: "w", count: WireLimits.reasonLength)
@@ -39,7 +39,7 @@ struct BoundedVerdictTests {
     #expect(bus.bus.nameEntries(for: nil).map(\.outcomes) == [OutcomeCounts(held: 1024)])
   }
 
-  @Test("Holds of others do not have an asker refused, nor charged for what its verdict does not list")
+  @Test("Other users' holds neither refuse an asker, nor charge it for omitted holds")
   func charge() {
     let (asker, holder) = (bus.connect(uid: 5), bus.connect(uid: 6))
     bus.connectDelegate("x", uid: 6)
@@ -52,7 +52,7 @@ struct BoundedVerdictTests {
     #expect(bus.userByteCounts[5].map { $0 < 50 * (128 << 10) } == true)
   }
 
-  @Test("A reason that does not fit is cut at a character's boundary, and says so")
+  @Test("A reason that does not fit is cut at a character's boundary, with a mark")
   func cutReason() {
     let bus = BusUnderTest { $0.outcomeReasonsMax = 7 }
     let (asker, holder) = (bus.connect(), bus.connect())
@@ -63,7 +63,7 @@ struct BoundedVerdictTests {
     #expect(bus.lastVerdict?.outcomes.map(\.reason) == ["äö", "ä…", "…"])
   }
 
-  @Test("Required delegates that are missing are listed after holds that are not")
+  @Test("Missing required delegates are listed even if holds are omitted")
   func missingIsListed() throws {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.bus.policy.change(try Pattern("x")) { $0.required = [.label("backup")] }
@@ -87,7 +87,7 @@ struct BoundedVerdictTests {
     bus.answer(.veto, "a restore", delegate: 901, from: delegate)
   }
 
-  @Test("A veto is listed before those who approved, in the chain's order")
+  @Test("Vetoes are listed before approvals, in the chain's order")
   func lateVeto() throws {
     let decisions = decisions()
     answers(.all, .approve, "")
@@ -99,7 +99,7 @@ struct BoundedVerdictTests {
     #expect(decision.vetoes == OutcomePlaces([verdict.outcomes.count - 1]) && decision.omittedVetoCount == 0)
   }
 
-  @Test("Vetoes beyond what is listed are counted")
+  @Test("Vetoes beyond the list are counted")
   func manyVetoes() throws {
     let decisions = decisions()
     answers(.all, .veto, longReason)
@@ -110,7 +110,7 @@ struct BoundedVerdictTests {
     #expect(length(of: decision.verdict) < 128 << 10)
   }
 
-  @Test("Long reasons of few delegates are cut, too")
+  @Test("Long reasons of few delegates are also cut")
   func fewLong() throws {
     let (asker, delegate) = (bus.connect(), bus.connect())
     for serial in 1...20 { attach(by: delegate, serial) }

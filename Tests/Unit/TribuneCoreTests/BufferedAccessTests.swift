@@ -5,7 +5,7 @@ import TribuneCore
 import TribunePolicy
 import TribuneWire
 
-@Suite("What is buffered under a policy that changes", .timeLimit(.minutes(15)))
+@Suite("Buffers under a policy that changes", .timeLimit(.minutes(15)))
 struct BufferedAccessTests {
   private let bus = BusUnderTest()
   private let ann: ConnectionSlot
@@ -61,14 +61,14 @@ struct BufferedAccessTests {
   }
 
   @Test(
-    "At a reload, a suspended connection loses what it may not observe any more, and no more",
+    "At a reload, a suspended connection loses exactly the notifications that it may no longer observe",
     arguments: cases)
   func reloaded(_ lines: [String], _ delivered: [String]) {
     apply(lines)
     expectDelivered(delivered)
   }
 
-  @Test("The buffer that another bus has left is filtered in the same way", arguments: cases)
+  @Test("A buffer from another bus is filtered in the same way", arguments: cases)
   func restored(_ lines: [String], _ delivered: [String]) throws {
     let fields = ByteBuffer(capacity: 0)
     _ = bus.bus.appendBuffered(of: ann, to: fields)
@@ -79,7 +79,7 @@ struct BufferedAccessTests {
     expectDelivered(delivered)
   }
 
-  @Test("The log learns that a buffer has become smaller")
+  @Test("The log learns that a buffer became smaller")
   func counted() {
     while bus.bus.popBuffered() != nil {}
     apply(["allow observe ** user:*"])
@@ -89,7 +89,7 @@ struct BufferedAccessTests {
     #expect(bus.bus.popBuffered() == nil)
   }
 
-  @Test("What was lost for lack of space before is still reported")
+  @Test("Earlier losses for lack of space are still reported")
   func lost() throws {
     bus.bus.limits.bufferMax = 1
     try bus.plain("b", "8")
@@ -99,7 +99,7 @@ struct BufferedAccessTests {
     bus.expect("A held lost 6", "A ok 903")
   }
 
-  @Test("A later notification replaces none that was dropped, and counts once")
+  @Test("A later notification does not replace a dropped one, and counts once")
   func coalesced() throws {
     bus.observe("c.*", by: ann, serial: 3)
     try bus.plain("c.x", "1")

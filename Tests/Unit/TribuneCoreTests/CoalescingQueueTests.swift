@@ -37,7 +37,7 @@ struct CoalescingQueueTests {
     }
   }
 
-  @Test("Replacing one element again and again does not take more memory")
+  @Test("Replacing one element repeatedly does not take more memory")
   func bounded() {
     var queue = CoalescingQueue<Int>()
     queue.append(-1, keys: [ExactText("first")], byteCount: 1)

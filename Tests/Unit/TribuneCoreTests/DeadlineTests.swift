@@ -32,7 +32,7 @@ struct DeadlineTests {
   }
 
   @Test(
-    "Those at one moment come by what they are about, however they were inserted and moved",
+    "Deadlines of one moment come by rank, in any order of inserts and moves",
     arguments: 1...20 as ClosedRange<UInt64>)
   func rank(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -54,7 +54,7 @@ struct DeadlineTests {
     #expect(order == ranks)
   }
 
-  @Test("Whoever was not heard in time is waited for longer, and nobody else", arguments: Restart.allCases)
+  @Test("Only the deadline of a delegate that was not heard in time moves", arguments: Restart.allCases)
   func prolonged(_ restart: Restart) {
     let bus = BusUnderTest()
     bus.log = []
@@ -80,7 +80,7 @@ struct DeadlineTests {
   }
 
   @Test(
-    "A bus that dies between a query's deadline and its verdict leaves the verdict to the next",
+    "If a bus dies between a query's deadline and its verdict, the next bus gives the verdict",
     arguments: Restart.allCases)
   func overdue(_ restart: Restart) {
     let bus = BusUnderTest()
@@ -96,7 +96,7 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 allowed?: d1 gone, d2 timedOut (it was not asked in time)")
   }
 
-  @Test("In order, nobody is asked after the asker's deadline, even before the clock has been advanced")
+  @Test("In order, no delegate is asked after the asker's deadline, even before the clock has been advanced")
   func notAsked() {
     let bus = BusUnderTest()
     let (asker, one) = (bus.connect(), bus.connectDelegate("x", policy: .abstain))
@@ -135,7 +135,7 @@ struct DeadlineTests {
     bus.expect("A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed")
   }
 
-  @Test("When much time has passed at once, each query catches up")
+  @Test("After a long time at once, each query catches up")
   func lateAdvance() {
     let (bus, asker, _) = bus(timeouts: [100, 900], policy: .abstain)
     bus.ask("x", by: asker, serial: 5)

@@ -20,7 +20,7 @@ let scrollView = """
 struct DeclarationTests {
   let bus = BusUnderTest()
 
-  @Test("define protocols, declare objects, or both, until they are taken back")
+  @Test("define protocols, declare objects, or both, until they are withdrawn")
   func lifetime() {
     let owner = bus.connect()
     bus.declare(defining: scrollView, by: owner, serial: 1)
@@ -93,7 +93,7 @@ struct DeclarationTests {
     #expect(lines.first?.hasPrefix("1:14: ") == true && lines.last?.hasPrefix("3:16: ") == true, "\(lines)")
   }
 
-  @Test("can be repeated by others; a different one is a conflict until the first has gone")
+  @Test("can be repeated by others; a different one is a conflict until the first is withdrawn")
   func conflicts() throws {
     let (one, two) = (bus.connect(), bus.connect())
     bus.declare("o", as: "Scroll", defining: scrollView, by: one, serial: 1)
@@ -134,7 +134,7 @@ struct DeclarationTests {
   }
 
   @Test(
-    "say what their delegates must be, when they attach",
+    "set conditions for their delegates, checked at the attach",
     arguments: [
       ("base", ["scroll.didScroll"], ["Scroll"], nil),
       ("base", ["scroll.didScroll", "scroll.didTap"], ["Tap"], nil), ("base", ["**"], ["Scroll"], nil),
@@ -165,7 +165,7 @@ struct DeclarationTests {
     }
   }
 
-  @Test("keep the delegates that the object had before, and check what comes later")
+  @Test("keep the earlier delegates of their objects, and check later ones")
   func earlierDelegates() throws {
     let (delegate, owner) = (bus.connect(), bus.connect())
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 1, conformingTo: ["Tap"])
@@ -224,7 +224,7 @@ struct DeclarationTests {
   }
 
   @Test(
-    "say what can be sent about their objects, and nothing about others",
+    "limit messages about their objects only",
     arguments: posts + queries + asks + valueQueries)
   func message(_ message: Message) throws {
     let owner = bus.connect()
@@ -268,7 +268,7 @@ struct DeclarationTests {
     #expect(bus.lastVerdict?.summary == "allowed: d3 answered (bad)")
   }
 
-  @Test("refuse to explain a query that cannot be asked")
+  @Test("refuse to explain an impossible query")
   func explaining() throws {
     bus.declare("o", as: "Tap", defining: scrollView, by: bus.connect(), serial: 1)
     for name in ["scroll.shouldScrollToTop", "scroll.zoomTarget"] {

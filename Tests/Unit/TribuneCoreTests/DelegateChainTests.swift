@@ -84,7 +84,7 @@ struct DelegateChainTests {
     bus.expect("A ok 1 as 1 d1", "A ok 2 as 2 d2", "A ok 3 as 2 d2")
   }
 
-  @Test("The serial of a second attach cannot be cancelled, but that of the first")
+  @Test("The serial of a second attach cannot be cancelled, but the first one can")
   func duplicateSerials() {
     let slot = bus.connect()
     bus.attach(["a"], by: slot, serial: 1)
@@ -186,7 +186,7 @@ struct DelegateChainTests {
     #expect(refusal { () throws(WireError) in _ = try bus.chain("a", object: "\n") } == .invalidObject)
   }
 
-  @Test("Delegates are listed in the order of attaching, of one connection or of all")
+  @Test("Delegates are listed in order of attachment, of one connection or of all")
   func entries() {
     let (one, other) = (bus.connect(), bus.connect())
     bus.attach(["a"], by: other, serial: 9, order: 5)

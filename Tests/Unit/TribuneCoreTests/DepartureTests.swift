@@ -42,7 +42,7 @@ struct DepartureTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("Only its asker can cancel a query: it gets no verdict, and the delegates are notified")
+  @Test("Only its asker can cancel a query; it gets no verdict, and the delegates are notified")
   func cancelling() {
     let (bus, asker, one, _) = ask()
     bus.cancel(5, by: one)
@@ -70,7 +70,7 @@ struct DepartureTests {
   }
 
   @Test(
-    "An answer that is not expected is refused, and changes nothing",
+    "An unexpected answer is refused, and changes nothing",
     arguments: [
       // The last number is the sender: the asker (0) or a delegate (1, 2).
       ("from the asker", 1, 1, 0), ("from another delegate", 1, 1, 2), ("to a query that never was", 2, 1, 1),

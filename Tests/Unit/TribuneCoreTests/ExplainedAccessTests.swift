@@ -6,7 +6,7 @@ import TribunePolicy
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("What the bus says about its policy", .timeLimit(.minutes(15)))
+@Suite("Explanations of the policy", .timeLimit(.minutes(15)))
 struct ExplainedAccessTests {
   private let bus = BusUnderTest()
   private let ann: ConnectionSlot
@@ -20,7 +20,7 @@ struct ExplainedAccessTests {
   }
 
   @Test(
-    "It is what the bus does",
+    "An explanation agrees with the decision",
     arguments: [
       [], ["allow * ** user:ann"], ["allow * a.** user:ann"], ["allow retain,override a.** user:ann"],
       ["allow post a.b user:ann"], ["allow retain,post,ask a.* user:ann", "deny post a.b user:*"],
@@ -43,7 +43,7 @@ struct ExplainedAccessTests {
   }
 
   @Test(
-    "A question that no frame could ask is refused",
+    "An impossible request is refused",
     arguments: [
       ("monitor", "a.b", "o", .invalidValue), ("declare", "a.b", "", .invalidValue),
       ("declare", "a.**", "o", .invalidValue), ("post", "tribune.a", "", .reservedName),
@@ -62,14 +62,14 @@ struct ExplainedAccessTests {
   }
 
   @Test(
-    "A question about the bus's own names is answered where frames can be about them",
+    "An explanation covers the bus's own names where frames can be about them",
     arguments: ["observe", "monitor", "delegate", "hold", "list"])
   func reserved(_ action: String) throws {
     apply(["allow \(action) tribune.** user:*"])
     #expect(try bus.explainAccess(action, "tribune.delegate.*", for: ann).decision == .allowed)
   }
 
-  @Test("What an action needs besides is named by the line that denies it, or by the near misses")
+  @Test("If an action needs a second permission, its denying line or its near misses are named")
   func needs() throws {
     apply(["allow retain a user:ann", "allow ask a user:*", "allow post a user:bob"])
     let retain = try bus.explainAccess("retain", "a", for: ann)
@@ -83,7 +83,7 @@ struct ExplainedAccessTests {
     #expect(try bus.explainAccess("ask", "a", for: ann).decision == .allowed)
   }
 
-  @Test("A list of everything needs a line for it; of a pattern, a part suffices, and near misses know it")
+  @Test("A list of everything needs a line for all; for a pattern, a part suffices, as near misses show")
   func lists() throws {
     apply(["allow list a.* user:ann"])
     #expect(try bus.explainAccess("list", "*.b", for: ann).decision == .allowed)

@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("Who may follow holds and delegates", .timeLimit(.minutes(15)))
+@Suite("Followers of holds and delegates", .timeLimit(.minutes(15)))
 struct FollowingTests {
   private let bus = BusUnderTest()
 
@@ -77,7 +77,7 @@ struct FollowingTests {
     (["allow list a.* user:*", "deny observe tribune.hold.* object:o user:ann"], "a.shouldB", "p", true),
   ]
 
-  @Test("An observer learns of those holds of which it may list or ask a part", arguments: holdCases)
+  @Test("An observer learns of holds if it may list or ask a part of their pattern", arguments: holdCases)
   func holds(lines: [String], pattern: String, object: String, isSeen: Bool) throws {
     let (_, owner) = connect(lines)
     let seen = (isSeen ? ["A: \(pattern)"] : []) + ["B: \(pattern)"]
@@ -97,7 +97,8 @@ struct FollowingTests {
   ]
 
   @Test(
-    "An observer learns of a delegate's patterns of which it may list or ask a part", arguments: delegateCases
+    "An observer learns of a delegate's patterns if it may list or ask a part of them",
+    arguments: delegateCases
   )
   func delegates(lines: [String], seen: [String]) throws {
     let (_, owner) = connect(lines)
@@ -109,7 +110,7 @@ struct FollowingTests {
     #expect(news == [lines, lines])
   }
 
-  @Test("A connection learns of its own holds and delegates in any case, another one of its user does not")
+  @Test("A connection always learns of its own holds and delegates, but not of its user's other connections")
   func own() throws {
     let (ann, _) = connect(["allow hold,delegate ** user:ann"])
     bus.observe("tribune.hold.*", by: bus.connect(uid: Self.ann), serial: 1)
@@ -120,7 +121,7 @@ struct FollowingTests {
     #expect(news == [["A: a.shouldB", "B: a.shouldB"], ["A: a.shouldB", "B: a.shouldB"]])
   }
 
-  @Test("Connections of one user learn what the unit and the groups of each allow")
+  @Test("Connections of one user learn according to their own unit and groups")
   func subjects() throws {
     let (_, owner) = connect(["allow list a.* unit:one.service", "allow list b.c group:5"])
     for (unit, gid) in [("one.service", 6), ("two.service", 5), ("one.service", 5)] as [(String, UInt32)] {
@@ -131,7 +132,7 @@ struct FollowingTests {
     #expect(news == [["B: a.*, b.c", "C: a.*", "D: b.c", "E: a.*, b.c"]])
   }
 
-  @Test("A reload decides anew who learns what")
+  @Test("A reload decides again who learns of them")
   func reloading() throws {
     let (_, owner) = connect(["allow list ** user:ann"])
     let take = { bus.hold("a.shouldB", by: owner, serial: 5) }

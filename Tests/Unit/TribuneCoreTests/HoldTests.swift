@@ -10,7 +10,7 @@ struct HoldTests {
   private let bus = BusUnderTest()
 
   @Test(
-    "A hold is a veto for matching names, for one object or for any; a query without an object is about all",
+    "A hold vetoes matching names, for one object or for any; a query without an object is about all",
     arguments: [
       ("x", "", "x", "", true), ("x", "", "x", "o", true), ("x", "", "y", "", false),
       ("x", "o", "x", "o", true), ("x", "o", "x", "p", false), ("x", "o", "x", "", true),
@@ -42,7 +42,7 @@ struct HoldTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("The verdict has all holds, the oldest first, and also the asker's own", arguments: QueryMode.leave)
+  @Test("The verdict has all holds, including the asker's own, the oldest first", arguments: QueryMode.leave)
   func several(_ mode: QueryMode) {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", why: "one", by: holder, serial: 1)
@@ -64,7 +64,7 @@ struct HoldTests {
     #expect(outcome.delegate.label.isEmpty && outcome.elapsed == 0)
   }
 
-  @Test("Who runs the bus holds for another process, which verdicts and lists then name")
+  @Test("The bus's user may hold for another process, which verdicts and lists then name")
   func otherHolder() throws {
     let (asker, root) = (bus.connect(), bus.connect(uid: 0))
     let other = PeerIdentity(
@@ -79,7 +79,7 @@ struct HoldTests {
     bus.expect("A verdict 6 q2 allowed?")
   }
 
-  @Test("No other user holds for another process, and its names are short")
+  @Test("No other user may hold for another process, and its names are short")
   func refusedHolder() {
     let (user, root) = (bus.connect(), bus.connect(uid: 0))
     bus.hold(
@@ -211,7 +211,7 @@ struct HoldTests {
     bus.expect("A ended 1 expired", "A ok 3 as 3 d4")
   }
 
-  @Test("An explanation has the holds first, with their age and their remaining time")
+  @Test("An explanation has the holds first, with their age and remaining time")
   func explained() throws {
     let (one, other) = (bus.connect(pid: 7), bus.connect())
     bus.attach(["x"], by: other, serial: 1)

@@ -31,7 +31,7 @@ struct LineTreeTests {
     #expect(try Self.found(pattern, in: lines, overlapping: true).count == count)
   }
 
-  @Test("what contains a pattern is found without what only overlaps with it")
+  @Test("a line that contains a pattern is found without lines that only overlap it")
   func containing() throws {
     let lines = Self.lines(
       ["a.**", "a.*", "a.b", "*.b", "**", "b", "a.b.*"].map { "deny hold \($0) user:*" })

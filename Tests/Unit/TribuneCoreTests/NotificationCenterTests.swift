@@ -31,7 +31,7 @@ struct NotificationCenterTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("The same bytes are different routes if the name ends at another byte")
+  @Test("The same bytes are different routes if the name ends at a different byte")
   func boundary() throws {
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("a", by: one, serial: 1)
@@ -160,7 +160,7 @@ struct NotificationCenterTests {
     #expect(try bus.receivers(name(126)) == "")
   }
 
-  @Test("A monitor sees by its pattern, and receives nothing as an observer")
+  @Test("A monitor receives traffic by its pattern, and nothing as an observer")
   func monitors() throws {
     let monitor = bus.connect()
     #expect(!bus.isMonitored)
@@ -173,7 +173,7 @@ struct NotificationCenterTests {
     #expect(!bus.isMonitored)
   }
 
-  @Test("A monitor without a pattern also sees frames without a valid name, whatever else it monitors")
+  @Test("A monitor without a pattern also gets frames without a valid name, even if it has other monitors")
   func monitorsOfEverything() {
     let (all, some) = (bus.connect(), bus.connect())
     bus.send(Monitor(), from: some, serial: 1, name: "**")
@@ -192,7 +192,7 @@ struct NotificationCenterTests {
     #expect(!bus.bus.isMonitor(all) && bus.isMonitored)
   }
 
-  @Test("Observations are listed by connection, in the order in which they were made")
+  @Test("Observations are listed by connection, in order of creation")
   func entries() {
     let (one, other) = (bus.connect(), bus.connect())
     bus.observe("b", object: "o", by: other, serial: 1)

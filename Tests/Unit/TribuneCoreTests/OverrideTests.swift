@@ -63,7 +63,7 @@ struct OverrideTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("A reason alone overrides nothing")
+  @Test("A reason alone does not override")
   func reasonAlone() {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", by: holder, serial: 1)
@@ -157,7 +157,7 @@ struct OverrideTests {
   }
 
   @Test(
-    "A query that no delegate answers is vetoed if the configuration says so",
+    "A query without an answer is vetoed if the configuration says so",
     arguments: [("x", true), ("**", true), ("y", false)])
   func defaultVeto(pattern: String, isVetoed: Bool) throws {
     bus.bus.policy.queryRules = [.init(pattern: try Pattern(pattern), vetoesByDefault: true)]
@@ -176,7 +176,7 @@ struct OverrideTests {
   }
 
   @Test(
-    "An override goes past holds and missing delegates, but some delegate must have answered where the default is a veto"
+    "An override passes holds and missing delegates; if the default is a veto, some delegate must answer"
   )
   func overriddenDefault() throws {
     bus.bus.policy.queryRules = [
@@ -200,7 +200,7 @@ struct OverrideTests {
     #expect(bus.take().contains { $0.hasPrefix("A verdict 7 q3 allowed overridden: d1 held") })
   }
 
-  @Test("A required delegate for other names or objects is missing")
+  @Test("A delegate that is required, but attached for other names or objects, is missing")
   func requiredElsewhere() throws {
     bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]
     let (asker, delegate) = (bus.connect(), bus.connect())

@@ -14,7 +14,7 @@ struct PatternTreeTests {
   }
 
   @Test(
-    "It finds what matching each pattern finds, and has the nodes of a new tree and those that may stay",
+    "It finds the same as matching each pattern, and has only a new tree's nodes and the allowed spares",
     arguments: Seeds.all, [0, 1, 16])
   func oracle(seed: UInt64, unusedMax: Int) throws {
     var random = SplitMix64(seed: seed)
@@ -67,7 +67,7 @@ struct PatternTreeTests {
     #expect(tree.extent.texts == 0)
   }
 
-  @Test("The node of the pattern that came out of use last stays")
+  @Test("The node of the last removed pattern stays")
   func unused() throws {
     let tree = PatternTree<Int>(unusedMax: 1)
     for pattern in ["a.b", "c.d"] {
@@ -96,7 +96,7 @@ struct PatternTreeTests {
   }
 
   @Test(
-    "The cost of a lookup is bounded by what is registered, whatever the stars",
+    "The cost of a lookup is bounded by the number of registrations, whatever the stars",
     arguments: [2, 5, 8, 10, 11, 12, 13, 20, 60, 127])
   func cost(depth: Int) throws {
     let tree = PatternTree<Int>()

@@ -43,7 +43,7 @@ struct PostingTests {
   }
 
   @Test(
-    "Posts of one style keep their order, whoever posts them",
+    "Posts of one style stay in order, whoever posts them",
     arguments: [PostingStyle.asSoonAsPossible, .whenIdle])
   func order(_ style: PostingStyle) {
     let other = bus.connect()

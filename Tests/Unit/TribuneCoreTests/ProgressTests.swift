@@ -51,7 +51,7 @@ struct ProgressTests {
   }
 
   @Test(
-    "Other connections of a delegate's user can defer for it: by its id, or if it is the only one",
+    "Other connections of a delegate's user can defer for it, by its id, or if it is the only one",
     arguments: [
       Deferral(outcome: "A progress 5 q1 d1 9000ms later"),
       Deferral(delegate: 1, outcome: "A progress 5 q1 d1 9000ms later"),

@@ -72,7 +72,7 @@ struct QueryTests {
       .order, [.abstain, .silent], fallback: .vetoed, abstaining: [1], "vetoed?: d1 abstained, d2 timedOut"),
   ]
 
-  @Test("Have the verdict that follows from the replies of the chain", arguments: parallel + all + inOrder)
+  @Test("have the verdict that follows from the replies of the chain", arguments: parallel + all + inOrder)
   func verdict(_ example: ChainCase) {
     let asked = bus.run(example).map(\.delegate.rawValue)
     let transcript = bus.take()
@@ -95,7 +95,7 @@ struct QueryTests {
   }
 
   @Test(
-    "A delegate that is asked later receives what the asker sent", arguments: ["", "{\"force\": true}"],
+    "A delegate that is asked later receives the asker's frame", arguments: ["", "{\"force\": true}"],
     [QueryMode.order, .first])
   func laterQuestions(_ text: String, _ mode: QueryMode) {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))

@@ -45,7 +45,7 @@ struct QuestionTurnsTests {
     bus.happen { $0.markRead(by: delegate, at: now) }
   }
 
-  @Test("Another user's question does not wait behind all that one user has asked")
+  @Test("Another user's question does not wait for all questions of one user")
   func turns() throws {
     try ask(1...9, by: Self.bob)
     #expect(asked() == [1, 2, 3])
@@ -82,7 +82,7 @@ struct QuestionTurnsTests {
     #expect(bus.take().contains { $0.contains("question") && $0.contains("info 4") })
   }
 
-  @Test("A question that waits can be neither answered nor deferred")
+  @Test("A waiting question can be neither answered nor deferred")
   func guesses() throws {
     try ask(1...4, by: Self.bob)
     _ = bus.take()
@@ -92,7 +92,7 @@ struct QuestionTurnsTests {
     bus.expect("A refused 900 notAsked", "A refused 901 notAsked", "A refused 901 notAsked")
   }
 
-  @Test("A deferred question makes none wait")
+  @Test("A deferred question does not delay others")
   func deferred() throws {
     try ask(1...6, by: Self.bob)
     #expect(asked() == [1, 2, 3])
@@ -105,7 +105,7 @@ struct QuestionTurnsTests {
     #expect(asked() == [5])
   }
 
-  @Test("A question for which the delegate asks a query of its own makes none wait")
+  @Test("A question for which the delegate asks its own query does not delay others")
   func nested() throws {
     for serial: Serial in 1...20 {
       bus.ask("x", object: "\(serial)", by: try slot(Self.root), serial: serial)
@@ -122,7 +122,7 @@ struct QuestionTurnsTests {
     #expect(asked() == [])
   }
 
-  @Test("A nested question comes before those that wait, and they keep their userInfo")
+  @Test("A nested question comes before waiting ones, which keep their userInfo")
   func nestedFirst() throws {
     try ask(1...5, by: Self.bob)
     try ask(1...5, by: Self.root)
@@ -133,7 +133,7 @@ struct QuestionTurnsTests {
     #expect(bus.take().contains { $0.contains("question 1 q11") && $0.contains("info") })
   }
 
-  @Test("A question whose time is over, or whose asker has gone, is not sent")
+  @Test("A waiting question whose deadline passed, or whose asker left, is not sent")
   func ended() throws {
     try ask(1...3, by: Self.bob)
     try ask(4...4, by: Self.bob, deadline: 10)
@@ -151,7 +151,7 @@ struct QuestionTurnsTests {
     #expect(asked() == [5])
   }
 
-  @Test("Questions that nobody waits for any more count until the delegate has read them")
+  @Test("Questions that have ended count until the delegate has read them")
   func unread() throws {
     try ask(1...3, by: Self.bob, deadline: 10)
     bus.advance(milliseconds: 10)
@@ -168,7 +168,7 @@ struct QuestionTurnsTests {
     #expect(asked() == [4, 5])
   }
 
-  @Test("Questions that end while others wait are to be read first")
+  @Test("Questions that end while others wait have to be read first")
   func unreadLater() throws {
     try ask(1...5, by: Self.bob)
     bus.cancel(1, by: try slot(Self.bob))
@@ -180,7 +180,7 @@ struct QuestionTurnsTests {
   }
 
   @Test(
-    "Questions that end after the server was told wait for the next time",
+    "Questions that end after the server's report wait for the next one",
     arguments: [Restart?.none, .replay, .snapshot])
   func unreadAfterReport(restart: Restart?) throws {
     try ask(1...7, by: Self.bob)
@@ -201,7 +201,7 @@ struct QuestionTurnsTests {
     #expect(bus.popUnreadInbox() == nil)
   }
 
-  @Test("Nothing waits to be read once no question waits for that, until another one does")
+  @Test("No delegate has to be read once no question waits for it, until another one does")
   func noLongerWaiting() throws {
     try ask(1...3, by: Self.bob)
     try ask(4...4, by: Self.bob, deadline: 10)
@@ -216,7 +216,7 @@ struct QuestionTurnsTests {
     #expect(asked() == [5])
   }
 
-  @Test("A nested query of one delegate leaves the turns of another delegate of its user")
+  @Test("A nested query of one delegate does not change the turns of its user's other delegate")
   func nestedElsewhere() throws {
     let other = bus.connect(uid: Self.root)
     bus.attach(["x"], by: other, serial: 1, policy: .abstain)
@@ -227,7 +227,7 @@ struct QuestionTurnsTests {
     #expect(bus.takeQuestions().filter { $0.to == other }.count == 3)
   }
 
-  @Test("The connection of a delegate ends while questions wait for it")
+  @Test("A delegate that disconnects is gone for its waiting questions")
   func departure() throws {
     try ask(1...6, by: Self.bob)
     bus.cancel(1, by: try slot(Self.bob))
@@ -238,7 +238,7 @@ struct QuestionTurnsTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("Many questions that waited and have ended change nothing for the others")
+  @Test("Many waiting questions that ended do not change the order of the others")
   func many() throws {
     try ask(1...3, by: Self.bob)
     for round: Serial in 0..<20 {
@@ -258,7 +258,7 @@ struct QuestionTurnsTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("Questions wait for their turns in another bus as in this one", arguments: Restart.allCases)
+  @Test("Questions keep their turns in another bus", arguments: Restart.allCases)
   func restarts(_ restart: Restart) throws {
     try ask(1...6, by: Self.bob)
     try ask(1...3, by: Self.carol)
@@ -296,7 +296,7 @@ struct QuestionTurnsTests {
     return (other, turns)
   }
 
-  @Test("Questions whose turns are lost in a restart are sent all the same")
+  @Test("Questions that lose their turns in a restart are still sent")
   func lostTurns() throws {
     try ask(1...5, by: Self.bob)
     let (other, _) = try restored()
@@ -305,7 +305,7 @@ struct QuestionTurnsTests {
     #expect(other.takeQuestions().map(\.question.query.rawValue) == [4, 5])
   }
 
-  @Test("Corrupt turns are refused, or are turns, and every question is sent")
+  @Test("Corrupt turns are refused or used, and every question is sent")
   func corruptTurns() throws {
     try ask(1...6, by: Self.bob)
     try ask(1...2, by: Self.carol)
@@ -344,7 +344,7 @@ struct QuestionTurnsTests {
     #expect(refusedCount > turns.count)
   }
 
-  @Test("A question to several delegates of a connection has its own userInfo in each turn")
+  @Test("A question to several delegates of a connection has the same userInfo in each turn")
   func severalDelegates() throws {
     for serial: Serial in 2...12 {
       bus.attach(["x"], to: "o", by: delegate, serial: serial, label: "\(serial)")
@@ -363,7 +363,7 @@ struct QuestionTurnsTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("A hundred users take turns, in another bus as well", arguments: Restart.allCases)
+  @Test("A hundred users take turns, including in another bus", arguments: Restart.allCases)
   func manyUsers(_ restart: Restart) {
     let slots = (0..<100).map { bus.connect(uid: 2000 + $0) }
     for serial: Serial in 1...2 {
@@ -382,7 +382,7 @@ struct QuestionTurnsTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("A question that could not be sent does not wait any more, even if its turn was to come")
+  @Test("A question that could not be sent no longer waits, even if it was next")
   func failedTurn() throws {
     try ask(1...5, by: Self.bob)
     let now = bus.now
@@ -392,7 +392,7 @@ struct QuestionTurnsTests {
     #expect(asked() == [1, 2, 3, 5])
   }
 
-  @Test("What was answered to a bus without turns counts in one that replays its log")
+  @Test("Answers to a bus without turns count in a bus that replays its log")
   func replayedWithoutTurns() throws {
     bus.bus.limits.questionsAtATime = .max
     bus.attach(["x"], by: try slot(Self.root), serial: 1)
@@ -414,7 +414,7 @@ struct QuestionTurnsTests {
     #expect(!other.take().contains { $0.contains("refused") })
   }
 
-  @Test("A query keeps no userInfo if none of its delegates has to wait, however many they are")
+  @Test("A query keeps no userInfo if none of its delegates waits, however many there are")
   func manyConnections() throws {
     for _ in 0..<20 { bus.attach(["x"], to: "o", by: bus.connect(), serial: 1) }
     bus.bus.limits.questionsMax = 10

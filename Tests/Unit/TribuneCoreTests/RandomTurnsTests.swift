@@ -26,7 +26,7 @@ struct RandomTurnsTests {
   }
 
   @Test(
-    "Every question counts once, no question is stuck, and another bus goes on with the same",
+    "Every question counts once, none is stuck, and another bus continues with the same",
     arguments: 0..<60)
   func random(seed: Int) throws {
     var numbers = Numbers(state: UInt64(seed))

@@ -51,7 +51,7 @@ struct RecursionTests {
     bus.expect("B question 1 q\(count + 2) d1 5000ms xo")
   }
 
-  @Test("An unknown parent, or one that has ended, counts as none", arguments: [2, 3, 99, .max] as [UInt64])
+  @Test("An unknown or ended parent does not count", arguments: [2, 3, 99, .max] as [UInt64])
   func unknownParent(_ parent: UInt64) {
     let (bus, asker, delegate) = Self.chain()
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -62,7 +62,7 @@ struct RecursionTests {
     bus.expect("B question 1 q3 d1 5000ms xo")
   }
 
-  @Test("Ancestors above one that has ended do not count")
+  @Test("Ancestors above an ended query do not count")
   func brokenLine() {
     let (bus, asker, delegate) = Self.chain()
     bus.ask("x", object: "o", by: asker, serial: 5)
@@ -75,7 +75,7 @@ struct RecursionTests {
   }
 
   @Test(
-    "A query that has asked no delegate of the asker's user counts as no parent",
+    "A query that did not ask a delegate of the asker's user does not count as a parent",
     arguments: QueryMode.allCases)
   func foreignParent(_ mode: QueryMode) {
     let (bus, asker, delegate) = Self.chain()
@@ -93,7 +93,7 @@ struct RecursionTests {
     #expect(bus.queryCount == 5)
   }
 
-  @Test("Strangers can nest queries as deeply as they like, and it means nothing")
+  @Test("Strangers can nest queries to any depth, without an effect")
   func foreignDepth() {
     let bus = BusUnderTest()
     let asker = bus.connect(uid: 1001)
@@ -108,7 +108,7 @@ struct RecursionTests {
   }
 
   @Test(
-    "A parent counts for all connections of a delegate's user, once the delegate was asked",
+    "A parent counts for all connections of a delegate's user once that delegate was asked",
     arguments: Restart.allCases)
   func askedDelegates(_ restart: Restart) {
     let bus = BusUnderTest()

@@ -136,7 +136,7 @@ struct ReplacingTests {
     bus.expect("A ok 3 as 3 d4", "A ended 1 replaced by d4", "B ended 1 replaced by d4")
   }
 
-  @Test("The ids of those that a delegate replaces, which the log keeps, are charged")
+  @Test("The ids of replaced delegates, which the log keeps, are charged")
   func charged() throws {
     let byteCounts = [1, 9].map { count in
       let bus = BusUnderTest()

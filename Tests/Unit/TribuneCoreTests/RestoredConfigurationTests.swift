@@ -22,7 +22,7 @@ struct RestoredConfigurationTests {
 
   private func fields() -> ByteBuffer { ByteBuffer { bus.bus.appendConfiguration(to: $0) } }
 
-  @Test("is the same")
+  @Test("is unchanged")
   func restored() throws {
     let other = BusUnderTest()
     try other.bus.restoreConfiguration(fields().bytes)
@@ -53,7 +53,7 @@ struct RestoredConfigurationTests {
     }
   }
 
-  @Test("does not check again a value that the earlier bus accepted")
+  @Test("does not recheck a value that the earlier bus accepted")
   func acceptedValue() {
     let (asker, one, other) = (bus.connect(), bus.connect(), bus.connect())
     for delegate in [one, other] {

@@ -42,7 +42,7 @@ struct RestoredDeclarationTests {
       + bus.bus.protocolEntries(of: 0).map { "\($0.name) \($0.connection) \($0.members)" }
   }
 
-  @Test("keep protocols whose definers have gone", arguments: Restart.allCases, Ending.allCases)
+  @Test("keep protocols of departed definers", arguments: Restart.allCases, Ending.allCases)
   func definers(restart: Restart, ending: Ending) throws {
     bus.declare(defining: scrollView, by: definer, serial: 1)
     bus.declare("view/1", as: "Tap", by: declarer, serial: 1)
@@ -63,7 +63,7 @@ struct RestoredDeclarationTests {
       bus.bus.protocolEntries(of: 0).map(\.name) == (ending == .replaced ? ["Other", "Scroll"] : ["Other"]))
   }
 
-  @Test("keep protocols of files that were removed or changed", arguments: [false, true])
+  @Test("keep protocols of removed or changed files", arguments: [false, true])
   func files(areOthers: Bool) throws {
     bus.configure("protocol File { optional did p.didX () }\nprotocol Heir : File {}")
     bus.declare("view/1", as: "Heir", by: declarer, serial: 1)
@@ -96,7 +96,7 @@ struct RestoredDeclarationTests {
     #expect(bus.takeQuestions().map(\.question.delegate.rawValue) == [1])
   }
 
-  @Test("refuse values that do not fit for queries that were under way, too", arguments: Restart.allCases)
+  @Test("also refuse unfitting values for queries that were under way", arguments: Restart.allCases)
   func values(restart: Restart) {
     bus.declare("view/1", as: "Tap", defining: scrollView, by: declarer, serial: 1)
     let delegate = bus.connect()

@@ -14,7 +14,7 @@ struct RestoringTests {
 
   init() { (asker, delegate) = (bus.connect(), bus.connect()) }
 
-  @Test("A delegate that has not come back is gone in its queries", arguments: QueryMode.allCases)
+  @Test("A delegate that has not returned is gone in its queries", arguments: QueryMode.allCases)
   func strays(mode: QueryMode) throws {
     let lasting = bus.connect()
     bus.attach(["a"], by: delegate, serial: 1, order: 0, policy: .abstain, label: "stray")
@@ -76,7 +76,7 @@ struct RestoringTests {
     #expect(other.take().first == "A verdict 1 q1 vetoed: d1 timedOut")
   }
 
-  @Test("An observer that has not come back is gone for the poster")
+  @Test("An observer that has not returned is gone for the poster")
   func awaitedStrays() throws {
     let second = bus.connect()
     for slot in [delegate, second] { bus.observe("a", by: slot, serial: 1, .awaited) }
@@ -159,7 +159,7 @@ struct RestoringTests {
   }
 
   @Test(
-    "A post that waits to be retained keeps its process if that is still there", arguments: [true, false])
+    "A post that waits to be retained keeps its process if that still runs", arguments: [true, false])
   func waitingPoster(isThere: Bool) {
     let other = BusUnderTest()
     tell(other)

@@ -35,7 +35,7 @@ struct RetainedTests {
     bus.expect("B ok 6 as 6")
   }
 
-  @Test("A snapshot has what matches the pattern and the object", arguments: Seeds.all)
+  @Test("A snapshot has notifications that match the pattern and the object", arguments: Seeds.all)
   func patterns(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var kept: [(name: String, object: String, text: String)] = []

@@ -22,7 +22,7 @@ struct SimilarNameTests {
   }
 
   @Test(
-    "The verdict has a similar name to which somebody responds, or which is held, if nobody was asked",
+    "The verdict of a query without delegates has a similar name of a delegate or a hold",
     arguments: [
       ("data.shouldprune", "", "data.shouldPrune"), ("data.shoudPrune", "", "data.shouldPrune"),
       ("data.prune", "o", "data.shouldPrune"), ("data.shouldPrune", "p", ""),
@@ -41,7 +41,7 @@ struct SimilarNameTests {
   }
 
   @Test(
-    "Else it has one that is configured or well known",
+    "Otherwise it has a configured or well-known one",
     arguments: [
       ("jobs.shouldstart", "jobs.shouldStart"), ("jobs.shouldStart", ""),
       ("host.shouldreboot", "host.shouldReboot"),
@@ -55,13 +55,13 @@ struct SimilarNameTests {
     #expect(similarName(to: name) == similar)
   }
 
-  @Test("The name to which a misspelt delegate responds is found for the well-known one")
+  @Test("The name of a misspelt delegate is found for the well-known name")
   func misspeltDelegate() {
     bus.attach(["host.shouldrebot"], by: bus.connect(), serial: 1)
     #expect(similarName(to: "host.shouldReboot") == "host.shouldrebot")
   }
 
-  @Test("Whoever asks somebody is told nothing, also if nobody decides")
+  @Test("An asker whose question reached a delegate gets no similar name, even without a decision")
   func asked() {
     let (asker, other) = (bus.connect(), bus.connectDelegate("data.shouldPrune", "data.shouldPrunes"))
     bus.ask("data.shouldPrune", by: asker, serial: 1)
@@ -69,7 +69,7 @@ struct SimilarNameTests {
     #expect(bus.lastVerdict?.isUnanswered == true && bus.lastVerdict?.similarName == "")
   }
 
-  @Test("Nobody learns of a name that the policy does not let them list or ask, unless it is well known")
+  @Test("A similar name is well known, or one that the asker may list or ask")
   func permitted() {
     let other = bus.connect(uid: 7)
     bus.attach(["data.shouldPrune", "*.shouldRotate"], by: other, serial: 1)

@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("What the bus counts", .timeLimit(.minutes(15)))
+@Suite("The bus's statistics", .timeLimit(.minutes(15)))
 struct StatisticsTests {
   let bus = BusUnderTest()
   let (asker, one, two): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
@@ -31,7 +31,7 @@ struct StatisticsTests {
     bus.bus.participantEntries(for: nil).first { $0.label == label }
   }
 
-  @Test("has verdicts and outcomes by name and by delegate")
+  @Test("have verdicts and outcomes by name and by delegate")
   func counts() throws {
     bus.ask("a.shouldGo", by: asker, serial: 1, mode: .all)
     bus.advance(milliseconds: 3)
@@ -64,7 +64,7 @@ struct StatisticsTests {
     #expect(second.durations.sum == 7000)
   }
 
-  @Test("begins anew with each bus, and has the verdicts of that bus alone", arguments: Restart.allCases)
+  @Test("begin with each bus, and have the verdicts of that bus alone", arguments: Restart.allCases)
   func restarted(_ restart: Restart) throws {
     bus.ask("a.shouldGo", by: asker, serial: 1)
     bus.answer(.veto, query: 1, delegate: 1, from: one)
@@ -84,7 +84,7 @@ struct StatisticsTests {
     #expect(participant("first") == nil && participant("second")?.outcomes == OutcomeCounts(vetoed: 1))
   }
 
-  @Test("has delegates that do not answer, and those that go")
+  @Test("have delegates that do not answer, and departed ones")
   func silence() throws {
     bus.ask("a.b", by: asker, serial: 1, mode: .all, deadline: 500)
     bus.disconnect(two)
@@ -95,7 +95,7 @@ struct StatisticsTests {
     #expect(name("a.b")?.outcomes == OutcomeCounts(timedOut: 1, gone: 1))
   }
 
-  @Test("has overridden vetoes and values", arguments: [false, true])
+  @Test("have overridden vetoes and values", arguments: [false, true])
   func others(_ isForValues: Bool) throws {
     bus.hold("a.b", by: one, serial: 2)
     if isForValues {
@@ -111,7 +111,7 @@ struct StatisticsTests {
     #expect((entry.asked, entry.vetoed, entry.overridden) == (1, 0, isForValues ? 0 : 1))
   }
 
-  @Test("has awaited observers: one that is done, one that failed, and one that does not answer")
+  @Test("have awaited observers: one is done, one failed, and one does not answer")
   func observers() throws {
     for (slot, serial) in [(one, 5), (two, 5), (asker, 5)] as [(ConnectionSlot, Serial)] {
       bus.observe("c", by: slot, serial: serial, .awaited)
@@ -130,7 +130,7 @@ struct StatisticsTests {
       ])
   }
 
-  @Test("has the busiest names, and all others together")
+  @Test("have the busiest names, and all others together")
   func bound() throws {
     let askers = 3000
     for number in 0..<askers {
@@ -146,7 +146,7 @@ struct StatisticsTests {
     #expect(entries.map(\.asked).dropLast().elementsEqual(entries.map(\.asked).dropLast().sorted(by: >)))
   }
 
-  @Test("still counts for a name that is not among the busiest any more")
+  @Test("still count for a name that is no longer among the busiest")
   func folded() throws {
     bus.ask("a.rare", by: asker, serial: 1)
     for number in 0..<1256 {
@@ -161,7 +161,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test("is listed for those who may know it")
+  @Test("are listed for users who may know them")
   func access() throws {
     bus.ask("a.b", by: asker, serial: 1)
     bus.answer(.veto, query: 1, delegate: 1, from: one)
@@ -180,7 +180,7 @@ struct StatisticsTests {
     #expect(bus.bus.nameEntries(for: asker).isEmpty)
   }
 
-  @Test("has queries under way, and whom they wait for")
+  @Test("have queries under way, and the delegates that they wait for")
   func queries() throws {
     bus.hold("a.b", by: two, serial: 2)
     bus.ask("a.b", object: "o", by: asker, serial: 1, mode: .all, deadline: 9000, flags: .isDryRun)
@@ -199,7 +199,7 @@ struct StatisticsTests {
     #expect(query.participants[1].remaining > 0 && query.participants[1].remaining <= 8_992_000)
   }
 
-  @Test("lists those that a query of many waits for, and says how many it does not list")
+  @Test("list some of the delegates that a large query waits for, and count the rest")
   func manyParticipants() throws {
     let many = BusUnderTest()
     let asker = many.connect()
@@ -219,7 +219,7 @@ struct StatisticsTests {
     #expect(query.participants.map(\.delegate.id.rawValue) == Array(1...156) + Array(201...300))
   }
 
-  @Test("keeps the counts of a delegate that nobody has asked yet, however many others come and go")
+  @Test("keep the counts of a delegate without a question, however many others come and go")
   func unasked() throws {
     bus.bus.withStatistics { names in
       let rare = names.tally(of: "rare", for: 1)
@@ -231,7 +231,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test("keeps what root and each other user asks most, however much one user asks")
+  @Test("keep the names that root and each other user ask most, however much one user asks")
   func shares() {
     bus.ask("host.shouldReboot", by: asker, serial: 1)
     let root = bus.connect(uid: 0)

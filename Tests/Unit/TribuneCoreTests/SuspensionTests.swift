@@ -33,7 +33,7 @@ struct SuspensionTests {
   }
 
   @Test(
-    "Each suspension behavior treats notifications as it says",
+    "Each suspension behavior handles notifications as documented",
     arguments: [
       (SuspensionBehavior.drop, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "A ok 903"]),
       (.coalesce, [" a.b 1", " a.b 2", " a.c 3", " a.b 4", "A held, a.c 3, a.b 4", "A ok 903"]),
@@ -97,7 +97,7 @@ struct SuspensionTests {
     func held0() -> Int { bus.bus.bufferedByteCount(at: observers[0]) ?? 0 }
   }
 
-  @Test("A bus that stops delivers what is buffered before it announces that")
+  @Test("A bus that stops delivers buffered notifications before it announces the stop")
   func stopping() throws {
     suspend(.hold)
     bus.observe("tribune.**", by: observer, serial: 2, suspension: .hold)

@@ -71,7 +71,8 @@ struct UserAccountTests {
     (.registrations, .declaration), (.protocols, .declaration),
   ]
 
-  @Test("leaves something of each resource to everyone else, whatever one user takes", arguments: resources)
+  @Test(
+    "leaves something of each resource to everyone else, however much one user takes", arguments: resources)
   func shared(_ resource: SharedResource, _ kind: Kind) {
     let greedy = (0..<8).map { _ in bus.connect(uid: 1002) }
     bus.bus.limits.totals[.log] = 1 << 20
@@ -98,7 +99,7 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  @Test("frees what is cancelled", arguments: Kind.allCases)
+  @Test("frees cancelled items", arguments: Kind.allCases)
   func takenBack(_ kind: Kind) {
     let count = fill(kind, by: one)
     for _ in 0..<3 {
@@ -113,7 +114,7 @@ struct UserAccountTests {
     }
   }
 
-  @Test("frees what ends with its connection", arguments: Kind.allCases)
+  @Test("frees items that end with their connection", arguments: Kind.allCases)
   func gone(_ kind: Kind) {
     let count = fill(kind, by: one)
     bus.disconnect(one)
@@ -124,7 +125,7 @@ struct UserAccountTests {
   }
 
   @Test(
-    "leaves out what a detached connection has, and nothing more once that ends",
+    "excludes the items of a detached connection, and nothing more once that ends",
     arguments: [SharedResource.log, .registrations])
   func detached(_ resource: SharedResource) {
     if resource == .registrations {
@@ -242,7 +243,7 @@ struct UserAccountTests {
     #expect(askAll(by: other, because: String(repeating: "x", count: 400)) < count)
   }
 
-  @Test("includes answers to open queries: past the limit, a veto loses its reason, and a value fails")
+  @Test("includes answers to open queries: beyond the limit, a veto loses its reason, and a value fails")
   func answers() {
     makeSpaceForTwo()
     for serial in 1...3 as ClosedRange<Serial> {
@@ -299,7 +300,7 @@ struct UserAccountTests {
     #expect(count == 0)
   }
 
-  @Test("leaves to root what is reserved, whatever answers and questions it has")
+  @Test("leaves root's reserve to root, whatever answers and questions it has")
   func reserve() {
     bus.bus.limits.totals[.log] = 16_000
     for serial in 1...2 as ClosedRange<Serial> {
@@ -314,7 +315,7 @@ struct UserAccountTests {
   }
 
   @Test(
-    "leaves to the next user what that needs, whatever answers and questions it has",
+    "leaves enough to the next user, whatever answers and questions it has",
     arguments: [true, false])
   func nextUser(isAnswer: Bool) {
     bus.bus.limits.totals[.log] = 16_000
@@ -342,7 +343,7 @@ struct UserAccountTests {
     #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered])
   }
 
-  @Test("includes awaited posts, with their observers and the reasons of these")
+  @Test("includes awaited posts, with their observers and the observers' reasons")
   func awaited() {
     makeSpaceForTwo()
     let observers = (0..<3).map { _ in bus.connect(uid: 1001) }

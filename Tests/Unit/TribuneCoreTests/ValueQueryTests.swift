@@ -58,7 +58,7 @@ struct ValueQueryTests {
   }
 
   @Test(
-    "A value is bytes as they are, an empty one as well", arguments: [[], [0x00, 0xFF, 0x80]] as [[UInt8]])
+    "A value can be any bytes, including none", arguments: [[], [0x00, 0xFF, 0x80]] as [[UInt8]])
   func bytes(_ value: [UInt8]) throws {
     let (asker, source) = (bus.connect(), bus.connectDelegate("x"))
     bus.ask("x", by: asker, serial: 5, mode: .first)
@@ -73,7 +73,7 @@ struct ValueQueryTests {
   }
 
   @Test(
-    "In modes that ask for leave, a value is a failure, and the failure policy decides",
+    "In modes that ask for permission, a value is a failure, and the failure policy decides",
     arguments: QueryMode.leave)
   func valueForLeave(_ mode: QueryMode) {
     for (policy, verdict) in [(FailurePolicy.veto, VerdictKind.vetoed), (.abstain, .allowed)] {
@@ -87,7 +87,7 @@ struct ValueQueryTests {
     }
   }
 
-  @Test("A reason past the limit is left out, and the veto stays")
+  @Test("A reason beyond the limit is omitted, and the veto stays")
   func reasonsAreBounded() {
     let bus = BusUnderTest { $0.answersMax = 10 }
     let (asker, delegate) = (bus.connect(), bus.connect())

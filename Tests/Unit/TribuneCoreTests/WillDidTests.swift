@@ -9,7 +9,7 @@ struct WillDidTests {
   private let bus = BusUnderTest()
 
   @Test(
-    "A delegate receives those that it responds to, for its object, for any, or about all",
+    "A delegate receives wills and dids that it responds to, for its object, for any, or about all",
     arguments: [
       ("w.didClose", "o", "w.didClose", "o", true), ("w.willClose", "o", "w.willClose", "o", true),
       ("w.didClose", "o", "w.didClose", "p", false), ("w.didClose", "o", "w.didClose", "", true),
@@ -41,7 +41,7 @@ struct WillDidTests {
     #expect(try bus.receivers(name, object: "o") == "C")
   }
 
-  @Test("A delegate is no observation, and one that was attached twice can be cancelled once")
+  @Test("A delegate is not an observation; one that was attached twice can be cancelled once")
   func twice() throws {
     let slot = bus.connect()
     bus.attach(["w.didClose", "**"], to: "o", by: slot, serial: 1)

@@ -4,7 +4,7 @@ import Testing
 import TribuneHTTP
 import TribuneService
 
-@Suite("Whom a program serves", .timeLimit(.minutes(15)))
+@Suite("Access to a program's HTTP server", .timeLimit(.minutes(15)))
 struct HTTPAccessTests {
   private func read(_ lines: (String, String)...) -> HTTPAccess {
     let section = SettingsSection<HTTPAccessReader>("Made", HTTPAccessReader.settings(of: \.self))
@@ -17,7 +17,7 @@ struct HTTPAccessTests {
     return reader.settings.finish().0
   }
 
-  @Test("A token that cannot be read lets nobody in")
+  @Test("An unreadable token admits no client")
   func token() {
     #expect(read().lack == nil)
     #expect(read(("TokenFile", "/nonexistent")).lack != nil)
@@ -25,7 +25,7 @@ struct HTTPAccessTests {
     #expect(read(("TokenFile", "token"), ("TokenFile", "")).lack == nil)
   }
 
-  @Test("Other hosts are let in by a word that can be read, and only with a token")
+  @Test("Clients of other hosts need a readable token")
   func network() {
     #expect(!read(("AllowNetwork", "yes")).allowsNetwork)
     #expect(

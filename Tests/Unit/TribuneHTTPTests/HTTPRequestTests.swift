@@ -6,7 +6,7 @@ import TribuneHTTP
 @Suite("Requests", .timeLimit(.minutes(15)))
 struct HTTPRequestTests {
   @Test(
-    "The length of a body is what the header says once",
+    "The length of a body comes from exactly one header",
     arguments: [
       ([:], 0), (["content-length": ["0"]], 0), (["content-length": ["4096"]], 4_096),
       (["content-length": ["99999999999999999999"]], nil), (["content-length": ["1", "1"]], nil),

@@ -3,12 +3,12 @@
 import Testing
 import TribuneHTTP
 
-@Suite("Names under which a program serves", .timeLimit(.minutes(15)))
+@Suite("Host names of a program's HTTP server", .timeLimit(.minutes(15)))
 struct HostRuleTests {
   private let rule = HostRule(["bus.example.org", "[2001:db8::1]"])
 
   @Test(
-    "are those of this host, and those that are configured, with any port",
+    "are this host's and the configured ones, with any port",
     arguments: [
       "localhost", "LOCALHOST:1", "127.0.0.1:9790", "[::1]", "[::1]:65535", "bus.example.org:443",
       "[2001:DB8::1]",
@@ -16,7 +16,7 @@ struct HostRuleTests {
   func accepted(host: String) { #expect(rule.accepts(host)) }
 
   @Test(
-    "are no others",
+    "are no other names",
     arguments: [
       "", ":", ":80", "localhost:", "localhost:x", "localhost:123456", "localhost:1:2", "localhost.",
       "a.localhost",

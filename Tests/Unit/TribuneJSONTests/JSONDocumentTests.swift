@@ -44,7 +44,7 @@ struct JSONDocumentTests {
   }
 
   @Test(
-    "a number is an integer if 64 bits can hold it, however it is written",
+    "a number is an integer if it fits into 64 bits, in any notation",
     arguments: [
       ("0", true, false), ("-0", true, false), ("1.0", true, false), ("1e3", true, false),
       ("1.5", false, true), ("9223372036854775807", true, false), ("-9223372036854775808", true, false),
@@ -90,7 +90,7 @@ struct JSONDocumentTests {
   }
 
   @Test(
-    "the number of values has a limit, whatever they are; what is in strings is no value",
+    "the number of values has a limit, for all kinds; text in strings is not a value",
     arguments: ["{}", "[]", "1", "\"\"", "\"{[\"", "\"\\\",\\\\\"", "null"])
   func values(value: String) throws {
     let isContainer = "[{".contains(value.prefix(1))

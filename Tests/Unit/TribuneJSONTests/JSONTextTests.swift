@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("JSON as text", .timeLimit(.minutes(15)))
 struct JSONTextTests {
   @Test(
-    "compact text keeps all but spaces, and escapes what could act on a terminal",
+    "compact text only loses spaces, and escapes characters that could act on a terminal",
     arguments: [
       ("{}", "{}"), (" [ 1 , 2 ]\n", "[1,2]"), ("{\n \"a\" : [ ] , \"b\" : { } }", "{\"a\":[],\"b\":{}}"),
       ("\"a b\\\" c\\\\\"", "\"a b\\\" c\\\\\""),
@@ -21,7 +21,7 @@ struct JSONTextTests {
   }
 
   @Test(
-    "of all characters, those are escaped that could act on a terminal, and those that JSON requires to be")
+    "only characters that could act on a terminal, and those required by JSON, are escaped")
   func characters() throws {
     let required: [Unicode.Scalar: String] = [
       "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",

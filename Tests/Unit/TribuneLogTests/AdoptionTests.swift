@@ -40,7 +40,7 @@ struct AdoptionTests {
     return LogImage(bytes)
   }
 
-  @Test("is read as it was, or known to be damaged, whichever of its bytes changes")
+  @Test("is read unchanged, or found damaged, whichever of its bytes changes")
   func flips() throws {
     let log = try Self.filled()
     let entries = log.contents().entries
@@ -215,7 +215,7 @@ struct AdoptionTests {
     #expect(log.contents().damage?.position.offset == 0)
   }
 
-  @Test("is refused if the file is no log")
+  @Test("is refused if the file is not a log")
   func foreign() throws {
     let image = try LogImage(of: Self.filled())
     for path in ["/dev/zero", "/dev/null", "/proc/self/exe", "/tmp"] {

@@ -19,7 +19,7 @@ struct CompactionTests {
     try LogImage(of: log).adopted().wholeEntries().map(\.owner)
   }
 
-  @Test("commits what was appended when it ends, and not before, if it was told to")
+  @Test("commits appended entries only at its end, if so requested")
   func committing() throws {
     let log = try WriteAheadLog()
     try Self.fill(log, 0..<3)
@@ -31,7 +31,7 @@ struct CompactionTests {
     #expect(try Self.successor(log) == [0, 2, 3])
   }
 
-  @Test("reads about as many bytes in a step as it was told", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
+  @Test("reads about as many bytes in a step as requested", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
   func steps(lengthMax: Int) throws {
     let log = try WriteAheadLog()
     try Self.fill(log, 0..<20)
@@ -55,7 +55,7 @@ struct CompactionTests {
     #expect(try log.wholeEntries().map(\.owner) == Array(0..<20))
   }
 
-  @Test("reads entries that were appended meanwhile last, and marks them as the tail")
+  @Test("reads entries appended meanwhile last, and marks them as the tail")
   func tail() throws {
     let log = try WriteAheadLog()
     try Self.fill(log, 0..<4)
@@ -81,7 +81,7 @@ struct CompactionTests {
     #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 6])
   }
 
-  @Test("is abandoned if the live entries do not fit, and says so")
+  @Test("is abandoned if the live entries do not fit, and reports that")
   func full() throws {
     let log = try WriteAheadLog(slotCount: 8, segmentCapacity: 424)
     try Self.fill(log, 0..<10)
@@ -108,7 +108,7 @@ struct CompactionTests {
     #expect(try Self.successor(log) == Array(0..<10))
   }
 
-  @Test("frees the memory that the log had before")
+  @Test("frees the memory of the earlier log")
   func memory() throws {
     let log = try WriteAheadLog(slotCount: 8, segmentCapacity: 4 << 20)
     let body = [UInt8](repeating: 5, count: 65_504)
@@ -133,7 +133,7 @@ struct CompactionTests {
     #expect(try log.storedLength < 2 << 20)
   }
 
-  @Test("keeps what a model keeps", arguments: Seeds.all)
+  @Test("keeps the same entries as a model", arguments: Seeds.all)
   func model(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 16_384)

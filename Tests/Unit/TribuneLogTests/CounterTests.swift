@@ -46,7 +46,7 @@ struct CounterTests {
     #expect(log.slotCopy(0) == SlotCopy(owner: 5, counters: [0, 0, 1, 0, 0, 0]))
   }
 
-  @Test("are as many as the log was made with")
+  @Test("are as many as the log was created with")
   func outside() async {
     await #expect(processExitsWith: .failure) { try WriteAheadLog().setCounter(2, of: 8, to: 1) }
     await #expect(processExitsWith: .failure) { try WriteAheadLog().setCounter(2, of: -1, to: 1) }

@@ -112,7 +112,7 @@ struct WriteAheadLogTests {
     #expect(status.st_size > 2 << 32)
   }
 
-  @Test("is due for a compaction when much has been appended since the last one, and not during one")
+  @Test("is due for a compaction after many entries since the last one, and not during one")
   func crowded() throws {
     let log = try WriteAheadLog(slotCount: 8, segmentCapacity: 16 << 20)
     let entry = EntryCopy(3, body: [UInt8](repeating: 1, count: 65_504))

@@ -3,7 +3,7 @@
 import Testing
 import TribuneLogind
 
-@Suite("What vetoes are enforced with", .timeLimit(.minutes(15)))
+@Suite("Enforcement of vetoes", .timeLimit(.minutes(15)))
 struct EnforcementTests {
   private static let reboot: Set = ["reboot.target", "kexec.target", "soft-reboot.target"]
   private static let powerOff: Set = ["poweroff.target", "halt.target"]
@@ -19,7 +19,7 @@ struct EnforcementTests {
   }
 
   @Test(
-    "Targets are masked where locks do not bind root, while logind does not answer, and where it is configured",
+    "Targets are masked if locks do not bind root, if logind does not answer, and if configured",
     arguments: [
       (older, nil, true), (newer, nil, false), (Enforcement.Logind(), nil, false),
       (Enforcement.Logind(bindsRoot: true, isAnswering: false), nil, true),
@@ -32,7 +32,7 @@ struct EnforcementTests {
   }
 
   @Test(
-    "A hold on a reboot alone leaves a power off to root: its targets are masked, and then the lock is a weak one"
+    "A hold on a reboot masks its targets, after which a weak lock lets root power off"
   )
   func part() {
     let before = enforcement([.reboot], on: Self.newer)
@@ -45,7 +45,7 @@ struct EnforcementTests {
   }
 
   @Test(
-    "An override frees its targets, and ends the lock once what else is vetoed is masked",
+    "An override frees its targets, and ends the lock once the other vetoed targets are masked",
     arguments: [older, newer])
   func overridden(on logind: Enforcement.Logind) {
     let vetoed: Set<HostQuestion> = [.reboot, .powerOff, .halt, .suspend]
@@ -69,7 +69,7 @@ struct EnforcementTests {
   }
 
   @Test(
-    "The override of one way to go down frees no other",
+    "The override of one action frees no other action",
     arguments: [(.reboot, powerOff), (.kexec, powerOff.union(reboot).subtracting(["kexec.target"]))]
       as [(HostQuestion, Set<String>)])
   func others(overridden: HostQuestion, targets: Set<String>) {

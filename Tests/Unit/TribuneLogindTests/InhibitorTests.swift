@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("Locks of logind", .timeLimit(.minutes(15)))
 struct InhibitorTests {
   @Test(
-    "A lock that blocks is a veto of what it is about, and a lock that delays of nothing",
+    "A lock that blocks is a veto of its actions, and a lock that delays is none",
     arguments: [
       ("shutdown", "block", [.reboot, .kexec, .softReboot, .powerOff, .halt]),
       ("sleep", "block", [.suspend, .hibernate, .hybridSleep, .suspendThenHibernate]),
@@ -19,13 +19,13 @@ struct InhibitorTests {
     #expect(inhibitor.questions == questions)
   }
 
-  @Test("One objection gives a lock its name and its reason")
+  @Test("One objection sets the lock's name and reason")
   func oneObjection() {
     let text = LockText([Objection(who: "backup", why: "backup at 40 %")])
     #expect(text.who == "backup" && text.why == "backup at 40 %")
   }
 
-  @Test("Several objections are told apart, and a name is there once")
+  @Test("Several objections are separated, and each name appears once")
   func objections() {
     let text = LockText([
       Objection(who: "backup", why: "one"), Objection(who: "restore", why: "two"),
@@ -35,7 +35,7 @@ struct InhibitorTests {
     #expect(text.why == "backup: one; restore: two; backup: three")
   }
 
-  @Test("What would spoil a terminal is escaped")
+  @Test("Characters that would spoil a terminal are escaped")
   func escaped() {
     let text = LockText([Objection(who: "a\nb", why: "\u{1B}[2J")])
     #expect(text.who == "a\\nb" && !text.why.unicodeScalars.contains("\u{1B}"))
@@ -49,7 +49,7 @@ struct InhibitorTests {
   }
 
   @Test(
-    "The questions before an action of logind's",
+    "Each of logind's actions has its questions",
     arguments: [
       ("reboot", [.reboot]), ("kexec", [.kexec, .reboot]), ("soft-reboot", [.softReboot, .reboot]),
       ("poweroff", [.powerOff]), ("halt", [.halt, .powerOff]), ("dry-reboot", []), ("", []),
@@ -58,7 +58,7 @@ struct InhibitorTests {
     #expect(HostQuestion.before(action: action) == questions)
   }
 
-  @Test("A veto of a name masks the targets of what that does, and not those of its like")
+  @Test("A veto of a name masks the targets of its action only")
   func targets() {
     let byName = Dictionary(uniqueKeysWithValues: HostQuestion.allCases.map { ($0.name, $0.targets) })
     #expect(
@@ -73,7 +73,7 @@ struct InhibitorTests {
       ])
   }
 
-  @Test("Every question about the host that a hold can be about has an effect on logind")
+  @Test("Every well-known question about the host has an effect on logind")
   func known() {
     let known = WellKnownQuestions.names.filter { $0.hasPrefix("host.") }
     #expect(Set(known) == Set(HostQuestion.allCases.map(\.name)))

@@ -7,7 +7,7 @@ import TribuneService
 
 @Suite("tribune-logind as a process")
 struct LogindProgramTests {
-  @Test("fails if it is ended before it has taken back what was masked")
+  @Test("fails if it is ended before it has unmasked its targets")
   func endedEarly() async {
     await #expect(processExitsWith: .exitCode(1)) {
       let arguments = try ServiceArguments(parsing: ["--unmask"], flags: ["--unmask"])

@@ -14,7 +14,7 @@ struct LogindSettingsTests {
     return (settings, diagnostics.map(\.description))
   }
 
-  @Test("What is not said is off")
+  @Test("Settings are off by default")
   func defaults() {
     let (settings, diagnostics) = read("")
     #expect(settings == LogindSettings() && diagnostics.isEmpty)
@@ -29,7 +29,7 @@ struct LogindSettingsTests {
     #expect(reset == LogindSettings())
   }
 
-  @Test("A signal has a sender of its own, and all its parts can be said")
+  @Test("A signal has its own sender, and all its parts can be set")
   func signals() throws {
     let (settings, diagnostics) = read(
       """
@@ -86,7 +86,7 @@ struct LogindSettingsTests {
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
-  @Test("What is right is used beside what is wrong")
+  @Test("Valid settings are used beside invalid ones")
   func partly() {
     let (settings, diagnostics) = read(
       "[Logind]\nProbe=x\nEnforce=mask\n[Signal \"a.b.C\"]\n[Signal \"a.b.D\"]\nPost=x\n")
@@ -94,7 +94,7 @@ struct LogindSettingsTests {
       diagnostics.count == 2 && settings.masksTargets == true && settings.signals.map(\.member) == ["D"])
   }
 
-  @Test("A word that Enforce= does not know counts as mask, and later lines win")
+  @Test("An unknown word of Enforce= counts as mask, and later lines win")
   func unknownEnforcement() {
     #expect(read("[Logind]\nEnforce=msk\n").0.masksTargets == true)
     #expect(read("[Logind]\nEnforce=msk\nEnforce=inhibit\n").0.masksTargets == false)
@@ -103,7 +103,7 @@ struct LogindSettingsTests {
   }
 
   @Test(
-    "What cannot be read may be Enforce=mask, whatever is read later",
+    "An unreadable line counts as Enforce=mask, whatever follows",
     arguments: ["[Logind", "\t[Logind\u{0}]", "[Logind] x", "[Logid]", "[Signal \"a.b.C\"]\nPost=x\nPath"])
   func unreadable(lines: String) {
     let (settings, diagnostics) = read("[Logind]\nEnforce=inhibit\n\(lines)\n[Logind]\nEnforce=inhibit\n")
@@ -111,14 +111,14 @@ struct LogindSettingsTests {
     #expect(read("[Signal \"a.b.C\"]\nPost=x\nPth=/x\n").0.masksTargets == nil)
   }
 
-  @Test("A file that cannot be read may have Enforce=mask")
+  @Test("An unreadable file counts as Enforce=mask")
   @MainActor func unreadableFile() {
     let (settings, diagnostics) = LogindProgram.load(from: "/dev/null")
     #expect(settings.masksTargets == true)
     #expect(diagnostics.first?.description == "/dev/null/logind.conf: error: cannot be read: Not a directory")
   }
 
-  @Test("A folder that is missing is an error, and masks; what it lacks is none")
+  @Test("A missing folder is an error, and masks; a folder without the file is not an error")
   @MainActor func missingFolder() {
     let path = "/nonexistent/tribune"
     let (settings, diagnostics) = LogindProgram.load(from: path)

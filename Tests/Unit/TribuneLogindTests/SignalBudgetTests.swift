@@ -5,7 +5,7 @@ import TribuneLogind
 
 @Suite("The budget of D-Bus signals", .timeLimit(.minutes(15)))
 struct SignalBudgetTests {
-  @Test("More than 20 within a second are left out, and the next one that is not has their number")
+  @Test("More than 20 within a second are omitted, and the next one has their number")
   func budget() {
     var budget = SignalBudget()
     let start = ContinuousClock.now

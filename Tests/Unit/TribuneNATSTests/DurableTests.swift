@@ -14,7 +14,7 @@ struct DurableTests {
     return DurableStream(settings, Subjects(cluster: "shop", host: "db1"))
   }()
 
-  @Test("A stream, its subjects, and a host's consumer are named for the cluster and the host")
+  @Test("A stream, its subjects, and a host's consumer have names of the cluster and the host")
   func names() {
     #expect(stream.name == "tribune-durable_shop")
     #expect(stream.subjects == "tribune.v1.shop.durable.*.>")
@@ -22,7 +22,7 @@ struct DurableTests {
   }
 
   @Test(
-    "The subject of an acknowledgement says what was delivered, in both forms that servers have",
+    "An acknowledgement's subject has the delivery's numbers, in both forms of servers",
     arguments: [
       "$JS.ACK.tribune-durable_shop.db1.2.4711.99.1764216000000000000.0",
       "$JS.ACK._.Xy12.tribune-durable_shop.db1.2.4711.99.1764216000000000000.0",
@@ -34,7 +34,7 @@ struct DurableTests {
   }
 
   @Test(
-    "What is no such subject is none",
+    "Any other subject is refused",
     arguments: [
       "", "$JS.ACK", "$JS.ACK.", "$JS.ACK.s.c.1.2.3.4", "$JS.ACK.s.c.1.2.3.4.5.6", "$JS.ACK.s.c.1.0.3.4.5",
       "$JS.ACK.s.c.1.x.3.4.5", "$JS.ACK.s.c.1..3.4.5", "$JS.ACK.s.c.1.-2.3.4.5",
@@ -44,7 +44,7 @@ struct DurableTests {
     ])
   func noAcknowledgements(subject: String) { #expect(AckSubject(subject) == nil) }
 
-  @Test("An answer of JetStream is for the process that has asked, about the one thing that it has asked for")
+  @Test("A store token is recognized by its own process, for its own purpose")
   func storeTokens() {
     let durable = StoreTokens(.durable)
     #expect(durable.number(of: durable.token(1)) == 1 && durable.number(of: durable.token(.max)) == .max)
@@ -58,7 +58,7 @@ struct DurableTests {
   }
 
   @Test(
-    "JetStream's answer about what it was to store",
+    "JetStream's reply to a store is understood",
     arguments: [
       ("{\"stream\":\"s\",\"seq\":1}", .stored),
       ("{\"stream\":\"s\",\"seq\":7,\"duplicate\":true,\"domain\":\"hub\"}", .stored),
@@ -78,13 +78,13 @@ struct DurableTests {
   }
 
   @Test(
-    "What says neither that it was stored nor why not is no answer",
+    "A reply with neither a number nor a reason is an error",
     arguments: ["", "x", "[]", "{}", "{\"seq\":0}", "{\"seq\":\"1\"}", "{\"stream\":\"s\"}"])
   func noReplies(text: String) {
     #expect(throws: EnvelopeError.self) { try StoreReply(Array(text.utf8)) }
   }
 
-  @Test("What comes again is known, also of instances before the last one, and a gap is counted")
+  @Test("Repetitions are recognized, even of earlier instances, and a gap is counted")
   func account() {
     var account = DurableAccount()
     let instances = (0..<DurableAccount.instancesMax).map { _ in Instance() }
@@ -104,7 +104,7 @@ struct DurableTests {
     #expect(account.record(9, from: "db2", instances[0]) == .newAfterGap)
   }
 
-  @Test("An account of very many hosts forgets the first, and fits its file")
+  @Test("An account of very many hosts forgets the oldest, and fits its file")
   func manyHosts() throws {
     var account = DurableAccount()
     let long = String(repeating: "h", count: 60)
@@ -121,7 +121,7 @@ struct DurableTests {
     #expect(DurableAccount(account.text) == account)
   }
 
-  @Test("An account comes back from its file")
+  @Test("An account is restored from its file")
   func accountFile() throws {
     var account = DurableAccount()
     #expect(DurableAccount("") == account && account.isEmpty)
@@ -135,7 +135,7 @@ struct DurableTests {
   }
 
   @Test(
-    "A consumer that is made anew begins where its host was, and with all of a stream that the host does not know"
+    "A new consumer begins after its host's last message, and at the start of an unknown stream"
   )
   func start() throws {
     var account = DurableAccount()
@@ -150,7 +150,7 @@ struct DurableTests {
     #expect(!fresh.isEmpty && fresh.start(in: 7) == 1)
   }
 
-  @Test("An account that cannot be read counts as missing", arguments: ["", "x", "\n"])
+  @Test("An unreadable account counts as missing", arguments: ["", "x", "\n"])
   func unreadable(text: String) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     #expect(DurableAccount.load(from: file.path) == nil)
@@ -162,7 +162,7 @@ struct DurableTests {
   }
 
   @Test(
-    "A file that says something else says nothing",
+    "A file of another form has no account",
     arguments: [
       "7\n", "7 -1\n", "7 x\n", "7 1 2\n", "7 1\n8 1\n", "7 18446744073709551615\n",
       "db2 0123456789abcdef0123456789abcdef 1\n7 1\n",
@@ -172,7 +172,7 @@ struct DurableTests {
     ])
   func noAccount(text: String) { #expect(DurableAccount(text) == nil) }
 
-  @Test("What the bus cannot take for a moment is posted again for some time, and what it refuses is not")
+  @Test("A post that the bus cannot take for a moment is repeated for some time; a refused one is not")
   func retries() {
     let start = ContinuousClock.now
     for code in [TribuneError.Code.connectionLost, .shuttingDown, .tooSlow, .unreachable] {
@@ -190,7 +190,7 @@ struct DurableTests {
     }
   }
 
-  @Test("A stream that somebody else has made is used if each host can have each message of it")
+  @Test("A stream that somebody else created is used if each host can get each message")
   func streams() {
     var properties = DurableStream.Properties(subjects: [stream.subjects])
     #expect(stream.flaw(of: properties) == nil && stream.warning(about: properties) == nil)

@@ -11,7 +11,8 @@ struct EnvelopeTests {
   private static let instance = Instance()
 
   @Test(
-    "Text comes back as it was", arguments: ["", "a", "repo/main", " a b ", "100 %", "Übung\u{1F600}", "%41"])
+    "Text is restored from a header",
+    arguments: ["", "a", "repo/main", " a b ", "100 %", "Übung\u{1F600}", "%41"])
   func text(text: String) {
     let value = ByteEscape.header.escape(text)
     #expect(value.utf8.allSatisfy { (0x21...0x7E).contains($0) })
@@ -19,11 +20,11 @@ struct EnvelopeTests {
   }
 
   @Test(
-    "Text that nobody has written so is none",
+    "Text that was not encoded so is refused",
     arguments: ["%", "%4", "%zz", "%4a", "a b", "a\u{7F}", "é", "%FF"])
   func noText(value: String) { #expect(ByteEscape.header.unescape(value, lengthMax: 255) == nil) }
 
-  @Test("A length is checked in any form")
+  @Test("A duration is read in each form")
   func length() {
     #expect(ByteEscape.header.unescape("aaaa", lengthMax: 4) == "aaaa")
     #expect(ByteEscape.header.unescape("aaaaa", lengthMax: 4) == nil)
@@ -31,7 +32,7 @@ struct EnvelopeTests {
     #expect(ByteEscape.header.unescape("%20%20%20%20%20", lengthMax: 4) == nil)
   }
 
-  @Test("A notification comes back as it was", arguments: ["", "repo/main", "ein Objekt %"])
+  @Test("A notification is restored from its headers", arguments: ["", "repo/main", "ein Objekt %"])
   func post(object: String) throws {
     let envelope = PostEnvelope(
       instance: Self.instance, number: ExportNumber(sequence: 17, count: 3), object: object,
@@ -39,7 +40,7 @@ struct EnvelopeTests {
     #expect(try PostEnvelope(ClusterMessage("s", headers: envelope.headers)) == envelope)
   }
 
-  @Test("A process comes back as it was")
+  @Test("A process is restored from its header")
   func peer() {
     let peers = [
       RemotePeer(), RemotePeer(pid: 42, uid: 0, process: "a,b=c d", units: Units(system: "a@1,2.service")),
@@ -48,7 +49,7 @@ struct EnvelopeTests {
     for peer in peers { #expect(RemotePeer(headerText: peer.headerText) == peer) }
   }
 
-  @Test("What another host says of a process counts as far as it is valid")
+  @Test("Only valid parts of another host's process are used")
   func invalidPeer() {
     #expect(RemotePeer(headerText: "pid=x,,uid=,=1,process=%,uid=7,else=1") == RemotePeer(uid: 7))
     let long = "pid=1,process=" + String(repeating: "a", count: 256)
@@ -56,7 +57,7 @@ struct EnvelopeTests {
     #expect(RemotePeer(headerText: "pid=1," + String(repeating: ",", count: 4_000)) == RemotePeer())
   }
 
-  @Test("A question comes back as it was", arguments: [true, false], [true, false])
+  @Test("A question is restored from its headers", arguments: [true, false], [true, false])
   func ask(wantsValue: Bool, isDryRun: Bool) throws {
     let envelope = AskEnvelope(
       instance: Self.instance, query: .max, object: "o", wantsValue: wantsValue, isDryRun: isDryRun,
@@ -65,7 +66,7 @@ struct EnvelopeTests {
   }
 
   @Test(
-    "A reply comes back as it was",
+    "A reply is restored from its headers",
     arguments: [
       .approve, .veto("a restore is running"), .veto(""), .abstain, .failed("no bus"), .value,
       .progress(timeout: .seconds(60), status: "flushing: 3 of 4"),
@@ -74,7 +75,7 @@ struct EnvelopeTests {
     #expect(try ReplyEnvelope(ClusterMessage("s", headers: reply.headers)) == reply)
   }
 
-  @Test("A reason is cut before it is sent, at a character")
+  @Test("A reason is cut before it is sent, between characters")
   func longReason() throws {
     let reply = ReplyEnvelope.veto(String(repeating: "ü", count: 5_000))
     guard case .veto(let reason) = try ReplyEnvelope(ClusterMessage("s", headers: reply.headers)) else {
@@ -84,7 +85,7 @@ struct EnvelopeTests {
     #expect(reason.utf8.count <= 4_096 && reason.allSatisfy { $0 == "ü" })
   }
 
-  @Test("A time that another host asks for is an hour at most")
+  @Test("Another host's timeout is limited to an hour")
   func longTime() throws {
     let message = ClusterMessage("s", headers: [.kind: "progress", .timeout: "18446744073709551615"])
     #expect(try ReplyEnvelope(message) == .progress(timeout: .seconds(3_600), status: ""))
@@ -97,7 +98,7 @@ struct EnvelopeTests {
     (.number, "99999999999999999999/1"), (.number, "+1/1"),
   ]
 
-  @Test("A notification with a header that is wrong is none", arguments: spoiled)
+  @Test("A notification with an invalid header is refused", arguments: spoiled)
   func spoiledPost(header: ClusterMessage.Header, value: String?) {
     var headers = PostEnvelope(
       instance: Self.instance, number: ExportNumber(sequence: 2, count: 1), object: "o"
@@ -107,7 +108,7 @@ struct EnvelopeTests {
   }
 
   @Test(
-    "A question with a header that is wrong is none",
+    "A question with an invalid header is refused",
     arguments: [
       (.instance, "x"), (.query, nil), (.query, "-1"), (.query, "x"), (.kind, nil), (.kind, "Value"),
       (.timeout, nil), (.timeout, "0"), (.timeout, "1s"), (.object, "a b"),
@@ -121,7 +122,7 @@ struct EnvelopeTests {
   }
 
   @Test(
-    "A reply of a kind that is not known is none, least of all an approval",
+    "A reply of an unknown kind is refused, so it is never an approval",
     arguments: [
       [:], [.kind: ""], [.kind: "Approve"], [.kind: "approve "], [.kind: "allowed"], [.kind: "progress"],
       [.kind: "approve", .reason: "a b"],
@@ -130,7 +131,7 @@ struct EnvelopeTests {
     #expect(throws: EnvelopeError.self) { try ReplyEnvelope(ClusterMessage("s", headers: headers)) }
   }
 
-  @Test("Random headers are refused or understood, and never more")
+  @Test("Random headers are refused or understood")
   func random() {
     var generator = SplitMix64(seed: 19)
     for _ in 0..<20_000 {

@@ -18,7 +18,7 @@ struct FleetLockTests {
     return HTTPRequest(method, path, fields: usual.merging(fields) { $1 })
   }
 
-  @Test("There are two")
+  @Test("There are two calls")
   func calls() throws {
     let site = FleetLockSite(HTTPAccess())
     #expect(try site.call(for: Self.request()) == .preReboot)
@@ -39,7 +39,7 @@ struct FleetLockTests {
     (request("POST", "/v1/steady-state", ["transfer-encoding": ["chunked"]]), .lengthRequired),
   ]
 
-  @Test("All else is refused before its body is read", arguments: others)
+  @Test("Any other request is refused before its body is read", arguments: others)
   func noCall(request: HTTPRequest, kind: FleetLockError.Kind) {
     #expect {
       try FleetLockSite(HTTPAccess()).call(for: request)
@@ -48,7 +48,7 @@ struct FleetLockTests {
     }
   }
 
-  @Test("If there is a token, it is needed")
+  @Test("A configured token is required")
   func token() throws {
     var access = HTTPAccess()
     access.token = try AccessToken(Array("correct-horse-battery".utf8))
@@ -63,7 +63,7 @@ struct FleetLockTests {
   }
 
   @Test(
-    "A body says who asks",
+    "A body names the client and its group",
     arguments: [
       ("c988d2509fdf4cdcbed39037c56406fb", "default"), ("node-1.example.org", "a.b-c"), ("::1", "1"),
       ("_", "A"), (String(repeating: "x", count: 128), "workers"),
@@ -97,7 +97,9 @@ struct FleetLockTests {
 
   private static func parameters(_ members: String) -> String { "{\"client_params\": {\(members)}}" }
 
-  @Test("An error is JSON with a kind and a value, and no success", arguments: FleetLockError.Kind.allCases)
+  @Test(
+    "An error is JSON with a kind and a value, and a status of failure",
+    arguments: FleetLockError.Kind.allCases)
   func errors(kind: FleetLockError.Kind) {
     let response = FleetLockError(kind, "\"why\"\n").response
     #expect((400...599).contains(response.status))
@@ -117,12 +119,12 @@ struct FleetLockTests {
     LeaseOwner(host: name, id: String(repeating: "1", count: 32), boot: "")
   }
 
-  @Test("Nothing but what JetStream has confirmed is a yes", arguments: conclusions)
+  @Test("Only a change that JetStream confirmed succeeds", arguments: conclusions)
   func conclusion(conclusion: LeaseAttempt.Conclusion, kind: FleetLockError.Kind?) {
     #expect(FleetLockError(conclusion, "l")?.kind == kind)
   }
 
-  @Test("Who has the lease is named, whatever is stored of them")
+  @Test("The owners of a lease are named, whatever their record contains")
   func busy() {
     var record = LeaseRecord()
     record.owners = [Self.owner("fleetlock:a"), Self.owner("db1")]
@@ -133,7 +135,7 @@ struct FleetLockTests {
   }
 
   @Test(
-    "The name of a client is none that a host can have",
+    "No host can have the name of a client",
     arguments: [
       ("fleetlock:a", true), ("fleetlock:a:b", true), ("fleetlock:", false), ("fleetlock:a b", false),
       ("fleetlock", false), ("x:a", false), ("", false),
@@ -144,7 +146,7 @@ struct FleetLockTests {
     #expect(!isClient || !Subjects.isToken(name))
   }
 
-  @Test("Neither a host nor another client releases what a client has")
+  @Test("Neither a host nor another client releases a client's lease")
   func owners() throws {
     var record = LeaseRecord()
     _ = record.apply(.acquire(Self.owner("fleetlock:a"), slots: 1)) { _ in false }
@@ -155,7 +157,7 @@ struct FleetLockTests {
     }
   }
 
-  @Test("The question for a client may go to other hosts, and none that was asked for another host")
+  @Test("The question for a client may go to other hosts, unless another host asked it")
   func question() {
     let (here, there) = (Instance(), Instance())
     func isOwn(_ userInfo: UserInfo, pid: Int32) -> Bool {

@@ -5,10 +5,10 @@ import TribuneWire
 
 @testable import TribuneNATS
 
-@Suite("Names that gateways alone answer", .timeLimit(.minutes(15)))
+@Suite("Names that only gateways answer", .timeLimit(.minutes(15)))
 struct GatewayNameTests {
   @Test(
-    "A scope stands before the name that is asked",
+    "A scope precedes the question's name",
     arguments: [
       ("scope.cluster.unit.shouldStop", .cluster("unit.shouldStop")), ("scope.host.a", .host("a")),
       ("scope.cluster.scope.host.a", .cluster("scope.host.a")), ("cluster.holds", .report(.holds)),
@@ -20,7 +20,7 @@ struct GatewayNameTests {
     #expect(GatewayName(name) == expected)
   }
 
-  @Test("The patterns with which gateways attach are of those names", arguments: ["cluster", "host"])
+  @Test("Gateways attach with patterns of those names", arguments: ["cluster", "host"])
   func patterns(scope: String) throws {
     let patterns = try (GatewayName.clusterPatterns + [GatewayName.hostPattern]).map { try Pattern($0) }
     #expect(patterns.contains { $0.matches("scope.\(scope).unit.shouldStop".utf8Bytes) })

@@ -21,7 +21,7 @@ struct InquiryTests {
   }
 
   @Test(
-    "The host's answer is the answer",
+    "The host's reply is the answer",
     arguments: [
       (.approve, .approve), (.veto("why"), .veto("why")), (.veto(""), .veto("db2 vetoes")),
       (.abstain, .abstain),
@@ -33,7 +33,7 @@ struct InquiryTests {
   }
 
   @Test(
-    "Nothing changes an answer that was given",
+    "An answer is final",
     arguments: [.approve, .veto("x"), .abstain] as [ReplyEnvelope])
   func onlyOne(reply: ReplyEnvelope) {
     var inquiry = inquiry()
@@ -45,7 +45,7 @@ struct InquiryTests {
   }
 
   @Test(
-    "A host that the roster does not have counts if it has something to say, and never because it is missing")
+    "A host that is not in the roster counts if it answers, and is never missing")
   func unlisted() {
     var answering = inquiry(.unlisted)
     #expect(answering.reply(.veto("why"), payload: [], at: start) == .conclude(.veto("why")))
@@ -60,7 +60,7 @@ struct InquiryTests {
     #expect(isVeto(cutOff.isProven(false)))
   }
 
-  @Test("A silent host is missing before the bus's time is over, and not earlier")
+  @Test("A silent host is missing shortly before the bus's timeout, not earlier")
   func silence() {
     var inquiry = inquiry()
     #expect(inquiry.due < start + .seconds(10) && inquiry.due > start + .seconds(9))
@@ -69,7 +69,7 @@ struct InquiryTests {
   }
 
   @Test(
-    "A silent host abstains if it may, and only if NATS answers what is sent when the host is due",
+    "A silent host may abstain only if the settings allow it and NATS still answers",
     arguments: [MissingHost.abstain, .unlisted])
   func silentAbstention(missing: MissingHost) {
     var inquiry = inquiry(missing)
@@ -90,7 +90,7 @@ struct InquiryTests {
     #expect(isVeto(inquiry.isDue(at: inquiry.due)))
   }
 
-  @Test("A lost link is a veto, whatever a missing host is", arguments: MissingHost.allCases)
+  @Test("A lost link is a veto, whatever OnMissingHost= is", arguments: MissingHost.allCases)
   func cutOff(missing: MissingHost) {
     var inquiry = inquiry(missing)
     guard case .conclude(.veto(let reason)) = inquiry.isCutOff("the connection to NATS was lost") else {
@@ -100,7 +100,7 @@ struct InquiryTests {
     #expect(reason.hasPrefix("cluster unreachable"))
   }
 
-  @Test("A host that the roster does not have is not asked again, and is mute if it has not said a word")
+  @Test("A host that is not in the roster is not asked again, and is mute without a reply")
   func mute() {
     var unheard = inquiry(.unlisted)
     #expect(unheard.isUnheard() == .conclude(.abstain))
@@ -112,7 +112,8 @@ struct InquiryTests {
   }
 
   @Test(
-    "A host without a gateway is asked again before it is missing", arguments: [MissingHost.veto, .abstain])
+    "A host without a gateway is asked again before it counts as missing",
+    arguments: [MissingHost.veto, .abstain])
   func unheard(missing: MissingHost) {
     var inquiry = inquiry(missing)
     for _ in 1..<Inquiry.triesMax { #expect(inquiry.isUnheard() == .askAgain(after: Inquiry.retryPause)) }
@@ -121,7 +122,7 @@ struct InquiryTests {
     #expect((action == .conclude(.abstain)) == (missing != .veto))
   }
 
-  @Test("Progress gives more time, never less, and with a margin for the way back")
+  @Test("Progress gives more time, with a margin for the way back, but never less")
   func progress() {
     var inquiry = inquiry()
     let later = inquiry.reply(
@@ -136,7 +137,7 @@ struct InquiryTests {
     #expect(inquiry.due == start + .seconds(65))
   }
 
-  @Test("Progress without end is ignored in the end")
+  @Test("Progress without end is eventually ignored")
   func endlessProgress() {
     var inquiry = inquiry()
     let progress = ReplyEnvelope.progress(timeout: .seconds(1), status: "")

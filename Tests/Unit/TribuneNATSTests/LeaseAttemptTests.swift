@@ -37,7 +37,7 @@ struct LeaseAttemptTests {
     .failure(LeaseStoreError(kind, "why"))
   }
 
-  @Test("It is made once NATS has confirmed a write against the revision that was read")
+  @Test("A change is made once NATS confirmed a write against the revision that was read")
   func made() {
     var attempt = attempt()
     #expect(
@@ -46,14 +46,14 @@ struct LeaseAttemptTests {
     #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: false)))
   }
 
-  @Test("To have it already is no proof: what is read may be old")
+  @Test("A host that already is an owner writes again: the record that was read may be old")
   func again() {
     var attempt = attempt()
     #expect(attempt.hasRead(stored(7, db1), at: start) == .write(record(db1).bytes, expecting: 7))
     #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: true)))
   }
 
-  @Test("Whoever comes second reads again, and finds the first one")
+  @Test("After a conflict, the second host reads again, and finds the first one")
   func conflict() {
     var attempt = attempt()
     _ = attempt.hasRead(stored(7), at: start)
@@ -62,14 +62,14 @@ struct LeaseAttemptTests {
   }
 
   @Test(
-    "What JetStream refuses because of the revision is a lost race, also while it is not decided yet",
+    "A refusal because of the revision is a conflict, even if the other write is undecided",
     arguments: [(10_071, .conflict), (10_164, .conflict), (10_077, .rejected)]
       as [(UInt32, LeaseStoreError.Kind)])
   func codes(code: UInt32, kind: LeaseStoreError.Kind) {
     #expect(LeaseStoreError.Kind(refusal: code) == kind)
   }
 
-  @Test("Whoever loses often pauses, ever longer")
+  @Test("Repeated conflicts cause growing pauses")
   func races() {
     var attempt = attempt()
     var pauses: [Duration] = []
@@ -80,7 +80,7 @@ struct LeaseAttemptTests {
     #expect(pauses == [.zero, .milliseconds(1), .milliseconds(2), .milliseconds(3)])
   }
 
-  @Test("A write of which nobody knows whether it was made is made again, or was made")
+  @Test("A write with an unknown result is repeated if it may have been made")
   func inFlight() {
     var attempt = attempt()
     _ = attempt.hasRead(stored(7), at: start)
@@ -90,7 +90,7 @@ struct LeaseAttemptTests {
     #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: false)))
   }
 
-  @Test("Nobody knows whether it was made as long as no later revision was read")
+  @Test("The result stays unknown until a later revision is read")
   func unknown() {
     var attempt = attempt(writing: .inFlight)
     #expect(
@@ -100,7 +100,7 @@ struct LeaseAttemptTests {
     #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.unknown("why")))
   }
 
-  @Test("A later revision ends what was under way")
+  @Test("A later revision settles the write under way")
   func overtaken() {
     var attempt = attempt(writing: .inFlight)
     #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.busy(record(db2))))
@@ -109,7 +109,7 @@ struct LeaseAttemptTests {
     #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.failed("why")))
   }
 
-  @Test("What NATS refuses has changed nothing, if that is what is read then")
+  @Test("A refused write changed nothing if the next read confirms that")
   func rejected() {
     var attempt = attempt()
     _ = attempt.hasRead(stored(7), at: start)
@@ -120,7 +120,7 @@ struct LeaseAttemptTests {
       attempt.hasRead(.failure(LeaseStoreError(.final, "gone")), at: start) == .conclude(.unknown("gone")))
   }
 
-  @Test("A release of which nobody knew whether it was made has been made if the host is no owner any more")
+  @Test("A release with an unknown result was made if the host is no longer an owner")
   func released() {
     var attempt = attempt(.release(host: "db1", machine: "", id: nil))
     #expect(attempt.hasRead(stored(7, db1), at: start) == .write(record().bytes, expecting: 7))
@@ -131,7 +131,7 @@ struct LeaseAttemptTests {
   }
 
   @Test(
-    "A release is of the acquisition that was found first, and so is a break",
+    "A release or a break ends only the acquisition that it found first",
     arguments: [.release(host: "db1", machine: "", id: nil), .remove(host: "db1", id: nil)]
       as [LeaseRecord.Change])
   func late(change: LeaseRecord.Change) {
@@ -146,7 +146,7 @@ struct LeaseAttemptTests {
     #expect(attempt.hasRead(stored(10, next), at: start) == .conclude(.made(db1, again: true)))
   }
 
-  @Test("What cannot be read changes nothing")
+  @Test("An unreadable record changes nothing")
   func garbage() {
     var attempt = attempt()
     guard
@@ -158,7 +158,7 @@ struct LeaseAttemptTests {
     #expect(why.hasPrefix("what NATS has of it cannot be used"))
   }
 
-  @Test("It is given up after so many failures, and so many conflicts, and at the end of its time")
+  @Test("The attempt gives up after some failures, some conflicts, or its time")
   func bounds() {
     var attempt = attempt()
     var failures = 1

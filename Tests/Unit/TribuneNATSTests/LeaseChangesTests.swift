@@ -4,7 +4,7 @@ import Testing
 
 @testable import TribuneNATS
 
-@Suite("Changes of leases that nobody waits for any more", .timeLimit(.minutes(15)))
+@Suite("Abandoned changes of leases", .timeLimit(.minutes(15)))
 @MainActor
 struct LeaseChangesTests {
   private typealias Change = Task<LeaseAttempt.Conclusion, Never>
@@ -36,7 +36,7 @@ struct LeaseChangesTests {
     return change
   }
 
-  @Test("Whoever asks again with the same id keeps what it is told that it has", arguments: [true, false])
+  @Test("A host that asks again with the same id keeps its confirmed lease", arguments: [true, false])
   func again(isDone: Bool) async throws {
     let first = await abandoned()
     if isDone { link.perform() }
@@ -47,7 +47,7 @@ struct LeaseChangesTests {
     #expect(try leases.owners("db") == [db1])
   }
 
-  @Test("So does it if nobody hears that the first one was undone")
+  @Test("It keeps the lease even if the confirmation of the first undo was lost")
   func undoingUnheard() async throws {
     let first = await abandoned()
     await link.answer()
@@ -61,7 +61,7 @@ struct LeaseChangesTests {
     #expect(try leases.owners("db") == [db1])
   }
 
-  @Test("So does it if it is not known whether the first one was undone")
+  @Test("It keeps the lease even if the result of the first undo is unknown")
   func undoingUnknown() async throws {
     let first = await abandoned()
     await link.answer()
@@ -76,7 +76,7 @@ struct LeaseChangesTests {
     #expect(try leases.owners("db") == [db1])
   }
 
-  @Test("A release comes before what is acquired after it was asked for")
+  @Test("A release comes before a later acquisition")
   func release() async throws {
     let earlier = await acquire()
     await link.answerAll()
@@ -90,7 +90,7 @@ struct LeaseChangesTests {
     #expect(try leases.owners("db") == [db1])
   }
 
-  @Test("What has not begun does not begin")
+  @Test("An abandoned change that has not begun does not begin")
   func unbegun() async throws {
     let first = await acquire()
     let second = await acquire()
@@ -101,7 +101,7 @@ struct LeaseChangesTests {
     #expect(try leases.owners("db").isEmpty)
   }
 
-  @Test("What the host had before, it keeps")
+  @Test("The host keeps its earlier lease")
   func kept() async throws {
     let first = await acquire()
     await link.answerAll()
@@ -112,7 +112,7 @@ struct LeaseChangesTests {
     #expect(try leases.owners("db") == [db1])
   }
 
-  @Test("Owners and leases do not wait for each other")
+  @Test("Changes of different owners or leases do not wait for each other")
   func lines() async {
     _ = await acquire()
     var db2 = db1

@@ -8,12 +8,12 @@ import TribuneTestSupport
 @Suite("Leases behind a network that delays, loses, repeats and reorders", .timeLimit(.minutes(15)))
 @MainActor
 struct LeaseModelTests {
-  @Test("Nobody loses what it was told that it has", arguments: Seeds.all, [1, 2])
+  @Test("No owner loses a confirmed lease", arguments: Seeds.all, [1, 2])
   func faults(seed: UInt64, slots: Int) async throws {
     try await live(LeaseWorld(seed, slots: slots, losesMessages: true))
   }
 
-  @Test("Without a loss, nothing is left that nobody knows of", arguments: Seeds.all, [1, 2])
+  @Test("Without losses, no lease stays that its owner does not know", arguments: Seeds.all, [1, 2])
   func delays(seed: UInt64, slots: Int) async throws {
     let world = LeaseWorld(seed, slots: slots, losesMessages: false)
     try await live(world)

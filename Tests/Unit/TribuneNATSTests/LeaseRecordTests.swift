@@ -4,7 +4,7 @@ import Testing
 
 @testable import TribuneNATS
 
-@Suite("Who has a lease", .timeLimit(.minutes(15)))
+@Suite("Owners of a lease", .timeLimit(.minutes(15)))
 struct LeaseRecordTests {
   private static func owner(
     _ host: String, _ number: Int = 1, machine: String = "", pid: Int = 42, since: Int = 100
@@ -100,7 +100,7 @@ struct LeaseRecordTests {
       (record(1, owner("db1")), .remove(host: "db1", id: id(2)), true, .absent, record(1, owner("db1"))),
     ]
 
-  @Test("Each change has its effect, and no other", arguments: cases.indices)
+  @Test("Each change has exactly its effect", arguments: cases.indices)
   func changes(index: Int) {
     let (before, change, runs, effect, after) = Self.cases[index]
     var record = before
@@ -108,7 +108,7 @@ struct LeaseRecordTests {
     #expect(record == after)
   }
 
-  @Test("It is read as it was written")
+  @Test("A record is read as it was written")
   func roundTrip() throws {
     var one = Self.owner("db1")
     (one.label, one.unit, one.uid) = ("\"ä\u{1B}", "backup.service", 4_294_967_295)
@@ -152,7 +152,7 @@ struct LeaseRecordTests {
     ),
   ]
 
-  @Test("What cannot be read is an error, and no free lease", arguments: garbage)
+  @Test("An unreadable record is an error, not a free lease", arguments: garbage)
   func hostile(bytes: [UInt8], message: String) {
     #expect {
       try LeaseRecord(bytes)
@@ -161,14 +161,14 @@ struct LeaseRecordTests {
     }
   }
 
-  @Test("A host that is there twice is an error")
+  @Test("A host that appears twice is an error")
   func twice() {
     #expect(throws: LeaseRecordError(message: "it has the host db1 twice")) {
       try LeaseRecord(Self.record(2, Self.owner("db1"), Self.owner("db1", 2)).bytes)
     }
   }
 
-  @Test("Nothing that may be stored is longer than what is read")
+  @Test("The longest record that can be written can be read")
   func longest() throws {
     let text = String(repeating: "x", count: LeaseOwner.textMax)
     var record = LeaseRecord()

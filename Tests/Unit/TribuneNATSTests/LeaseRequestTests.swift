@@ -15,7 +15,7 @@ struct LeaseRequestTests {
   }
 
   @Test(
-    "A request says what it is about",
+    "A valid request is parsed",
     arguments: [
       ("acquire", "{\"id\":\"\(id)\"}", .acquire(id: id, slots: 1, label: "")),
       ("acquire", "{\"id\":\"\(id)\",\"slots\":64,\"label\":\"x\"}", .acquire(id: id, slots: 64, label: "x")),
@@ -44,7 +44,7 @@ struct LeaseRequestTests {
     }
   }
 
-  @Test("A lease has a name", arguments: ["", "a b", "a..b", "*", ">"])
+  @Test("A lease needs a valid name", arguments: ["", "a b", "a..b", "*", ">"])
   func names(object: String) {
     #expect(throws: LeaseRequest.Mistake(message: "the object is not the name of a lease")) {
       try request("release", "", object: object)
@@ -63,7 +63,7 @@ struct LeaseRequestTests {
   }
 
   @Test(
-    "What is none is dropped",
+    "An invalid notice is dropped",
     arguments: [
       [:], [.kind: "x"], [.kind: "release", .object: "a b"], [.kind: "break"],
       [.kind: "break", .object: "a b"],

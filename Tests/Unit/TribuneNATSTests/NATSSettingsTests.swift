@@ -17,14 +17,14 @@ struct NATSSettingsTests {
     return (settings, diagnostics.map(\.description))
   }
 
-  @Test("Nothing crosses unless the configuration says so, and the host is the first part of its name")
+  @Test("Nothing is shared by default, and the host is named by the first part of its host name")
   func defaults() {
     let (settings, diagnostics) = read("")
     #expect(diagnostics.isEmpty && !settings.isUsed)
     #expect(settings.host == "db1" && settings.missing == .veto && settings.hostTimeout == .seconds(10))
   }
 
-  @Test("All that can be said is read, and a host is not asked by itself")
+  @Test("All settings are read, and a host does not ask itself")
   func everything() throws {
     let (settings, diagnostics) = read(
       """
@@ -60,7 +60,7 @@ struct NATSSettingsTests {
     #expect(settings.clusterPatterns == ["cluster.**"])
   }
 
-  @Test("Groups of FleetLock may come in several files, and the last line counts")
+  @Test("Groups of FleetLock may be in several files, and the last line counts")
   func fleetLock() {
     let (settings, diagnostics) = read(
       """
@@ -87,7 +87,7 @@ struct NATSSettingsTests {
   }
 
   @Test(
-    "What a cluster lacks is said",
+    "A cluster's missing setting is named",
     arguments: [
       ("", "Name= is missing in [Cluster]"), ("Name=a", "Servers= is missing in [Cluster]"),
       ("Name=a\nServers=nats://h", "Roster= in [Cluster] has no other host to ask"),
@@ -98,7 +98,7 @@ struct NATSSettingsTests {
   }
 
   @Test(
-    "A section or word of questions that is written wrongly does not make them questions to one host",
+    "A misspelt section or word of questions does not limit them to one host",
     arguments: [
       (
         "[Query cluster.**]\nScope=cluster",
@@ -127,7 +127,7 @@ struct NATSSettingsTests {
     #expect(diagnostics == [diagnostic])
   }
 
-  @Test("What keeps a host from logging in is said before it tries")
+  @Test("Problems of a login are reported before the first attempt")
   func login() {
     func problems(_ text: String) -> [String] { read("[Cluster]\n\(text)").0.login.problems }
     #expect(problems("PublicKey=U1\nSeedFile=/proc/self/cmdline").isEmpty)
@@ -138,7 +138,7 @@ struct NATSSettingsTests {
         == ["KeyFile=: there is no file /none", "KeyFile= needs CertificateFile="])
   }
 
-  @Test("Without a login, it is said that NATS tells nobody from another, if there are questions")
+  @Test("Without a login, questions get a warning that NATS does not identify hosts")
   func nameless() {
     func warnings(_ login: String) -> [String] { read("[Query \"a\"]\n[Cluster]\n\(login)").0.warnings }
     #expect(warnings("").count == 1 && warnings("")[0].hasPrefix("without a login in [Cluster]"))
@@ -240,7 +240,7 @@ struct NATSSettingsTests {
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
-  @Test("What is durable is said of each section, for each way")
+  @Test("Durable= is set for each section, and for each direction")
   func durable() {
     let (settings, diagnostics) = read(
       """
@@ -271,7 +271,7 @@ struct NATSSettingsTests {
     #expect(!settings.imports("c", from: "db2", durably: true))
   }
 
-  @Test("What is shared and said to be durable is found, whatever the patterns are")
+  @Test("A name that is both shared and durable is found, whatever its patterns")
   func sharedAndDurable() throws {
     let durable = "[Export \"a.*\"]\nDurable=yes\n[Import \"b.**\"]\nDurable=yes\n[Export \"c\"]\n"
     #expect(read(durable + "[Retain \"c\"]\n[Retain \"a.b.c\"]\n").0.sharedAndDurable == nil)
@@ -280,7 +280,7 @@ struct NATSSettingsTests {
     #expect(read(durable + "[Retain \"b.c\"]").0.sharedAndDurable?.durable == "b.**")
   }
 
-  @Test("Lines of a roster add up; an empty one begins anew")
+  @Test("Lines of a roster add up; an empty one clears it")
   func rosterLines() {
     let lines = "[Cluster]\nRoster=db1 db2\nRoster=db2 db3\n"
     #expect(read(lines).0.roster == ["db1", "db2", "db3"])
@@ -290,7 +290,7 @@ struct NATSSettingsTests {
     #expect(wrong.roster == ["db1", "db2", "db3"] && wrong.scopeLack == "f:4 cannot be read")
   }
 
-  @Test("Rosters of the same hosts have the same mark, in whichever order, and no others have")
+  @Test("Rosters of the same hosts have the same mark in any order, and others do not")
   func rosterMarks() {
     func mark(_ lines: String) -> String { read("[Cluster]\n\(lines)").0.rosterMark }
     let whole = mark("Roster=db1 db2 db3")
@@ -310,7 +310,7 @@ struct NATSSettingsTests {
   }
 
   @Test(
-    "What cannot be read is an error of the whole file: no question passes, and nobody may reboot",
+    "An unreadable line is an error of the whole file: no question passes, and no host may reboot",
     arguments: [
       "[Cluster]\nRoster db1 db2", "[Cluster]\nRoster=db1\u{0}", "[Query \"cluster.**\"]\nScope",
       "[Query \"a", "[FleetLock \"a\"]\nAsk", "[FleetLock]\nTokenFile", "[Import \"a\"]\nFrom", "x",
@@ -326,20 +326,20 @@ struct NATSSettingsTests {
     #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:\(line): error: "))
   }
 
-  @Test("A file that cannot be read may be what vetoes, and what has the token")
+  @Test("An unreadable file counts as one with vetoes and a token")
   func unreadableFile() {
     let (settings, diagnostics) = NATSSettings.load(from: "/dev/null", hostName: "db1")
     #expect(settings.lack?.hasSuffix(" cannot be read") == true && settings.fleetLock.access.lack != nil)
     #expect(diagnostics.first?.description == "/dev/null/nats.conf: error: cannot be read: Not a directory")
   }
 
-  @Test("A header that is not known may be [FleetLock], which has the token")
+  @Test("An unknown header counts as [FleetLock] with a token")
   func unknownHeader() {
     #expect(read("[FleetLok]\nTokenFile=/t\n[FleetLock]\nTokenFile=\n").0.fleetLock.access.lack != nil)
   }
 
   @Test(
-    "A header [Query …] that cannot be read is an error of the whole file, and keeps what was read before",
+    "An unreadable header [Query …] is an error of the whole file, and earlier sections stay",
     arguments: ["[Query \"c.**", "[Query \"c*\"]", "[Query]", "[Query c]\u{0}"])
   func unreadableQuestions(header: String) {
     let cluster = "[Cluster]\nName=a\nServers=nats://h\nRoster=db1 db2\n[Query \"b\"]\nScope=cluster\n"
@@ -348,7 +348,7 @@ struct NATSSettingsTests {
     #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:7: error: "))
   }
 
-  @Test("A line that cannot be read, or an unknown key, may be the one that forbids, whatever is read later")
+  @Test("An unreadable line or unknown key counts as the strictest setting, whatever follows")
   func doubt() {
     for line in ["TokenFile", "TokenFil=/t"] {
       #expect(read("[FleetLock]\n\(line)\nTokenFile=").0.fleetLock.access.lack != nil)
@@ -361,7 +361,7 @@ struct NATSSettingsTests {
     }
   }
 
-  @Test("What cannot be read counts as the stricter word")
+  @Test("An unreadable value counts as the strictest one")
   func strict() {
     #expect(read("[Cluster]\nOnMissingHost=abstain\nOnMissingHost=maybe").0.missing == .veto)
     #expect(read("[Cluster]\nName=a\nName=b c").0.cluster.isEmpty)

@@ -9,7 +9,7 @@ import Tribune
 struct PostAccountTests {
   private let instance = Instance()
 
-  @Test("What arrives in order is new, and nothing is lost")
+  @Test("Notifications in order are new, without a loss")
   func inOrder() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -18,7 +18,7 @@ struct PostAccountTests {
     }
   }
 
-  @Test("What comes twice is dropped, also out of order")
+  @Test("A repeated notification is dropped, even out of order")
   func duplicates() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -28,7 +28,7 @@ struct PostAccountTests {
     #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
   }
 
-  @Test("What comes behind a later one of its host, of whatever name, is lost, and counted once")
+  @Test("A notification that a later one of its host overtook is lost, and counted once")
   func late() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -47,7 +47,7 @@ struct PostAccountTests {
     }
   }
 
-  @Test("A gap is counted by name; what is not imported is none")
+  @Test("A gap is counted for its name only; names that are not imported are ignored")
   func gaps() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -57,7 +57,7 @@ struct PostAccountTests {
     #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 3))
   }
 
-  @Test("The first of a name tells nothing of the ones before")
+  @Test("The first notification of a name reports no earlier loss")
   func first() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -65,7 +65,7 @@ struct PostAccountTests {
     #expect(account.record(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
   }
 
-  @Test("A gateway that was started anew begins again")
+  @Test("A restarted gateway begins again")
   func restart() {
     var account = ImportAccount()
     let number = ExportNumber(sequence: 1, count: 1)
@@ -76,7 +76,7 @@ struct PostAccountTests {
     #expect(account.record(number, of: "a", from: "db2", Instance()) == .new(lost: 0))
   }
 
-  @Test("Another gateway of the same name, or whoever says so, silences nobody")
+  @Test("Another gateway that uses a host's name does not suppress the host's notifications")
   func doubled() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -93,7 +93,7 @@ struct PostAccountTests {
     }
   }
 
-  @Test("More names than are counted count as no loss")
+  @Test("Names beyond the limit cause no false loss")
   func manyNames() {
     var counter = ExportCounter()
     var account = ImportAccount()
@@ -105,7 +105,7 @@ struct PostAccountTests {
     }
   }
 
-  @Test("With more hosts than are counted, a host that may have been forgotten has lost an unknown number")
+  @Test("With hosts beyond the limit, a possibly forgotten host has an unknown loss")
   func forgotten() {
     var account = ImportAccount()
     let number = ExportNumber(sequence: 1, count: 1)
@@ -118,7 +118,7 @@ struct PostAccountTests {
     #expect(account.record(later, of: "a", from: "h\(ImportAccount.hostsMax)", instance) == .new(lost: 7))
   }
 
-  @Test("The last poster of each host and name is known, of so many at most")
+  @Test("The last poster of each host and name is known, up to a limit")
   func posters() {
     var posters = RemotePosters()
     for pid in 1...3 { posters.record(RemotePeer(pid: Int32(pid)), of: "b", from: "db1", at: .now) }
@@ -144,7 +144,7 @@ struct PostAccountTests {
     #expect(losses.take().isEmpty)
   }
 
-  @Test("Losses of very many hosts are kept together")
+  @Test("Losses of very many hosts are counted together")
   func manyHosts() {
     var losses = Losses()
     for index in 0..<1_000 { losses.add(1, from: "h\(index)") }
@@ -154,7 +154,7 @@ struct PostAccountTests {
   }
 
   @Test(
-    "Nothing that a gateway has brought in goes out again, nor what nobody knows the poster of",
+    "A gateway's own posts, and those of unknown posters, do not leave the host",
     arguments: [
       ("backup", true), ("tribune-nats", false), ("", false),
     ])
@@ -164,7 +164,7 @@ struct PostAccountTests {
     #expect(LoopRule.isKnown(Poster(pid: 1, process: process)) == !process.isEmpty && !LoopRule.isKnown(nil))
   }
 
-  @Test("A question crosses once")
+  @Test("A question crosses only once")
   func questions() {
     #expect(LoopRule.allows(asker: Asker(process: "tribunectl")))
     #expect(!LoopRule.allows(asker: Asker(process: "tribune-nats")))

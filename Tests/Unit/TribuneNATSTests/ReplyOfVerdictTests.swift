@@ -7,7 +7,7 @@ import Tribune
 
 @Suite("A verdict as a reply to another host", .timeLimit(.minutes(15)))
 struct ReplyOfVerdictTests {
-  @Test("What was allowed by somebody is approved, and what nobody answered is not")
+  @Test("An allowed verdict is an approval if some delegate answered, and else an abstention")
   func allowed() {
     #expect(ReplyEnvelope(Verdict(.allowed, query: 1)) == .approve)
     #expect(ReplyEnvelope(Verdict(.allowed, query: 1, isUnanswered: true)) == .abstain)
@@ -25,7 +25,7 @@ struct ReplyOfVerdictTests {
     }
   }
 
-  @Test("The reason says who and why, and how many more")
+  @Test("The reason names a vetoer and its reason, and counts the others")
   func reasons() {
     let outcomes = [
       Outcome(delegate: 1, label: "quiet", kind: .timedOut), Outcome(delegate: 2, kind: .approved),
@@ -40,7 +40,7 @@ struct ReplyOfVerdictTests {
     #expect(ReplyEnvelope(silent) == .veto("quiet: did not answer in time"))
   }
 
-  @Test("A value is one, and none is an abstention")
+  @Test("A value is a value, and a missing one an abstention")
   func values() {
     let answered = Outcome(delegate: 1, kind: .answered, value: "1")
     #expect(ReplyEnvelope(QueryReply(query: 1, outcomes: [answered])) == .value)

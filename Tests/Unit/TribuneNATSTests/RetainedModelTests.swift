@@ -7,10 +7,10 @@ import TribuneTestSupport
 
 @Suite("Retained values behind a network that delays, loses, repeats and reorders", .timeLimit(.minutes(15)))
 struct RetainedModelTests {
-  @Test("At rest, every bus has what the bucket has", arguments: Seeds.all)
+  @Test("At rest, every bus has the bucket's values", arguments: Seeds.all)
   func faults(seed: UInt64) throws { try live(seed, isFaulty: true) }
 
-  @Test("Without a fault, too", arguments: Seeds.all)
+  @Test("Without faults, every bus has the bucket's values at rest", arguments: Seeds.all)
   func delays(seed: UInt64) throws { try live(seed, isFaulty: false) }
 
   private func live(_ seed: UInt64, isFaulty: Bool) throws {

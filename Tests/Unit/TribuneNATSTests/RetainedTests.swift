@@ -11,7 +11,7 @@ struct RetainedTests {
   private let key = RetainedKey(name: "disk.didMount", object: "usb")
 
   @Test(
-    "A name and an object are a key, and come back",
+    "A name and an object make a key, and are restored from it",
     arguments: [
       "", "usb", "disk/usb 1", "a.b=c", "\u{dc}bung", "//", "*>",
     ])
@@ -23,7 +23,7 @@ struct RetainedTests {
   }
 
   @Test(
-    "What is no key of this bucket is none",
+    "An invalid key is refused",
     arguments: [
       "$KV.tribune_shop.a", "$KV.tribune_shop./a", "$KV.tribune_shop.a/b", "$KV.tribune_shop.a./=4",
       "$KV.tribune_shop.a./=zz", "$KV.tribune_shop.a./.b", "$KV.tribune_shop.a./=0A", "$KV.other.a./b",
@@ -32,7 +32,7 @@ struct RetainedTests {
   func noKeys(subject: String) { #expect(bucket.key(of: subject) == nil) }
 
   @Test(
-    "A pattern of names is one of keys",
+    "A pattern of names is a pattern of keys",
     arguments: [
       ("a.b", "$KV.tribune_shop.a.b.*"), ("a.*", "$KV.tribune_shop.a.*.*"), ("a.**", "$KV.tribune_shop.a.>"),
       ("**", "$KV.tribune_shop.>"),
@@ -45,7 +45,7 @@ struct RetainedTests {
     ledger.read(key, payload, isPosted: false, isOld: false)
   }
 
-  @Test("What others store is posted, once, and nothing older")
+  @Test("Other hosts' values are posted once, and no older ones")
   func others() {
     var ledger = RetainedLedger()
     #expect(ledger.arrive(key, revision: 5, [1], isOwn: false) == .post)
@@ -54,7 +54,7 @@ struct RetainedTests {
     #expect(ledger.arrive(key, revision: 6, [2], isOwn: false) == .post)
   }
 
-  @Test("This host's own value is stored against the last revision that has come, and is not posted again")
+  @Test("A host's own value is stored against the last known revision, and is not posted again")
   func own() {
     var ledger = RetainedLedger()
     #expect(stored(&ledger, [1]) == .store)
@@ -68,7 +68,7 @@ struct RetainedTests {
     #expect(ledger.arrive(key, revision: 3, [3], isOwn: true) == .none)
   }
 
-  @Test("Of two that store at once, the first in the bucket wins on both")
+  @Test("If two hosts store at once, the first value in the bucket wins on both")
   func race() {
     var ledger = RetainedLedger()
     #expect(stored(&ledger, [1]) == .store)
@@ -89,7 +89,7 @@ struct RetainedTests {
   }
 
   @Test(
-    "Of what a host had before, the cluster's wins if another host has stored it, and gives way if this one has"
+    "An earlier local value yields to another host's value in the bucket, but replaces this host's"
   )
   func before() {
     for (isOwn, step) in [(false, RetainedLedger.Step.post), (true, .store)] {
@@ -103,7 +103,7 @@ struct RetainedTests {
   }
 
   @Test(
-    "A bus that has lost everything gets all values, and one that has them does not",
+    "A bus that lost everything gets all values; one that still has them does not",
     arguments: [true, false])
   func restored(isKept: Bool) {
     var ledger = RetainedLedger()
@@ -114,7 +114,7 @@ struct RetainedTests {
     #expect(ledger.arrive(key, revision: 7, [1], isOwn: true) == (isKept ? .none : .post))
   }
 
-  @Test("What the bus has refused is posted when the values come again")
+  @Test("A value that the bus refused is posted when it comes again")
   func refused() {
     var ledger = RetainedLedger()
     #expect(ledger.arrive(key, revision: 7, [1], isOwn: false) == .post)
@@ -122,7 +122,7 @@ struct RetainedTests {
     #expect(ledger.arrive(key, revision: 7, [1], isOwn: false) == .post)
   }
 
-  @Test("More keys than are remembered are posted all the same, and not shared")
+  @Test("Keys beyond the limit are posted, but not shared")
   func manyKeys() {
     var ledger = RetainedLedger()
     for index in 0...RetainedLedger.keysMax {
@@ -132,7 +132,7 @@ struct RetainedTests {
     #expect(stored(&ledger, [1]) == .full)
   }
 
-  @Test("So many values wait at most, with so many bytes, and room comes back")
+  @Test("Waiting values have a limit in number and bytes, and finished ones make room")
   func room() {
     var ledger = RetainedLedger()
     let keys = (0...RetainedLedger.localMax).map { RetainedKey(name: "n\($0)", object: "") }

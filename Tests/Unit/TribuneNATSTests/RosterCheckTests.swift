@@ -4,7 +4,7 @@ import Testing
 
 @testable import TribuneNATS
 
-@Suite("Whether hosts have the same roster", .timeLimit(.minutes(15)))
+@Suite("Comparing rosters", .timeLimit(.minutes(15)))
 struct RosterCheckTests {
   private let instance = Instance()
 
@@ -22,7 +22,7 @@ struct RosterCheckTests {
     #expect(self.check().doubt(about: "db2", with: "3-0") == nil)
   }
 
-  @Test("A host that is there with another roster is doubted until it has the same, or has gone")
+  @Test("A host that is present with another roster causes doubt until it has the same, or has gone")
   func presences() {
     let check = check("db1", "db2")
     var neighbours = Neighbours()

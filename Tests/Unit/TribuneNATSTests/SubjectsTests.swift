@@ -10,7 +10,7 @@ struct SubjectsTests {
   private let here = Subjects(cluster: "shop", host: "db1")
   private let there = Subjects(cluster: "shop", host: "db2")
 
-  @Test("What one host publishes, the other one understands")
+  @Test("Hosts understand each other's subjects")
   func roundTrip() {
     #expect(there.parse(here.post("backup.didFinish")) == .post(from: "db1", name: "backup.didFinish"))
     #expect(there.parse(here.durable("backup.didFinish")) == .durable(from: "db1", name: "backup.didFinish"))
@@ -34,7 +34,7 @@ struct SubjectsTests {
   }
 
   @Test(
-    "What comes from this host, is for another, or has no form is nothing",
+    "Subjects from this host, for another host, or of no known form are ignored",
     arguments: [
       "tribune.v1.shop.post.db1.a", "tribune.v1.other.post.db2.a", "tribune.v1.shop.post.db2",
       "tribune.v1.shop.post.db2.", "tribune.v1.shop.post.db2.a..b", "tribune.v1.shop.post.db2.tribune.bus.x",
@@ -49,7 +49,7 @@ struct SubjectsTests {
   func foreign(subject: String) { #expect(here.parse(subject) == nil) }
 
   @Test(
-    "A host replies at reply subjects of the asker for itself alone",
+    "A host replies only at its own reply subjects of the asker",
     arguments: [
       ("tribune.v1.shop.reply.db1.db2.token", true), ("tribune.v1.shop.reply.db1.db3.token", false),
       ("tribune.v1.shop.reply.db3.db2.token", false), ("$JS.API.STREAM.DELETE.x", false),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import TribuneNATS
 
-@Suite("Questions to those who were not heard", .timeLimit(.minutes(15)))
+@Suite("Questions to hosts that were not heard", .timeLimit(.minutes(15)))
 struct UnheardTests {
-  @Test("Each is announced once, under the name with may")
+  @Test("Each question is announced once, by its name with `may`")
   func announcements() {
     var unheard = Unheard()
     for name in ["unit.shouldStop", "cluster.shouldReboot", "unit.shouldStop", "cluster.holds"] {
@@ -16,7 +16,7 @@ struct UnheardTests {
     #expect(unheard.take().isEmpty)
   }
 
-  @Test("No more are kept than fit")
+  @Test("The number of questions is limited")
   func bounded() {
     var unheard = Unheard()
     for number in 0..<(Unheard.namesMax + 10) { unheard.add("a\(number).shouldStop") }

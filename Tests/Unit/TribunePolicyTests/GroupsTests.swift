@@ -18,7 +18,7 @@ struct GroupsTests {
   }
 
   @Test(
-    "all are known of a process with few, whatever the policy names",
+    "all are known of a process with few groups, whatever the policy names",
     arguments: [[], [9], [5, 9, 5], Array(1000..<1128)] as [[UInt32]], [[], [5, 7]] as [[UInt32]])
   func few(_ supplementary: [UInt32], _ named: [UInt32]) {
     let groups = Groups(primary: 100, supplementary: supplementary, named: named)
@@ -30,7 +30,7 @@ struct GroupsTests {
   }
 
   @Test(
-    "of a process with many, those are known that the policy names", arguments: [1, 2, 131_070] as [UInt32])
+    "of a process with many groups, those in the policy are known", arguments: [1, 2, 131_070] as [UInt32])
   func many(_ primary: UInt32) {
     let named: [UInt32] = [0, 4, 5, 131_070, 131_071]
     let groups = Groups(primary: primary, supplementary: Self.many, named: named)
@@ -43,7 +43,7 @@ struct GroupsTests {
     for group in [3, 6, 131_068, 131_072, .max] as [UInt32] { #expect(groups.contains(group) == nil) }
   }
 
-  @Test("one more than are kept of a process is many, also if they are the same")
+  @Test("one more than the limit is many, even if some are equal")
   func bound() {
     let kept = [UInt32](repeating: 7, count: Groups.keptMax)
     #expect(Groups(primary: 1, supplementary: kept, named: []) == [1, 7])
@@ -57,7 +57,7 @@ struct GroupsTests {
   }
 
   @Test(
-    "A group of which it is unknown whether the process is in it allows nothing, and denies",
+    "A group with unknown membership allows nothing, and denies",
     arguments: [(1, true, true), (2, true, true), (3, false, false), (4, false, true)]
       as [(UInt32, Bool, Bool)])
   func deciding(_ group: UInt32, _ isAllowed: Bool, _ isDenied: Bool) throws {

@@ -12,7 +12,7 @@ struct PolicyParserTests {
     return parser
   }
 
-  @Test("A line has an effect, actions, names, an object and who it is for; the rest is a comment")
+  @Test("A line has an effect, actions, names, an object and subjects; the rest is a comment")
   func line() throws {
     let parser = Self.parsed(
       "\u{FEFF}# nothing\n\n\tallow  list,observe a.** b.*  object:unit/*  user:ann,group:ops # why not\r\n")
@@ -81,7 +81,7 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "A user or group that the host does not have is a warning in a line that allows, an error in one that denies",
+    "An unknown user or group is a warning in a line that allows, and an error in one that denies",
     arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
   func unknown(_ who: String) {
     let parser = Self.parsed("allow * ** \(who)\nallow * ** \(who)\ndeny * ** \(who)")
@@ -93,7 +93,7 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "A line whose conditions nobody can meet is a warning if it allows, an error if it denies",
+    "A line with impossible conditions is a warning if it allows, and an error if it denies",
     arguments: [
       ("user:ann,user:bob", 10, "a process has one user"),
       ("user:ann,group:ops,user:root", 20, "a process has one user"),
@@ -117,7 +117,7 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "A question that is never asked is a warning in a line that allows, an error in one that denies",
+    "A name that is never asked is a warning in a line that allows, and an error in one that denies",
     arguments: [
       ("hold", "host.reboot"), ("ask,override", "host.shouldreboot"), ("delegate,set", "*.shouldpoweroff"),
       ("hold", "host.shouldHalt host.halt"),
@@ -132,7 +132,7 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "No warning is about conditions that somebody can meet",
+    "Conditions that are possible cause no warning",
     arguments: [
       "user:ann,user:1001", "user:*,user:ann", "user:root,group:ops,group:5", "unit:a.service,unit:a.service",
       "unit:a*,unit:*b.service", "unit:a*,unit:ab.scope", "unit:*", "unit:ci-?", "unit:a.*", "unit:a.s*",

@@ -5,7 +5,7 @@ import TribunePolicy
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Deciding by a policy", .timeLimit(.minutes(15)))
+@Suite("Decisions by a policy", .timeLimit(.minutes(15)))
 struct PolicyTests {
   private static func policy(_ lines: String...) -> Policy {
     var parser = PolicyParser(.ofTests)
@@ -17,7 +17,7 @@ struct PolicyTests {
   private static let ann = Subject(user: 1001, groups: [1001, 2001], unit: .known("backup.service"))
 
   @Test(
-    "Who a line is for",
+    "A line applies to its users, groups and units",
     arguments: [
       ("user:*", true), ("user:ann", true), ("user:1001", true), ("user:bob", false), ("group:ops", true),
       ("group:2002", false), ("unit:backup.service", true), ("unit:back*", true), ("unit:*.service", true),
@@ -31,7 +31,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "A unit that the kernel does not vouch for allows nothing, and is denied what it may be denied",
+    "An unverified unit allows nothing, and may be denied",
     arguments: [
       (.none, false, false), (.known("a.service"), true, true), (.known("b.service"), false, false),
       (.claimed("a.service"), false, true), (.claimed("b.service"), false, false), (.unknown, false, true),
@@ -46,7 +46,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "%U stands for the user's id",
+    "%U is the user's id",
     arguments: [
       ("user.%U.**", "user.1001.a", "", true), ("user.%U.**", "user.1002.a", "", false),
       ("user.%U.**", "user.10011.a", "", false), ("u%U.a", "u1001.a", "", true),
@@ -60,7 +60,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "A registration must lie inside of a line that allows it, and outside of all that deny",
+    "A registration must lie inside a line that allows it, and outside all that deny",
     arguments: [
       // Allowed, denied, pattern, object; the results for filtered actions and all others.
       ("a.**", "z", "a.b", "", true, true), ("a.**", "z", "a.**", "", true, true),
@@ -88,7 +88,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "A list has the registrations of which a part is allowed",
+    "A list has registrations of which a part is allowed",
     arguments: [
       ("host.**", "z", "**", true), ("host.**", "z", "host.*", true), ("host.**", "z", "unit.*", false),
       ("host.**", "host.secret", "host.*", true), ("host.**", "host.secret", "host.secret", false),
@@ -100,7 +100,7 @@ struct PolicyTests {
     #expect(decision.isAllowed == isListed)
   }
 
-  @Test("A decision names the line: the first that denies, else the first that allows")
+  @Test("A decision names its line: the first that denies, or else the first that allows")
   func lines() throws {
     let policy = Self.policy(
       "allow post a user:bob", "allow post a user:*", "allow * ** user:ann", "deny post b user:*",
@@ -115,7 +115,7 @@ struct PolicyTests {
     #expect(policy.reason(of: .denied(by: 4)) == "denied by p:5")
   }
 
-  @Test("Near misses are the lines that would allow it if one thing were different")
+  @Test("Near misses are the lines that would allow it if one condition were different")
   func nearMisses() throws {
     let policy = Self.policy(
       "allow hold host.** group:3000", "allow list host.** user:*", "allow hold host.shouldHalt user:*",
@@ -132,7 +132,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "A line with an object is not about messages without one, nor about an empty part; a near miss says so",
+    "A line with an object covers neither messages without one nor an empty part, as a near miss shows",
     arguments: [
       ("*", "", false), ("**", "", false), ("*", "a", true), ("*", "a/b", false), ("*", "/", false),
       ("**", "a/b", true), ("**", "/", true), ("a/*", "a/", false), ("a/*", "a", false), ("a/*", "a/b", true),
@@ -154,7 +154,7 @@ struct PolicyTests {
     }
   }
 
-  @Test("A near miss by the name is one by the object only if the name is right")
+  @Test("A line whose object differs is a near miss only if its name matches")
   func nearMissesByObject() throws {
     let policy = Self.policy(
       "allow hold x.y object:o user:*", "allow hold z object:o user:*", "allow hold x.** object:p user:*",
@@ -175,7 +175,7 @@ struct PolicyTests {
   }
 
   @Test(
-    "Whether a policy lets everybody do everything",
+    "A policy that lets everybody do everything is recognized",
     arguments: [
       ("allow * ** user:*", true), ("allow * a ** user:*", true), ("allow post ** user:*", false),
       ("allow * ** object:x user:*", false), ("allow * ** user:root", false), ("deny * ** user:*", false),

@@ -91,7 +91,7 @@ struct ConformanceTests {
     }
   }
 
-  @Test("an object keeps a protocol that the library no longer has, and children inherit from it by name")
+  @Test("an object keeps a protocol that left the library, and children inherit from it by name")
   func lost() throws {
     var library = Self.library()
     let required = try #require(library["Scroll"])

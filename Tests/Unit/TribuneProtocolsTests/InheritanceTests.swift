@@ -48,7 +48,8 @@ struct InheritanceTests {
     #expect(library["L"]?.method(named: "a")?.isRequired == false)
   }
 
-  @Test("of parents that share a method, one that requires it decides", arguments: ["L, R", "R, L"])
+  @Test(
+    "a method that several parents share is required if one of them requires it", arguments: ["L, R", "R, L"])
   func eitherParent(_ parents: String) throws {
     let (library, diagnostics) = Library.loading(
       """
@@ -61,7 +62,7 @@ struct InheritanceTests {
     #expect(child.methods.map { "\($0.origin) \($0.isRequired)" } == ["R true"])
   }
 
-  @Test("types are inherited, and keep the meaning that they have where they are defined")
+  @Test("types are inherited with the meaning of their origin")
   func types() throws {
     let (library, diagnostics) = Library.loading(
       """

@@ -25,7 +25,7 @@ struct LibraryTests {
     #expect(library.protocols.map(\.name) == ["A", "B", "C"])
   }
 
-  @Test("of two protocols with one name the first stays, and a diagnostic has both locations")
+  @Test("of two protocols with the same name the first stays, and a diagnostic has both locations")
   func twice() {
     let (library, diagnostics) = Library.loading(
       "protocol A { optional should a () }", "protocol A { optional should b () }",
@@ -90,7 +90,7 @@ struct LibraryTests {
     #expect(library.protocols.isEmpty)
   }
 
-  @Test("another definition of a name is a conflict, and nothing of its source is added")
+  @Test("a different definition of a name is a conflict, and nothing of its source is added")
   func conflict() throws {
     var (library, _) = Library.loading("protocol A { optional should a () }")
     let refusal = try #require(Self.refusal(of: "protocol B {}\nprotocol A {}", for: 1, in: &library))
@@ -113,7 +113,7 @@ struct LibraryTests {
     #expect(library.protocols.isEmpty)
   }
 
-  @Test("the same text with another parent is another definition")
+  @Test("the same text with another parent is a different definition")
   func otherParent() {
     var library = Library()
     #expect(Self.refusal(of: "protocol A {}", for: 1, in: &library) == nil)

@@ -61,14 +61,14 @@ struct ParserTests {
     #expect(try #require(library["A"]).documentation == expected)
   }
 
-  @Test("a diagnostic has the location, what was found and what was expected", arguments: Mistakes.syntax)
+  @Test("a diagnostic has the location, and the found and the expected text", arguments: Mistakes.syntax)
   func mistakes(text: String, expected: [String]) {
     let (library, diagnostics) = Library.loading(text)
     #expect(diagnostics == expected.map { "a.protocol:\($0)" })
     #expect(library["A"] == nil)
   }
 
-  @Test("the parser goes on after a mistake, and reads the valid protocols")
+  @Test("the parser continues after a mistake, and reads the valid protocols")
   func recovery() {
     let (library, diagnostics) = Library.loading(
       """
@@ -116,7 +116,7 @@ struct ParserTests {
     }
   }
 
-  @Test("many mistakes give the first diagnostics, and the number of the others")
+  @Test("many mistakes give the first diagnostics, and the number of the rest")
   func flood() {
     let diagnostics = Library.loading(String(repeating: "protocol { }\n", count: 5_000)).diagnostics
     #expect(diagnostics.count == 101)

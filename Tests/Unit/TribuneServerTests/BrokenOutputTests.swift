@@ -9,7 +9,7 @@ import TribuneWire
 @MainActor
 @Suite("A client that stops reading", .timeLimit(.minutes(15)))
 struct BrokenOutputTests {
-  @Test("neither keeps the event loop awake nor makes posters wait, and can still send")
+  @Test("neither keeps the event loop busy nor delays posters, and can still send")
   func staysQuiet() throws {
     let bus = try SteppedBus()
     let (observer, poster) = (try bus.client(), try bus.client())

@@ -31,7 +31,7 @@ struct ConfigurationFilesTests {
     #expect(diagnostics == [])
   }
 
-  @Test("may be missing; if their folder is, too, it is an error", arguments: ["", "/nowhere"])
+  @Test("may be missing; a missing folder is an error", arguments: ["", "/nowhere"])
   func missing(subfolder: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.path + subfolder
@@ -60,7 +60,7 @@ struct ConfigurationFilesTests {
       ])
   }
 
-  @Test("that cannot be read are named in an error")
+  @Test("are named in an error if they are unreadable")
   func unreadable() throws {
     let folder = try TemporaryFolder()
     try folder.write("tribuned.conf/is-a-folder", "")
@@ -134,7 +134,7 @@ struct ConfigurationFilesTests {
   }
 
   @Test(
-    "neither block the daemon nor are skipped if one is a pipe without a writer", .timeLimit(.minutes(15)))
+    "are neither waited for nor skipped if one is a pipe without a writer", .timeLimit(.minutes(15)))
   func pipe() throws {
     let folder = try TemporaryFolder()
     unsafe #expect(mkfifo(folder.path + "/tribuned.conf", 0o600) == 0)
@@ -145,7 +145,7 @@ struct ConfigurationFilesTests {
   }
 
   @Test(
-    "are not skipped if one, or a folder of theirs, is a link to nothing",
+    "are not skipped if one, or a folder of theirs, is a broken link",
     arguments: [
       ("tribuned.conf", "error: cannot be read"), ("tribuned.conf.d/1.conf", "error: cannot be read"),
       ("tribuned.conf.d", "error: cannot be listed"), ("protocols.d", "mistake: cannot be listed"),
@@ -162,7 +162,7 @@ struct ConfigurationFilesTests {
       ])
   }
 
-  @Test("may be linked to /dev/null, which is empty")
+  @Test("may be links to /dev/null, which is empty")
   func masked() throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createSymbolicLink(

@@ -136,7 +136,7 @@ struct ConfigurationTests {
       require((String(repeating: "n", count: 255), ["x"]))),
   ]
 
-  @Test("reads", arguments: good)
+  @Test("is read", arguments: good)
   func reads(good: Good) {
     let (configuration, diagnostics) = read(good.text)
     #expect(configuration == good.expected)
@@ -330,7 +330,7 @@ struct ConfigurationTests {
     #expect(read(text, defaults: .forUser).configuration.socketMode == 0o600)
   }
 
-  @Test("reports bytes that are no text as an error")
+  @Test("reports bytes that are not text as an error")
   func bytesThatAreNoText() {
     var reader = ConfigurationReader(defaults: Configuration())
     reader.read(Array("[Log]\nLevel=".utf8) + [0xFF, 0xFE, 0x0A] + (128...255), file: "t.conf")
@@ -339,7 +339,7 @@ struct ConfigurationTests {
     #expect(diagnostics.allSatisfy { $0.severity == .error })
   }
 
-  @Test("is not used if what is unknown may be what vetoes; other keys are left out")
+  @Test("is not used if an unknown key may be a veto; other unknown keys are ignored")
   func unknown() {
     func severities(_ text: String) -> [Diagnostic.Severity] {
       var reader = ConfigurationReader(defaults: Configuration())
@@ -354,7 +354,7 @@ struct ConfigurationTests {
       severities("[Bus]\nX=1\n[Object \"a\"]\nX=1\n[User \"0\"]\nX=1") == [.mistake, .mistake, .mistake])
   }
 
-  @Test("is used without a [User] section that is wrong", arguments: ["[User]", "[User \"4294967295\"]"])
+  @Test("is used without an invalid [User] section", arguments: ["[User]", "[User \"4294967295\"]"])
   func wrongUser(header: String) {
     var reader = ConfigurationReader(defaults: Configuration())
     reader.read(Array("\(header)\nShare=2\n[User \"7\"]\nShare=3\n".utf8), file: "t.conf")

@@ -37,7 +37,7 @@ struct DaemonArgumentsTests {
   }
 
   @Test(
-    "wrong arguments are errors that say why",
+    "wrong arguments are errors with a reason",
     arguments: [
       ("--live", "--live needs --check-config"), ("--check-config --live=x", "--live takes no value"),
       ("--keep --keeper=/run/keeper", "--keep can be combined with --listen=PATH only"),

@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@Suite("Connections that have gone", .timeLimit(.minutes(15)))
+@Suite("Departed connections", .timeLimit(.minutes(15)))
 struct DepartedConnectionsTests {
   private static func connection(_ id: UInt64, left: UInt64) -> DepartedConnection {
     DepartedConnection(

@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneServer
 
 @MainActor
-@Suite("A deadline", .timeLimit(.minutes(15)))
+@Suite("A query's deadline", .timeLimit(.minutes(15)))
 struct HearingTests {
   private let clock = SteppingClock()
   private let bus: SteppedBus
@@ -48,7 +48,7 @@ struct HearingTests {
     try asker.frames(of: .verdict, Verdict.self).map(\.verdict)
   }
 
-  @Test("comes after an answer that was sent before")
+  @Test("comes after an answer that was sent earlier")
   func answered() throws {
     try ask("load.shouldStop")
     try veto()
@@ -57,7 +57,7 @@ struct HearingTests {
     #expect(try verdicts() == [.vetoed])
   }
 
-  @Test("comes after an answer that was sent while there was no bus")
+  @Test("comes after an answer that was sent without a bus")
   func restart() throws {
     try ask("load.shouldStop")
     try veto()
@@ -66,7 +66,7 @@ struct HearingTests {
     #expect(try verdicts() == [.vetoed])
   }
 
-  @Test("comes after an observer's answer that was sent before")
+  @Test("comes after an observer's acknowledgement that was sent earlier")
   func done() throws {
     let observer = try bus.client()
     try observer.send(Observe(options: .awaited), serial: 1, name: "load.didStop")
@@ -79,7 +79,7 @@ struct HearingTests {
     #expect(try asker.frames(of: .awaited, Awaited.self).map(\.acknowledged) == [1])
   }
 
-  @Test("waits until there was time for what came before the answer")
+  @Test("waits until there was time to read up to the answer")
   func deferred() throws {
     try ask("load.shouldStop")
     clock.step = TimeShares.iterationNanosecondsMax
@@ -95,7 +95,7 @@ struct HearingTests {
     #expect(verdicts == [.vetoed] && iterationCount > 10)
   }
 
-  @Test("waits for a delegate that is not read because it has to wait for observers")
+  @Test("waits for a delegate that is not read because its observers pause it")
   func paused() throws {
     try ask("load.shouldStop")
     try veto()
@@ -109,7 +109,7 @@ struct HearingTests {
     #expect(try verdicts() == [.vetoed])
   }
 
-  @Test("does not wait for ever for a delegate that has always more to say")
+  @Test("does not wait for ever for a delegate that always sends more")
   func bounded() throws {
     try ask("load.shouldStop")
     clock.step = TimeShares.iterationNanosecondsMax
@@ -121,7 +121,7 @@ struct HearingTests {
     #expect(verdicts == [.allowed])
   }
 
-  @Test("still waits for the delegate if the bus dies, and has been decided for another")
+  @Test("still waits for the delegate if the bus dies, and settles other delegates")
   func killed() throws {
     try asker.send(Attach(patterns: ["store.*"]), serial: 9)
     try bus.pass(asker)

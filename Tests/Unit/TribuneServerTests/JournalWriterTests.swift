@@ -41,7 +41,7 @@ struct JournalWriterTests {
     fields.first { $0.hasPrefix("TRIBUNE_DROPPED=") }.flatMap { Int($0.dropFirst("TRIBUNE_DROPPED=".count)) }
   }
 
-  @Test("keeps the order, and is done when flushed")
+  @Test("keeps the order, and has written everything when flushed")
   func order() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
@@ -78,7 +78,7 @@ struct JournalWriterTests {
     #expect(writer.flush(within: .seconds(30)))
   }
 
-  @Test("bounds the bytes too")
+  @Test("also limits the bytes")
   func bytes() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
@@ -93,7 +93,7 @@ struct JournalWriterTests {
     #expect(dropped >= count / 4)
   }
 
-  @Test("has room for the bus and for each user, however much another user writes")
+  @Test("has space for the bus and for each user, however much another user writes")
   func shares() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }
@@ -110,7 +110,7 @@ struct JournalWriterTests {
     #expect(counts["MESSAGE=flood", default: 0] < JournalWriter.entriesMax)
   }
 
-  @Test("reports the drops of a full queue twice at most: at once, and when it is empty")
+  @Test("reports the drops of a full queue at most twice: at once, and when it is empty")
   func counts() throws {
     let journal = try StuckJournal()
     let writer = try JournalWriter { journal.send($0) }

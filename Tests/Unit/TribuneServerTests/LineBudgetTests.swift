@@ -5,9 +5,9 @@ import TribuneCore
 import TribuneServer
 import TribuneSystem
 
-@Suite("Lines that peers cause")
+@Suite("Log lines that peers cause")
 struct LineBudgetTests {
-  @Test("are limited for each period, and the rest is counted")
+  @Test("are limited for each period, and the others are counted")
   func budget() {
     var budget = LineBudget(linesPerSecond: 3)
     let start = Instant(nanoseconds: 5_000_000_000)
@@ -25,7 +25,7 @@ struct LineBudgetTests {
     #expect(budget.omittedCount == 1)
   }
 
-  @Test("count as several if they are heavy, and one is always taken")
+  @Test("count as several if they are long, and one is always taken")
   func weights() {
     var budget = LineBudget(linesPerSecond: 3)
     let start = Instant(nanoseconds: 5_000_000_000)
@@ -36,7 +36,7 @@ struct LineBudgetTests {
     #expect(takenNext == [true, false])
   }
 
-  @Test("are limited for each user, and not for the one that runs the bus")
+  @Test("are limited for each user, except the bus's own")
   @MainActor func users() {
     let budgets = UserLineBudgets(linesPerSecond: 2)
     let now = Instant(nanoseconds: 5_000_000_000)
@@ -46,7 +46,7 @@ struct LineBudgetTests {
     #expect(budgets.takeOmitted().isEmpty)
   }
 
-  @Test("are counted for every user who is over the limit, however many there are")
+  @Test("are counted for every user over the limit, however many there are")
   @MainActor func manyUsers() {
     let budgets = UserLineBudgets(linesPerSecond: 1)
     let now = Instant(nanoseconds: 5_000_000_000)

@@ -6,12 +6,12 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@Suite("What the bus counts of its load")
+@Suite("The bus's counts of its load")
 @MainActor
 struct LoadTests {
   private static func seconds(_ seconds: UInt64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-  @Test("has the longest iteration of the last minute, or of up to a minute more")
+  @Test("have the longest iteration of the last minute, or of up to a minute more")
   func longest() {
     var times = LongestIteration()
     func iterate(_ milliseconds: UInt64, at second: UInt64) {
@@ -32,7 +32,7 @@ struct LoadTests {
     #expect(longest(at: 1400) == 0)
   }
 
-  @Test("has how often something was the case, and for how long")
+  @Test("have how often a state occurred, and for how long")
   func times() {
     var times = TimesCount()
     #expect(times.count == 0 && times.nanoseconds(at: Self.seconds(5)) == 0)
@@ -44,7 +44,7 @@ struct LoadTests {
     #expect(times.count == 2 && times.nanoseconds(at: Self.seconds(30)) == 4_000_000_000)
   }
 
-  @Test("counts deliveries beyond what a counter of 32 bits can")
+  @Test("count deliveries beyond a 32-bit counter")
   func deliveries() {
     var traffic = TrafficCounts()
     traffic.countDelivered(upTo: 5)
@@ -55,7 +55,7 @@ struct LoadTests {
     #expect(traffic.delivered == 1 << 32 + 4)
   }
 
-  @Test("has users and their units, the busiest first, and all others together")
+  @Test("have users and their units, the busiest first, and all others together")
   func users() {
     var gone = Busiest<TrafficKey, TrafficCounts>()
     func peer(_ uid: UInt32, _ unit: String) -> PeerIdentity {

@@ -62,7 +62,7 @@ struct LogTests {
       ])
   }
 
-  @Test("does not build messages that it leaves out")
+  @Test("does not build messages that it omits")
   @MainActor func autoclosure() {
     let log = Log(level: .warning, destination: .standardError)
     var isBuilt = false

@@ -7,7 +7,7 @@ import TribuneWire
 @testable import TribuneServer
 
 @MainActor
-@Suite("What users log between two compactions")
+@Suite("The log's use between two compactions")
 struct LogTurnoverTests {
   private let turnover = LogTurnover()
   private let accounts = Accounts(privileged: [0])
@@ -22,7 +22,7 @@ struct LogTurnoverTests {
     return 1_000_000
   }
 
-  @Test("is half of the space, whoever comes, and each user leaves something to the next")
+  @Test("is half of the space for all users, and each user leaves something to the next")
   func shares() {
     turnover.begin(space: 8_000_000)
     let counts = (1...20 as ClosedRange<UInt32>).map { fill($0) }
@@ -32,7 +32,7 @@ struct LogTurnoverTests {
     #expect(turnover.isAwaited)
   }
 
-  @Test("is no matter for privileged users, and begins anew with each compaction")
+  @Test("is not limited for privileged users, and is reset by each compaction")
   func anew() {
     turnover.begin(space: 8_000_000)
     #expect(fill(0) == 1_000_000)

@@ -30,7 +30,7 @@ struct LongListTests {
   }
 
   @Test(
-    "are whole, and others are served before their ends",
+    "are complete, and other clients are served before their ends",
     arguments: [(.observations, 15), (.connections, 7)] as [(ListSubject, Int)])
   func parts(_ subject: ListSubject, _ count: Int) throws {
     let (lister, other) = (try bus.client(), try bus.client())
@@ -57,7 +57,7 @@ struct LongListTests {
     #expect(listed.last?.serial == 2)
   }
 
-  @Test("take turns, and one that goes makes nobody wait")
+  @Test("take turns, and one whose client leaves delays no other")
   func turns() throws {
     let (one, two) = (try bus.client(), try bus.client())
     clock.step = TimeShares.iterationNanosecondsMax
@@ -73,7 +73,7 @@ struct LongListTests {
     #expect(frames.count == 16 && frames.last?.kind == .ok)
   }
 
-  @Test("have a share of an iteration together, however many ask")
+  @Test("share a part of an iteration, however many clients ask")
   func shared() throws {
     for client in observers { try client.send(List(.connections), serial: 9) }
     clock.step = TimeShares.listNanosecondsMax

@@ -20,7 +20,7 @@ struct OutboundQueueTests {
     #expect(traffic.pieceCount == 4)
   }
 
-  @Test("The unsent part is offered from where the kernel stopped, as far as it is wanted")
+  @Test("The unsent part is offered from the kernel's last position, up to the requested length")
   func offering() {
     var traffic = QueuedTraffic()
     for number in 0..<3 {
@@ -38,7 +38,7 @@ struct OutboundQueueTests {
     #expect(offered == 2)
   }
 
-  @Test("A count stands where frames were dropped, before the count of later losses")
+  @Test("A count stands in the place of dropped frames, before the count of later losses")
   func lostTwice() {
     var traffic = QueuedTraffic(posts: 4)
     let length = traffic.queue.byteCount / 4
@@ -52,7 +52,7 @@ struct OutboundQueueTests {
   }
 
   @Test(
-    "The oldest notifications are dropped whole, as few as it takes, and a count stands in their place",
+    "The oldest notifications are dropped whole, as few as necessary, and a count replaces them",
     arguments: [(10, 4 * 33, 6), (3, 3 * 33 - 1, 1), (3, 3 * 33, 0), (3, 3 * 33 + 1, 0), (0, 0, 0)])
   func dropping(count: Int, target: Int, dropped: Int) {
     var traffic = QueuedTraffic(posts: count)
@@ -77,7 +77,7 @@ struct OutboundQueueTests {
     #expect(traffic.queue.dropEffort < 10 * rounds)
   }
 
-  @Test("Settling copies frames together that drops had separated")
+  @Test("Settling joins frames that drops had separated")
   func gaps() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var traffic = QueuedTraffic()
@@ -99,7 +99,7 @@ struct OutboundQueueTests {
   }
 
   @Test(
-    "A loss stands after all earlier frames, and adds up with the one before until that begins to be sent",
+    "A loss comes after all earlier frames, and adds up with the previous one until that begins to be sent",
     arguments: [
       ([.posts(4), .drop, .posts(2), .drop, .posts(2)], ["lost 6", "6", "7"]),
       ([.posts(4), .drop, .send(35), .posts(3), .drop, .posts(1)], ["lost 4", "lost 3", "7"]),
@@ -157,7 +157,7 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["verdict 0", "verdict 1", "2", "3", "verdict 4"])
   }
 
-  @Test("A short queue copies only into buffers that the pool has free")
+  @Test("A short queue copies only into free buffers of the pool")
   func copyingInMany() {
     let pool = BufferPool(bufferCapacity: 4_096, keptMax: 1)
     let taken = pool.take()
@@ -178,7 +178,7 @@ struct OutboundQueueTests {
     #expect(taken.count == 0)
   }
 
-  @Test("Settling changes no byte of what waits, wherever sending stopped")
+  @Test("Settling changes no waiting byte, wherever sending stopped")
   func settling() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for count in [0, 1, 33, 50, 100, 5000] {
@@ -201,7 +201,7 @@ struct OutboundQueueTests {
     }
   }
 
-  @Test("Settling releases the buffer that a frame came in")
+  @Test("Settling releases the buffer of a frame's arrival")
   func settlingReleases() {
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     var queue = OutboundQueue()
@@ -232,7 +232,7 @@ struct OutboundQueueTests {
     #expect(traffic.received == ["9"])
   }
 
-  @Test("Consuming more than there is stops the process")
+  @Test("Consuming more than the queue has stops the process")
   func overconsuming() async {
     await #expect(processExitsWith: .failure) {
       var queue = OutboundQueue()

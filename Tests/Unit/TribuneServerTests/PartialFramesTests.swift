@@ -47,7 +47,7 @@ struct PartialFramesTests {
     }
   }
 
-  @Test("is shared: who begins frames and ends none keeps no other user from sending")
+  @Test("is shared: a user who begins frames and ends none does not keep others from sending")
   func shares() throws {
     var greedy: [Session] = []
     var refusal: WireError?
@@ -68,7 +68,7 @@ struct PartialFramesTests {
     #expect(partials.reservedByteCount == 700_000)
   }
 
-  @Test("is not taken by short frames")
+  @Test("is not used by short frames")
   func short() throws {
     #expect(keep(16_384, of: try session(1, of: 60_001)) == nil)
     #expect(partials.reservedByteCount == 0)

@@ -57,9 +57,9 @@ extension PassedAtStart {
   }
 }
 
-@Suite("What systemd passes at the start", .timeLimit(.minutes(15)))
+@Suite("Descriptors that systemd passes at the start", .timeLimit(.minutes(15)))
 struct PassedBySystemdTests {
-  @Test("includes listening Unix stream sockets under any name, and no other kind of descriptor")
+  @Test("include listening Unix stream sockets under any name, and no other kind")
   func kinds() throws {
     let all = try Descriptors()
     let good = try PassedAtStart([(all.listener, "any name")])
@@ -75,7 +75,7 @@ struct PassedBySystemdTests {
     }
   }
 
-  @Test("is empty without variables, or with those for another process, and an error if they are invalid")
+  @Test("are none without variables, or with those for another process; invalid variables are an error")
   func variables() async {
     await #expect(processExitsWith: .success) {
       let unasked = try PassedAtStart.take().takeListening()
@@ -92,7 +92,7 @@ struct PassedBySystemdTests {
     }
   }
 
-  @Test("includes the log, the first of several, and a lease, which the bus closes")
+  @Test("include the log, the first of several, and a lease, which the bus closes")
   func state() throws {
     let all = try Descriptors()
     let (state, inode) = try file()
@@ -108,7 +108,7 @@ struct PassedBySystemdTests {
     #expect(passed.logInode == nil && passed.state() == nil)
   }
 
-  @Test("is closed if the bus does not take it, even after an error")
+  @Test("are closed if the bus does not take them, even after an error")
   func closes() throws {
     let (taken, refused) = (try WatchedConnection(), try WatchedConnection())
     _ = try PassedAtStart([(taken.passed, "state")])
@@ -120,9 +120,9 @@ struct PassedBySystemdTests {
   }
 }
 
-@Suite("What a keeper gives at the start")
+@Suite("Descriptors that a keeper gives at the start")
 struct PassedByKeeperTests {
-  @Test("is found by its cookie or inode, and taken once")
+  @Test("are found by their cookie or inode, and taken once")
   func items() throws {
     let all = try Descriptors()
     let connection = try WatchedConnection()
@@ -146,7 +146,7 @@ struct PassedByKeeperTests {
     #expect(passed.state() == state)
   }
 
-  @Test("does not replace what the bus has already")
+  @Test("do not replace those that the bus has already")
   func twice() throws {
     let (first, second) = (try WatchedConnection(), try WatchedConnection())
     let (file, inode) = try file()
@@ -158,7 +158,7 @@ struct PassedByKeeperTests {
     #expect(passed.file(inode) == file)
   }
 
-  @Test("is closed if it is not what the keeper says")
+  @Test("are closed if they do not match the keeper's description")
   func impostors() throws {
     let all = try Descriptors()
     let connections = try (0..<4).map { _ in try WatchedConnection() }
@@ -175,7 +175,7 @@ struct PassedByKeeperTests {
     #expect(passed.listener(3) == nil)
   }
 
-  @Test("may lack descriptors beyond this process's limit")
+  @Test("may be incomplete beyond this process's limit")
   func fewer() throws {
     let connection = try WatchedConnection()
     let passed = PassedAtStart([.connection(connection.cookie), .connection(1), .log(2)], connection.passed)
@@ -184,7 +184,7 @@ struct PassedByKeeperTests {
     #expect(passed.connection(connection.cookie) == connection.passed)
   }
 
-  @Test("is closed when the bus discards it, listening sockets included")
+  @Test("are closed when the bus discards them, including listening sockets")
   func discards() throws {
     let passed = PassedAtStart([.listener(7)], try Descriptors().listener)
     passed.discard()

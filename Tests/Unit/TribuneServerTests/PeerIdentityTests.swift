@@ -9,7 +9,7 @@ import TribuneWire
 
 @testable import TribuneServer
 
-@Suite("A peer's identity")
+@Suite("The identity of a peer")
 struct PeerIdentityTests {
   @Test("has the process's name and units beside the kernel's numbers")
   func ownProcess() throws {
@@ -26,7 +26,7 @@ struct PeerIdentityTests {
     #expect(unit.isEmpty || [".service", ".scope"].contains { unit.hasSuffix($0) })
   }
 
-  @Test("has numbers only if the process is outside of this namespace", arguments: [0, -1, .max])
+  @Test("has only numbers if the process is outside of this namespace", arguments: [0, -1, .max])
   func unknownProcess(pid: Int32) throws {
     let credentials = PeerCredentials(pid: pid, uid: 1000, gid: 100)
     #expect(
@@ -35,7 +35,7 @@ struct PeerIdentityTests {
           pid: UInt32(max(0, pid)), uid: 1000, gid: 100, process: "", units: PeerUnits()))
   }
 
-  @Test("has numbers only if the process has ended, whoever has its id by now")
+  @Test("has only numbers if the process has ended, even if its id was reused")
   func endedProcess() throws {
     let child = Process()
     child.executableURL = URL(filePath: "/bin/sleep")
@@ -90,7 +90,8 @@ struct PeerIdentityTests {
   }
 
   @Test(
-    "has a unit that is known with a handle of the process, a claim without, and unknown without the process")
+    "has a known unit with a handle of the process, a claimed one without, and an unknown one without the process"
+  )
   func units() throws {
     let pair = try UnixSocket.makePair()
     let process = try PeerProcess(peerOf: pair.one)

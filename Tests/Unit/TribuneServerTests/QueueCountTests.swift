@@ -9,7 +9,7 @@ import TribuneWire
 @Suite("The counts of an outbound queue, and its hand-over", .timeLimit(.minutes(15)))
 struct QueueCountTests {
   @Test(
-    "Under random operations, a queue counts what the reader lacks, and can be handed over",
+    "Under random operations, a queue counts the reader's missing frames, and can be handed over",
     arguments: Seeds.all)
   func simulation(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -40,7 +40,7 @@ struct QueueCountTests {
     }
   }
 
-  @Test("A queue that dropped what was behind the last frame sent has nothing empty to hand over")
+  @Test("A queue without frames after the last sent one hands over nothing empty")
   func dropsBehindSent() throws {
     var traffic = QueuedTraffic()
     traffic.queueRun(0, count: 3)

@@ -7,7 +7,7 @@ import Testing
 @MainActor
 @Suite("Retained files")
 struct RetainedFileTests {
-  @Test("stay until the forgotten ones are taken")
+  @Test("stay until the forgotten ones are collected")
   func forgotten() {
     var files = RetainedFiles()
     files["a"] = 11
@@ -36,7 +36,7 @@ struct RetainedFileTests {
     #expect(!isStillKept)
   }
 
-  @Test("are those of their objects' bytes, whichever scalars combine")
+  @Test("are found by the bytes of their objects, whichever scalars combine")
   func objects() {
     var files = RetainedFiles()
     files[RetainedFiles.key("a", "\u{FC}")] = 11

@@ -140,7 +140,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("knows how often the manager wants to hear from it")
+  @Test("reads the manager's watchdog interval")
   func watchdogInterval() async {
     await #expect(processExitsWith: .success) {
       let own = String(getpid())

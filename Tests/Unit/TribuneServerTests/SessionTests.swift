@@ -90,7 +90,7 @@ struct SessionTests {
   }
 
   @Test(
-    "tell when output is blocked, and when to wait until the socket is writable",
+    "show when output is blocked, and when to wait until the socket is writable",
     arguments: [
       (Output.Writing.open, true, false, false), (.full, true, true, true), (.stalled, true, true, false),
       (.closed, false, false, false),

@@ -11,7 +11,7 @@ struct StoppingTests {
   private static let frameCount = 30
 
   @Test(
-    "takes what clients have sent, as far as there is time, and then tells them that it stops",
+    "handles received frames, as far as there is time, and then tells its clients that it stops",
     arguments: [(0, 90...90), (100_000_000, 1...20)] as [(UInt64, ClosedRange<Int>)])
   func input(step: UInt64, handled: ClosedRange<Int>) throws {
     let clock = SteppingClock()

@@ -33,7 +33,7 @@ struct TimeSharesTests {
     return 100_000
   }
 
-  @Test("A user has half of it, all have the whole, and who has had none handles one frame")
+  @Test("A user has half of it, all users have the whole, and a user without time handles one frame")
   func shares() {
     let half = TimeShares.iterationNanosecondsMax / 2
     #expect(handleAll(of: greedy, nanoseconds: half / 4) == 4)
@@ -44,7 +44,7 @@ struct TimeSharesTests {
     #expect(!timeShares.hasTime(for: other, isMuchWork: true))
   }
 
-  @Test("Is known to have been long, unless it had one frame that turned out to be little work")
+  @Test("It counts as long unless it had a single frame of little work")
   func longest() {
     func longest() -> UInt64 { timeShares.longestIterationNanoseconds(at: Instant(nanoseconds: clock.now)) }
     _ = timeShares.hasTime(for: greedy, isMuchWork: true)
@@ -69,7 +69,7 @@ struct TimeSharesTests {
     #expect(timeShares.iterationCount == 4)
   }
 
-  @Test("One long frame delays every other user, and no second one follows", arguments: [false, true])
+  @Test("One long frame delays every other user, but no second one follows", arguments: [false, true])
   func long(isMuchWork: Bool) {
     #expect(handleAll(of: greedy, nanoseconds: 100 * TimeShares.iterationNanosecondsMax) == 1)
     #expect(timeShares.isTight)
@@ -77,7 +77,7 @@ struct TimeSharesTests {
     #expect(timeShares.hasTime(for: other, isMuchWork: true))
   }
 
-  @Test("The time of one user is not taken for that of another, whose frames come between")
+  @Test("One user's time is not charged to another whose frames come between")
   func between() {
     for _ in 0..<3 {
       _ = timeShares.hasTime(for: greedy, isMuchWork: false)
@@ -87,13 +87,13 @@ struct TimeSharesTests {
     #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
   }
 
-  @Test("Frames that are little work are counted, so that the clock is read for each few")
+  @Test("Frames of little work are counted, so the clock is read once for several")
   func little() {
     let count = handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax, isMuchWork: false)
     #expect(count == TimeShares.framesPerLook)
   }
 
-  @Test("After what turned out to be much work, the clock is read")
+  @Test("After a frame of much work, the clock is read")
   func late() {
     for _ in 0..<2 {
       #expect(timeShares.hasTime(for: greedy, isMuchWork: false))
@@ -112,7 +112,7 @@ struct TimeSharesTests {
     #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
   }
 
-  @Test("However many users there are, root waits for few of them, and each has its turn in time")
+  @Test("However many users there are, root waits for few of them, and each has a turn in time")
   func manyUsers() {
     let accounts = Accounts(privileged: [0])
     let (root, users) = (
@@ -154,7 +154,7 @@ struct TimeSharesTests {
     #expect(timeShares.hasTimeToList())
   }
 
-  @Test("All have their time again in the next one")
+  @Test("All users have their full time in the next one")
   func next() {
     #expect(handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax) == 1)
     begin()

@@ -36,7 +36,7 @@ struct TimeoutsTests {
     }
   }
 
-  @Test("are skipped if they are settled, up to the first that is not", arguments: [0, 1, 150, 199, 200])
+  @Test("are skipped if they are settled, up to the first pending one", arguments: [0, 1, 150, 199, 200])
   func settled(count: UInt64) {
     var timeouts = Timeouts()
     for due in (0..<200 as Range<UInt64>).reversed() {

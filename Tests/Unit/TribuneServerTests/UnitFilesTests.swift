@@ -63,7 +63,7 @@ struct UnitFilesTests {
     }
   }
 
-  @Test("have nothing that systemd objects to", arguments: ["--system", "--user"])
+  @Test("cause no complaints of systemd", arguments: ["--system", "--user"])
   func verify(manager: String) throws {
     let units = Self.units.filter { $0.hasPrefix("user/") == (manager == "--user") }
     let run = try SystemdRun(
@@ -84,7 +84,7 @@ struct UnitFilesTests {
     }
   }
 
-  @Test("are checked by a command that sees mistakes")
+  @Test("are checked by a command that finds mistakes")
   func verifyMistake() throws {
     try folder.write("tribuned.service", "[Service]\nExecStart=/bin/true\nWatchdogSecs=1\n")
     let run = try SystemdRun(
@@ -128,7 +128,7 @@ struct UnitFilesTests {
   }
 
   @Test(
-    "explain each hardening that the bus, and its gateway to a cluster, cannot have",
+    "explain each hardening that the bus, and its gateway to a cluster, lack",
     arguments: ["tribuned.service", "tribune-nats.service"])
   func explanations(service: String) throws {
     let comments = try repositoryText("systemd/\(service)").split(separator: "\n").filter {
@@ -262,7 +262,7 @@ struct UnitFilesTests {
     #expect(run.status == 0, "\(run.output)")
   }
 
-  @Test("keep what a gateway knows of durable notifications over a reboot")
+  @Test("keep a gateway's account of durable notifications over a reboot")
   func durableState() throws {
     #expect(try value("StateDirectory", of: "tribune-nats.service") == "tribune-nats")
   }

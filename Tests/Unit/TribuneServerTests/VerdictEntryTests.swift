@@ -119,7 +119,7 @@ struct VerdictEntryTests {
       ])
   }
 
-  @Test("has the unit of a user beside the system's, or in its place if there is no other")
+  @Test("has a user's unit beside the system's, or in its place")
   func userUnits() {
     let user = PeerUnits(system: "user@1.service", user: "prune.service")
     func fields(_ asker: PeerUnits, _ outcome: Outcome) -> [String] {
@@ -148,7 +148,7 @@ struct VerdictEntryTests {
       ])
   }
 
-  @Test("says why it was overridden, and then has another message id")
+  @Test("has the reason of an override, and then another message id")
   func overridden() {
     let fields = entry(.allowed, [outcome(.vetoed)], vetoes: [0], override: "now").journalEntry.fields
     #expect(fields.contains("MESSAGE_ID=e7932ba2c09d4f228b9e17f54e330131"))
@@ -157,7 +157,7 @@ struct VerdictEntryTests {
     #expect(fields.contains("TRIBUNE_VETO=vetoed by restore (pid 42, restore.service)"))
   }
 
-  @Test("names a delegate that is required and missing")
+  @Test("names a missing required delegate")
   func missing() {
     let missing = outcome(.gone, "required, and not attached", pid: 0, process: "", unit: "", id: 0)
     #expect(
@@ -198,7 +198,7 @@ struct VerdictEntryTests {
     #expect(bounded.fields.contains { $0.hasSuffix("(and 999 more)") })
   }
 
-  @Test("without a journal, is kept, and is a line on standard error at the level debug only")
+  @Test("without a journal, is kept, and goes to standard error at the level debug only")
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -259,7 +259,7 @@ struct CatalogTests {
     }
   }
 
-  @Test("describes entries whose fields are all documented")
+  @Test("describes entries with documented fields only")
   func documentation() throws {
     let text = try repositoryText("docs/CONCEPTS.md")
     let outcomes = (0..<70).map { _ in outcome(.vetoed, "why", userUnit: "a.service") }
@@ -273,7 +273,7 @@ struct CatalogTests {
     }
   }
 
-  @Test("counts as the more lines, the longer it is")
+  @Test("weighs more lines the longer it is")
   func weight() {
     let short = outcome(.vetoed, "busy")
     let long = outcome(.vetoed, String(repeating: "x", count: 4_000))
@@ -292,9 +292,9 @@ struct CatalogTests {
   }
 }
 
-@Suite("The verdicts that a bus without a journal keeps")
+@Suite("Verdicts of a bus without a journal")
 struct RecentVerdictsTests {
-  @Test("are the last 1,000 of root, and the last 1,000 of all others, of whom the busiest loses first")
+  @Test("are the last 1,000 of root, and the last 1,000 of all others, of which the busiest user's go first")
   func bounded() {
     var recent = RecentVerdicts()
     recent.append(entry(object: "root's"))
@@ -309,7 +309,7 @@ struct RecentVerdictsTests {
     #expect(recent.all.map(\.number).last == 2_503)
   }
 
-  @Test("have 4 MiB at most, with all their reasons")
+  @Test("use at most 4 MiB, with all their reasons")
   func memory() {
     var recent = RecentVerdicts()
     let long = outcome(.vetoed, String(repeating: "x", count: 32_768))
@@ -317,7 +317,7 @@ struct RecentVerdictsTests {
     #expect((100...128).contains(recent.all.count))
   }
 
-  @Test("are listed with as many outcomes as a text on the wire can have, as valid JSON")
+  @Test("are listed with as many outcomes as fit into a text on the wire, as valid JSON")
   func long() throws {
     var recent = RecentVerdicts()
     let long = (0..<64).map { outcome(.vetoed, String(repeating: "\u{1}", count: 1_024), id: UInt64($0)) }

@@ -31,7 +31,7 @@ struct RefreshTests {
     }
   }
 
-  @Test("Requests during a run are one further run, and no two runs overlap")
+  @Test("Requests during a run cause one further run, and no two runs overlap")
   func coalescing() async {
     let runs = Runs()
     let refresh = Refresh { await runs.run() }
@@ -50,7 +50,7 @@ struct RefreshTests {
     #expect(runs.count == 3)
   }
 
-  @Test("Work that has failed is done again by itself")
+  @Test("Failed work is repeated without a request")
   func failure() async {
     let runs = Runs()
     let refresh = Refresh { await runs.run() }

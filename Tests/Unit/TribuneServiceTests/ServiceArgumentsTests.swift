@@ -11,7 +11,7 @@ struct ServiceArgumentsTests {
   }
 
   @Test(
-    "has the action, the folder of the configuration, and what is the service's own",
+    "has the action, the folder of the configuration, and the service's own options",
     arguments: [
       ("", .serve), ("--unmask", .serve), ("--check-config", .checkConfiguration), ("-h", .help),
       ("--help", .help), ("--version", .version), ("--check-config --version", .version),
@@ -27,7 +27,7 @@ struct ServiceArgumentsTests {
   }
 
   @Test(
-    "is refused with the reason",
+    "is refused with a reason",
     arguments: [
       ("x", "unexpected argument x"), ("--x", "unknown option --x"), ("--config=", "--config needs a value"),
       ("--page", "--page needs a value"), ("--help=1", "--help takes no value"),

@@ -4,9 +4,9 @@ import Glibc
 import Testing
 import TribuneService
 
-@Suite("A service's messages")
+@Suite("Messages of a service")
 struct ServiceLogTests {
-  @Test("have no level for the journal if standard error was redirected since")
+  @Test("have no level for the journal if standard error was redirected")
   func redirected() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

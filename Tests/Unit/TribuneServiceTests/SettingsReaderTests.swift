@@ -50,7 +50,7 @@ struct SettingsReaderTests {
     #expect(read("[Main]\nWord=\n") == [] && reader.settings.word.isEmpty)
   }
 
-  @Test("takes a value that it cannot read for the stricter one until it reads another")
+  @Test("takes an unreadable value as the strictest one until it reads another")
   mutating func invalid() {
     #expect(read("[Main]\nStrict=maybe\n") == ["f:2: error: Strict=: \"maybe\" is neither yes nor no"])
     #expect(reader.settings.isStrict)
@@ -58,7 +58,7 @@ struct SettingsReaderTests {
   }
 
   @Test(
-    "takes what it cannot read for what is the strictest anywhere, whatever is read later",
+    "takes an unreadable line as the strictest of all settings, whatever follows",
     arguments: [
       ("x", "f:1: error: the line is neither a [Section] nor a Key=Value"),
       ("[Main]\nStrict yes", "f:2: error: the line is neither a [Section] nor a Key=Value"),
@@ -82,7 +82,7 @@ struct SettingsReaderTests {
   }
 
   @Test(
-    "takes a file or a folder that it cannot read for what is the strictest anywhere",
+    "takes an unreadable file or folder as the strictest of all settings",
     arguments: [
       ("/proc/self", "fd", "fd: error: cannot be read: Is a directory"),
       ("/tmp", longName, "\(longName).d: error: cannot be listed: File name too long"),
@@ -94,7 +94,7 @@ struct SettingsReaderTests {
     #expect(read("[Main]\nStrict=no\n") == [] && reader.settings.isStrict)
   }
 
-  @Test("takes a missing folder for what is the strictest, but not that of the system, except on a reload")
+  @Test("takes a missing folder as strictest, except the system's, unless it was lost before a reload")
   mutating func missingFolder() {
     reader.read("x", in: "/nowhere")
     #expect(reader.diagnostics.map(\.description) == ["/nowhere: error: does not exist"])
@@ -105,7 +105,7 @@ struct SettingsReaderTests {
   }
 
   @Test(
-    "leaves out what decides about nothing, or says how to write it",
+    "ignores text that decides nothing, or shows its right form",
     arguments: [
       (
         "[Note \"a\"]\nTxt=b",

@@ -23,7 +23,7 @@ final class FolderTests {
     try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
   }
 
-  @Test("a folder is made in one that exists, unless it exists already")
+  @Test("a folder is created inside an existing one, unless it exists already")
   func making() throws {
     #expect(try permissions(of: path) == 0o700)
     try Folder.make(path, mode: 0o755)
@@ -31,7 +31,7 @@ final class FolderTests {
     #expect(throws: Errno.noSuchFile) { try Folder.make("\(self.path)/a/b", mode: 0o700) }
   }
 
-  @Test("its names do not include itself and its parent")
+  @Test("a folder's names do not include itself and its parent")
   func names() throws {
     let long = String(repeating: "x", count: 255)
     for name in ["a", ".hidden", long] { try Folder.make("\(path)/\(name)", mode: 0o700) }
@@ -40,7 +40,7 @@ final class FolderTests {
     #expect(throws: Errno.noSuchFile) { try Folder.names(in: Array("\(self.path)/b".utf8)) }
   }
 
-  @Test("its lock has one owner at a time")
+  @Test("a folder's lock has one owner at a time")
   func locking() throws {
     let other = unsafe FileDescriptor(owning: open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
     let number = other.rawValue

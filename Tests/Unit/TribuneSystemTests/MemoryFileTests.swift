@@ -62,7 +62,7 @@ struct MemoryFileTests {
     #expect(Self.flaw(of: file, length: said) == .hasLength(length))
   }
 
-  @Test("A file that was never written to is read as zeros")
+  @Test("A file without any write is read as zeros")
   func sparse() throws {
     let made = try memoryFile(length: 70_000)
     let file = try MemoryFile(checking: made, length: 70_000)

@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Descriptors that are passed", .timeLimit(.minutes(15)))
+@Suite("Passed descriptors", .timeLimit(.minutes(15)))
 struct PassedDescriptorTests {
   @Test("A file goes with the first byte of its frame, and is close-on-exec")
   func withItsFrame() throws {
@@ -48,7 +48,7 @@ struct PassedDescriptorTests {
     #expect(isEmpty)
   }
 
-  @Test("Descriptors are taken in the order in which they were sent")
+  @Test("Descriptors are taken in the order of their sending")
   func order() throws {
     let ends = try UnixSocket.makePair()
     for length in 1...20 {
@@ -69,7 +69,7 @@ struct PassedDescriptorTests {
     #expect(length == 20)
   }
 
-  @Test("Descriptors that are not taken are closed")
+  @Test("Descriptors without a taker are closed")
   func closed() throws {
     let ends = try UnixSocket.makePair()
     var pipeEnds: [CInt] = [-1, -1]

@@ -3,9 +3,9 @@
 import Testing
 import TribuneSystem
 
-@Suite("When a process started", .timeLimit(.minutes(15)))
+@Suite("Start times of processes", .timeLimit(.minutes(15)))
 struct ProcessStartTests {
-  @Test("This process started before its child, and the child is not there any more once it was waited for")
+  @Test("This process started before its child, and a child that ended has no start")
   func child() async throws {
     let own = Int32(ThisProcess.id)
     let child = try ChildProcess(["/bin/sleep", "60"].map { Array($0.utf8) }, signalMask: SignalMask([]))
@@ -18,7 +18,7 @@ struct ProcessStartTests {
     #expect(ProcessFacts.startTicks(of: child.pid) == 0)
   }
 
-  @Test("What is no process has no start", arguments: [0, -1])
+  @Test("An invalid process id has no start", arguments: [0, -1])
   func none(pid: Int32) { #expect(ProcessFacts.startTicks(of: pid) == 0) }
 
   @Test("A boot has an id")

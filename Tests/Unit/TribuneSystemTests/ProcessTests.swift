@@ -11,7 +11,7 @@ struct ProcessTests {
     #expect(time.microsecondsSince1970 == seconds * 1_000_000)
   }
 
-  @Test("a day outside of its month is normalized, and a time before 1970 is nil")
+  @Test("a day outside its month is normalized, and a time before 1970 is nil")
   func strangeTimes() {
     let lastOfFebruary = LocalTime(year: 2024, month: 2, day: 29)
     let beforeMarch = LocalTime(year: 2024, month: 3, day: 0)
@@ -20,7 +20,7 @@ struct ProcessTests {
     #expect(LocalTime(microsecondsSince1970: .max) != nil)
   }
 
-  @Test("a library's functions can be called, and errors name what is missing")
+  @Test("a library's functions can be called, and errors name a missing one")
   func libraries() throws {
     let library = try DynamicLibrary("libc.so.6")
     let absolute: @convention(c) (CInt) -> CInt = unsafe try library.function("abs")
@@ -35,7 +35,7 @@ struct ProcessTests {
     #expect(absent?.description.contains("libtribune-absent.so.0") == true)
   }
 
-  @Test("more text than a pipe takes at once gets to standard error whole")
+  @Test("text longer than a pipe's capacity gets to standard error whole")
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -47,7 +47,7 @@ struct ProcessTests {
   }
 
   @Test(
-    "a process is in the first unit of its path that is no slice",
+    "a process is in the first unit of its path other than a slice",
     arguments: [
       ("0::/system.slice/a.service\n", "a.service"), ("0::/\n", nil), ("0::/system.slice\n", nil),
       ("12:pids:/x\n1:name=systemd:/system.slice/_b.service/c\n", "b.service"),

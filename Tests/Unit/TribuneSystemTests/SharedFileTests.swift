@@ -10,7 +10,7 @@ import TribuneWire
 
 @Suite("Shared files in memory, written to through mappings", .timeLimit(.minutes(15)))
 struct SharedFileTests {
-  @Test("A store into one mapping is seen in the others, and in the file")
+  @Test("A store into one mapping appears in the others, and in the file")
   func shared() throws {
     let file = try SharedFile(length: 65_536)
     let one = try SharedMapping(file)

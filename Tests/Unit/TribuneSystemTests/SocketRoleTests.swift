@@ -59,7 +59,7 @@ struct SocketRoleTests {
   }
 
   @Test(
-    "a file of another file system has no inode, since it need not be unique",
+    "a file of another file system has no inode, because it need not be unique",
     arguments: ["/dev/shm", "/tmp"])
   func foreignInodes(folder: String) throws {
     let path = "\(folder)/tribune-\(UInt32.random(in: .min ... .max))"

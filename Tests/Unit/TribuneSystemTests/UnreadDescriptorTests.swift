@@ -15,7 +15,7 @@ struct UnreadDescriptorTests {
   }
 
   @Test(
-    "can have descriptors if it has some, or if that cannot be seen",
+    "can have descriptors if it has some, or if the kernel hides them",
     arguments: [
       ([], false), ([.bytes(1)], false), ([.bytes(16_384), .bytes(16_384), .bytes(16_385)], false),
       ([Part](repeating: .bytes(1), count: 100), false),

@@ -7,7 +7,7 @@ import TribuneWire
 
 @Suite("Accounts", .timeLimit(.minutes(15)))
 struct AccountTests {
-  @Test("are listed with what each user has and may have")
+  @Test("are listed with each user's use and limits")
   func list() async throws {
     let entry = AccountEntry(
       uid: 34, weight: 3, isPrivileged: false, resource: "log", used: 4096, share: 14_745_600, total: .max)

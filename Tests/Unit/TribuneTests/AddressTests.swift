@@ -43,7 +43,7 @@ struct AddressTests {
   }
 
   @Test(
-    "only a default in a runtime directory says who may serve it",
+    "only a default in a runtime directory requires the owner of the server",
     arguments: [("TRIBUNE_ADDRESS", "unix:/d/bus"), ("RUNTIME_DIRECTORY", "/d"), ("XDG_RUNTIME_DIR", "/d")])
   func servers(variable: String, value: String) throws {
     var address = try Address.resolve(
@@ -61,7 +61,7 @@ struct AddressTests {
     #expect(address == .system)
   }
 
-  @Test("of a bus that is missing, the system's address suggests where to look; another one does not")
+  @Test("without a bus, the default system address suggests where to look; another address does not")
   func remedy() {
     #expect(Address.system.remedy(for: .noSuchFile) == "; is tribuned.socket running?")
     #expect(Address.system.remedy(for: .connectionRefused) == "; is tribuned.socket running?")

@@ -14,7 +14,7 @@ struct ConnectingTests {
     #expect(error?.message.contains("/tmp/no-such-folder/bus") == true)
   }
 
-  @Test("a bus that another user serves is refused before the hello, if the address says whose it must be")
+  @Test("a bus of another user is refused before the hello if the address requires its owner")
   func server() async throws {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in

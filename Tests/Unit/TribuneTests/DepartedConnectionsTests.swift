@@ -5,10 +5,10 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite("Connections that have gone", .timeLimit(.minutes(15)))
+@Suite("Connections that have ended", .timeLimit(.minutes(15)))
 struct DepartedConnectionsTests {
   @Test(
-    "are listed with the reason why the bus has closed them",
+    "are listed with the bus's reason for closing them",
     arguments: [(0, nil), (9, "tooSlow"), (4097, "error 4097")] as [(UInt16, String?)])
   func list(rawReason: UInt16, reason: String?) async throws {
     var entry = DepartedEntry(

@@ -6,7 +6,7 @@ import TribuneWire
 
 @testable import Tribune
 
-@Suite("Who posts", .timeLimit(.minutes(15)))
+@Suite("Posters of notifications", .timeLimit(.minutes(15)))
 struct PosterTests {
   private static func facts(_ id: UInt64, in slot: UInt32, _ pid: UInt32) -> PosterFacts {
     PosterFacts(
@@ -17,7 +17,7 @@ struct PosterTests {
 
   /// `told` has each poster's id and slot; its pid is its position, from 1.
   @Test(
-    "A slot has one poster, the last one that it was told with",
+    "A slot has one poster, the last that the bus introduced",
     arguments: [
       ([(7, 1)], [7: 1]), ([(7, 1), (8, 2)], [7: 1, 8: 2]), ([(7, 1), (8, 1)], [7: nil, 8: 2]),
       ([(7, 1), (7, 1)], [7: 2]),
@@ -50,7 +50,7 @@ struct PosterTests {
   private static let poster = Poster(
     pid: 4242, uid: 34, process: "restore", units: Units(system: "user@34.service", user: "restore.service"))
 
-  @Test("A notification has its poster, as far as the bus has told of it")
+  @Test("A notification has its poster if the bus introduced one")
   func notifications() async throws {
     try await conversation { peer in
       try peer.confirmObservation()
@@ -80,7 +80,7 @@ struct PosterTests {
     }
   }
 
-  @Test("Facts that are not known are nil or empty")
+  @Test("Unknown facts are nil or empty")
   func unknown() {
     #expect(Poster(PeerIdentity.gone(of: 34)) == Poster(uid: 34))
     #expect(Poster(PeerIdentity.gone()) == Poster())
@@ -88,7 +88,7 @@ struct PosterTests {
     #expect(Self.poster.unit == "user@34.service")
   }
 
-  @Test("The hello asks for posters if the program does", arguments: [false, true])
+  @Test("The hello requests posters if the program does", arguments: [false, true])
   func hello(identifies: Bool) async throws {
     let bus = try ScriptedBus()
     let playing: Playing<Hello> = try bus.play { peer in

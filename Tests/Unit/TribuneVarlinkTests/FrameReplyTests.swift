@@ -27,7 +27,7 @@ struct FrameReplyTests {
     #expect(last.message?.contains("ready") == true && !last.isLast)
   }
 
-  @Test("what is refused without a reply leaves the call that is under way alone")
+  @Test("a refusal without a reply does not affect the call that is under way")
   func oneway() throws {
     let refused = try reply(to: Refusal(.invalidName), serial: CallID(.tell, isOneway: true).serial)
     #expect(refused.message == nil && !refused.isLast)
@@ -50,7 +50,7 @@ struct FrameReplyTests {
     #expect(message.contains("similarName") == !name.isEmpty)
   }
 
-  @Test("what comes behind a call's last reply is not sent")
+  @Test("frames after a call's last reply are not sent")
   func late() throws {
     for isInCall in [true, false] {
       let post = try reply(to: Post(), serial: 0, isInCall: isInCall)

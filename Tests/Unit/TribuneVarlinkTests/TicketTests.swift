@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("Tickets")
 struct TicketTests {
   @Test(
-    "a ticket's text has all of it",
+    "a ticket is restored from its text",
     arguments: [
       Ticket(
         connection: ConnectionID(rawValue: 7), secret: .max,
@@ -19,7 +19,7 @@ struct TicketTests {
   func text(_ ticket: Ticket) { #expect(Ticket(ticket.text) == ticket) }
 
   @Test(
-    "what is no ticket is none",
+    "any other text is not a ticket",
     arguments: [
       "", "q", "q1.2.3", "x1.2.3.4", "q1.2.3.4.5", "q1.2.3.g", "q.2.3.4", "q-1.2.3.4",
       "q1.2.3.10000000000000000",

@@ -39,7 +39,7 @@ struct BusCountersTests {
     return asked
   }
 
-  @Test("One user's many rows leave series of their own to the rows of others")
+  @Test("One user's many rows leave separate series for other users' rows")
   func turns() {
     func participant(_ uid: UInt32?, _ label: String) -> ParticipantStatistics {
       ParticipantStatistics(
@@ -57,7 +57,7 @@ struct BusCountersTests {
   }
 
   @Test(
-    "Another daemon's counters begin anew, also if it has the same number",
+    "Another daemon's counters start again, even if it has the same number",
     arguments: [(2, 9.0), (1, 1.0), (1, 9.0)] as [(Int32, Double)])
   func anew(pid: Int32, uptime: Double) {
     var counters = BusCounters()
@@ -71,7 +71,7 @@ struct BusCountersTests {
     #expect(asked(counters) == ["a": 1, "b": 1, "(other)": 1])
   }
 
-  @Test("When the bus started does not tremble with the clocks, and changes with a restart")
+  @Test("The start time of the bus does not vary with the clocks, and changes with a restart")
   func start() {
     var counters = BusCounters()
     for (time, uptime, start) in [
@@ -82,7 +82,7 @@ struct BusCountersTests {
     }
   }
 
-  @Test("The others have what is counted among them, whoever comes to them or leaves them")
+  @Test("The others' series has its rows' counts, whichever rows join or leave it")
   func others() {
     var counters = BusCounters()
     take(["a": 10, "b": 8, "c": 7, "d": 1], &counters)
@@ -96,7 +96,7 @@ struct BusCountersTests {
     #expect(asked(counters) == ["b": 12, "a": 11, "(other)": 18])
   }
 
-  @Test("What the bus does not list any more is no news of the others")
+  @Test("A row that the bus no longer lists does not change the others' series")
   func unlisted() {
     var counters = BusCounters()
     take(["a": 10, "b": 8], &counters)

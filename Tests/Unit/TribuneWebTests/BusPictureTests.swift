@@ -32,7 +32,7 @@ struct BusPictureTests {
   }
 
   @Test(
-    "A query says for how many it waits that are not shown",
+    "A query counts the awaited delegates that are not shown",
     arguments: [
       (asked: 3, settled: 0, held: 0, omitted: 0, shown: 3, more: 0),
       (asked: 200, settled: 56, held: 0, omitted: 9, shown: 16, more: 184),
@@ -49,7 +49,7 @@ struct BusPictureTests {
   }
 
   @Test(
-    "A section is bounded in rows and in bytes, and says how many rows it leaves out",
+    "A section is bounded in rows and in bytes, and counts the rows that it omits",
     arguments: [(length: 0, rows: 1_000), (length: 255, rows: 500)])
   func bounds(length: Int, rows: Int) {
     // A control character takes six bytes in JSON.

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWeb
 
-@Suite("What pages are sent", .timeLimit(.minutes(15)))
+@Suite("Events for pages", .timeLimit(.minutes(15)))
 struct FeedTests {
   private func text(_ feed: Feed, _ cursor: inout Feed.Cursor) -> String {
     var text = ""
@@ -13,7 +13,7 @@ struct FeedTests {
 
   private func json(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-  @Test("A new page gets all that there is, and then what is new")
+  @Test("A new page gets all sections, and then changes")
   func follows() {
     var feed = Feed()
     var cursor = Feed.Cursor()
@@ -27,7 +27,7 @@ struct FeedTests {
     #expect(text(feed, &cursor) == "event: verdict\ndata: 2\n\n")
   }
 
-  @Test("A section that is the same is not sent again, and of several versions only the last")
+  @Test("An unchanged section is not sent again, and of several versions only the last")
   func sections() {
     var feed = Feed()
     var cursor = Feed.Cursor()
@@ -41,7 +41,7 @@ struct FeedTests {
     #expect(text(feed, &cursor) == "event: holds\ndata: 3\n\n")
   }
 
-  @Test("A page that is too slow is told how many verdicts it has missed")
+  @Test("A page that is too slow learns how many verdicts it missed")
   func missed() {
     var feed = Feed()
     var cursor = Feed.Cursor()
@@ -54,7 +54,7 @@ struct FeedTests {
     #expect(!text(feed, &late).contains("missed"))
   }
 
-  @Test("Verdicts are bounded in bytes, too")
+  @Test("Verdicts are also bounded in bytes")
   func bytes() {
     var feed = Feed()
     for _ in 0..<100 { feed.addVerdict([UInt8](repeating: UInt8(ascii: "1"), count: 100_000)) }
@@ -62,7 +62,7 @@ struct FeedTests {
     #expect(text(feed, &cursor).utf8.count < 5 << 20)
   }
 
-  @Test("A page that is behind gets verdicts and each section, however often these change")
+  @Test("A page that is behind still gets verdicts and each section, however often these change")
   func turns() {
     var feed = Feed()
     var cursor = Feed.Cursor()
@@ -78,7 +78,7 @@ struct FeedTests {
     for section in Feed.Section.allCases { #expect(read["event: \(section.rawValue)"] == 2) }
   }
 
-  @Test("A page that has nothing to read gets a comment at each tick")
+  @Test("A page without news gets a comment at each tick")
   func ticks() {
     var feed = Feed()
     var cursor = Feed.Cursor()

@@ -22,7 +22,7 @@ struct HistoryTests {
     #expect(json.contains("\"times\":[100]") && json.contains("\"posted\":[1.8]"))
   }
 
-  @Test("Counters that began anew count from there, also after the bus was away")
+  @Test("Counters that were reset count from there, even after the bus was away")
   func restarts() {
     var history = History()
     history.record(status(posted: 1_000), at: 100)
@@ -46,7 +46,7 @@ struct HistoryTests {
     #expect(history.json(at: 2 * 86_400).compact.utf8.count < hour.utf8.count + 1_000)
   }
 
-  @Test("A clock that is set back or forth leaves it in order")
+  @Test("A clock that is set back or forward leaves it in order")
   func clock() {
     var history = History()
     for second in [1_000, 500, 90_000, 1_000] { history.record(latency: .seconds(1), at: second) }

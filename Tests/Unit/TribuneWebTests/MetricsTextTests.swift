@@ -24,7 +24,7 @@ struct MetricsTextTests {
         == "# HELP a_bytes_total Bytes.\n# TYPE a_bytes_total counter\na_bytes_total 3.0\n")
   }
 
-  @Test("Whatever is in a label, it stays one line and one value")
+  @Test("Any text in a label stays one line and one value")
   func labels() {
     let text = text(.classic) {
       $0.gauge("a", "A.", [(.init([("b", "\"\\\n}é")]), 0.5), (.init([("b", "c"), ("d", "e")]), 1)])
@@ -32,7 +32,7 @@ struct MetricsTextTests {
     #expect(text.hasSuffix("a{b=\"\\\"\\\\\\n}é\"} 0.5\na{b=\"c\",d=\"e\"} 1.0\n"))
   }
 
-  @Test("A histogram is cumulative, and ends with all")
+  @Test("A histogram is cumulative, and its last bucket has all")
   func histogram() {
     var durations = Durations()
     for microseconds in [200, 3_000, 3_000, 100_000_000] as [UInt64] {
@@ -52,7 +52,7 @@ struct MetricsTextTests {
     }
   }
 
-  @Test("Facts that are text are an info, or a gauge that is 1")
+  @Test("Facts as text are an info, or a gauge of 1")
   func info() {
     func info(_ text: inout MetricsText) { text.info("a", "A.", .init([("version", "1")])) }
     #expect(text(.openMetrics, info) == "# HELP a A.\n# TYPE a info\na_info{version=\"1\"} 1.0\n# EOF\n")

@@ -31,7 +31,7 @@ struct QueryTrackerTests {
     return try #require(record)
   }
 
-  @Test("A verdict has the name and the time of its question, of the same connection and serial")
+  @Test("A verdict has its question's name and time, by connection and serial")
   func matches() throws {
     var tracker = QueryTracker(keepingUserInfo: false)
     for (from, name) in [(":1", "a.b"), (":2", "c.d")] {
@@ -45,7 +45,7 @@ struct QueryTrackerTests {
     #expect(try take(verdict(4), to: ":2", serial: 7, &tracker).name == "")
   }
 
-  @Test("Who asks is known from what the delegates are told")
+  @Test("The asker is known from its delegates' questions")
   func asker() throws {
     var tracker = QueryTracker(keepingUserInfo: true)
     _ = tracker.take(item(ask, from: ":1", serial: 1, name: "a.b"))
@@ -60,7 +60,7 @@ struct QueryTrackerTests {
     #expect(record.userInfo == "payload")
   }
 
-  @Test("What is kept of a question is bounded")
+  @Test("A question's stored data is bounded")
   func bounds() throws {
     var tracker = QueryTracker(keepingUserInfo: false)
     let ask = TrafficItem.Content.ask(
@@ -71,7 +71,7 @@ struct QueryTrackerTests {
       try take(verdict(3), to: ":1", serial: 1, &tracker).override?.utf8.count == 1_024 + "…".utf8.count)
   }
 
-  @Test("A question that was refused has no verdict, and one without a verdict is forgotten at last")
+  @Test("A refused question has no verdict, and a question without one is eventually forgotten")
   func forgets() throws {
     var tracker = QueryTracker(keepingUserInfo: false)
     _ = tracker.take(item(ask, from: ":1", serial: 1, name: "a.b"))
@@ -86,7 +86,7 @@ struct QueryTrackerTests {
         == "a.b")
   }
 
-  @Test("The directory knows those who came last")
+  @Test("The directory has the latest connections")
   func directory() {
     let countMax = 4_096
     var peers = RecentValues<String, Who>(countMax: countMax)

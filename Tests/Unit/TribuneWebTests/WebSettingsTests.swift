@@ -15,7 +15,7 @@ struct WebSettingsTests {
     return (settings, diagnostics.map(\.description))
   }
 
-  @Test("What is not said is the default, and an empty value too")
+  @Test("A missing setting has its default, as has an empty value")
   func defaults() {
     #expect(read("") == (WebSettings(), []))
     let keys = [
@@ -25,7 +25,7 @@ struct WebSettingsTests {
     #expect(read("[Web]\nHosts=a\nPagesMax=1\n" + keys.map { "\($0)=\n" }.joined()) == (WebSettings(), []))
   }
 
-  @Test("Each setting can be said")
+  @Test("Each setting can be set")
   func all() {
     let (settings, diagnostics) = read(
       """
@@ -69,14 +69,14 @@ struct WebSettingsTests {
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
-  @Test("Nothing is served if a key is unknown: it may be the token")
+  @Test("Nothing is served after an unknown key, which may be the token")
   func unknownKey() {
     var reader = WebSettingsReader()
     reader.read(Array("[Web]\nTokenFil=/t\n".utf8), file: "f")
     #expect(reader.finish().1.map(\.severity) == [.error])
   }
 
-  @Test("The configuration as installed is the default, and what it shows is valid")
+  @Test("The configuration as installed is the default, and its examples are valid")
   func installed() throws {
     #expect(read(try repositoryText("config/web.conf")) == (WebSettings(), []))
     #expect(read(try shownSettings("web.conf")) == (WebSettings(), []))

@@ -36,7 +36,7 @@ struct ByteBufferTests {
     }
   }
 
-  @Test("A slice sees what is stored into its bytes")
+  @Test("A slice shows later stores into its bytes")
   func storing() {
     let buffer = ByteBuffer(holding: Array(repeating: 0, count: 12))
     let slice = ByteSlice(buffer, 2..<8)
@@ -193,7 +193,7 @@ struct BufferPoolTests {
     }
   }
 
-  @Test("A buffer that has outgrown the pool does not come back to it")
+  @Test("A buffer that outgrew the pool does not return to it")
   func outgrown() {
     pool.take().reserve(pool.bufferCapacity + 1)
     #expect(pool.take().capacity == pool.bufferCapacity)

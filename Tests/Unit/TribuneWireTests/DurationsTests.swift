@@ -19,7 +19,7 @@ struct DurationsTests {
     #expect(Durations.start(ofBucket: bucket) == start)
   }
 
-  @Test("have buckets that follow each other, and whose middle is near to all that is counted there")
+  @Test("have adjoining buckets, whose middle is near all their values")
   func precision() {
     for bucket in 0..<Durations.bucketCount {
       let (start, end) = (Durations.start(ofBucket: bucket), Durations.start(ofBucket: bucket + 1))
@@ -31,7 +31,7 @@ struct DurationsTests {
     }
   }
 
-  @Test("count what is noted, in any order, and what others have counted")
+  @Test("count recorded values in any order, and add other histograms")
   func counts() {
     var generator = SplitMix64(seed: 1)
     var (all, one, two) = (Durations(), Durations(), Durations())

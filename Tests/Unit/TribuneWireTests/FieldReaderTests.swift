@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("Fields", .timeLimit(.minutes(15)))
 struct FieldReaderTests {
   @Test(
-    "A number that is no case of its enumeration is an invalid value",
+    "A number outside of its enumeration is an invalid value",
     arguments: [
       // A vector, the number's offset in its fields, the first number past the last case.
       ("attach", 4, 2), ("ask", 4, 5), ("ask", 5, 2), ("answer-veto", 16, 5), ("progress", 76, 3),
@@ -56,7 +56,7 @@ struct FieldReaderTests {
   }
 
   @Test(
-    "Fields that reach past the end are malformed, and nothing is allocated; a count has its limit first",
+    "Fields past the end are malformed before any allocation; a count is checked against its limit first",
     arguments: [
       (.flag, [], .malformedFrame), (.flag, [0x00], nil),
       (.texts, [], .malformedFrame), (.texts, [0x01], .malformedFrame), (.texts, [0x00, 0x00], nil),
@@ -93,7 +93,7 @@ struct FieldReaderTests {
     #expect(text == String(repeating: "ä", count: 32_767) && next == 7 && isAtEnd)
   }
 
-  @Test("A flag is set by any number but 0", arguments: [(0, false), (1, true), (2, true), (255, true)])
+  @Test("Any number but 0 sets a flag", arguments: [(0, false), (1, true), (2, true), (255, true)])
   func flag(_ byte: UInt8, _ expected: Bool) throws {
     let bytes = [byte]
     var reader = FieldReader(bytes.raw)

@@ -25,7 +25,7 @@ struct FrameVectorTests {
   func encoding(_ vector: FrameVector) throws { #expect(try vector.encoded().hex == vector.bytes().hex) }
 
   @Test(
-    "A vector is decoded as expected once its last byte is there, and not before", arguments: FrameVector.all)
+    "A vector is decoded as expected once its last byte has arrived, not before", arguments: FrameVector.all)
   func byteByByte(_ vector: FrameVector) throws {
     let bytes = try vector.bytes()
     var assembler = FrameAssembler()

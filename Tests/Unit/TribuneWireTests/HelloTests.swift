@@ -40,7 +40,7 @@ struct HelloTests {
   }
 
   @Test(
-    "The first bytes of other protocols are no hello",
+    "The first bytes of other protocols are refused",
     arguments: ["GET / HTTP/1.1\r\n", "\0AUTH EXTERNAL", "{", "\n"])
   func strangers(_ text: String) {
     #expect(refusal { () throws(WireError) in _ = try Hello(text.utf8Bytes) } == .badMagic)

@@ -34,7 +34,7 @@ struct NameTests {
   }
 
   @Test(
-    "A part between slashes that is one or two stars is a wildcard",
+    "A wildcard is a part between slashes of one or two stars",
     arguments: [
       ("*", true), ("**", true), ("a/*", true), ("*/a", true), ("a/**/b", true), ("/*", true), ("", false),
       ("/", false), ("a", false), ("***", false), ("a*", false), ("*a/b", false), ("a/b*", false),
@@ -45,7 +45,7 @@ struct NameTests {
   }
 
   @Test(
-    "An object is any text in one line, or empty",
+    "An object is any single line of text, or empty",
     arguments: [
       "", "window/42", "unit/nginx.service", " ", "a b", "*", "Fenster/größte", "日本", "🏛", "e\u{301}", "\"",
       "\\", "\u{A0}", "\u{FFFD}", String(repeating: "a", count: 255),
@@ -159,7 +159,7 @@ struct TextTests {
     #expect(units == PeerUnits(system: system, user: user) && units.text == text)
   }
 
-  @Test("Counts in sentences agree with what they count")
+  @Test("Nouns and verbs agree with their counts")
   func counted() {
     #expect([0, 1, 2].map { $0.counted("post") } == ["0 posts", "1 post", "2 posts"])
     #expect(

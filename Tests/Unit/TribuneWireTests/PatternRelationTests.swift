@@ -18,7 +18,7 @@ struct PatternRelationTests {
   // Patterns lack the third token, which represents all other names.
   private static let names = texts(["a", "b", "c"])
 
-  @Test("A pattern contains or overlaps another exactly if the names say so", arguments: ["a", "aa"])
+  @Test("A pattern contains or overlaps another exactly if their names show it", arguments: ["a", "aa"])
   func relations(_ a: String) throws {
     // A fourth token tells `a.*.*.**` from `a.*.*`.
     let names = Self.names.map { $0.replacing("a", with: a) }

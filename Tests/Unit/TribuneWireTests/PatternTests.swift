@@ -7,7 +7,7 @@ import TribuneWire
 @Suite("Patterns", .timeLimit(.minutes(15)))
 struct PatternTests {
   @Test(
-    "A pattern is a name in which tokens can be stars, and the last one two stars",
+    "A pattern is a name whose tokens can be stars, and whose last one can be two stars",
     arguments: [
       "a", "a.b", "*", "**", "a.*", "*.a", "a.**", "*.**", "*.*", "*.a.*.**", "a.*.b", "tribune.**",
       String(repeating: "a", count: 255), String(repeating: "*.", count: 126) + "**",

@@ -6,7 +6,7 @@ import TribuneWire
 @Suite("Spelling")
 struct SpellingTests {
   @Test(
-    "A name is meant for another one that differs in capitals, a missing should, or one slip",
+    "A name may mean another one that differs in capitals, a missing should, or one slip",
     arguments: [
       ("host.shouldReboot", "host.shouldreboot", "host.shouldReboot"),
       ("host.shouldReboot", "HOST.shouldReboot", "host.shouldReboot"),

@@ -44,7 +44,7 @@ struct TimeSpanTests {
     #expect(TimeSpan(microseconds: microseconds).description == text)
   }
 
-  @Test("milliseconds are rounded up, so that a short span is not 0")
+  @Test("milliseconds are rounded up, so a short span is not 0")
   func milliseconds() {
     let rounded = [0, 1, 1_000, .max].map { TimeSpan(microseconds: $0).milliseconds }
     #expect(rounded == [0, 1, 1, Int64.max / 1_000 + 1])

@@ -6,7 +6,7 @@ import TribuneWire
 
 @Suite("Well-known questions", .timeLimit(.minutes(15)))
 struct WellKnownQuestionTests {
-  @Test("They are those of docs/NAMES.md")
+  @Test("They are those in docs/NAMES.md")
   func documented() throws {
     let rows = try repositoryText("docs/NAMES.md").split(separator: "\n").map { $0.split(separator: "|") }
     let asked = rows.filter { $0.count > 2 && $0[1].trimmingPrefix(" ").hasPrefix("ask ") }
@@ -16,7 +16,7 @@ struct WellKnownQuestionTests {
   }
 
   @Test(
-    "A name means one if it is the action's, or is spelt otherwise",
+    "A name means one if it is the action's, or a misspelling",
     arguments: [
       ("host.reboot", "host.shouldReboot"), ("host.shouldreboot", "host.shouldReboot"),
       ("host.shouldPoweroff", "host.shouldPowerOff"), ("Host.shouldReboot", "host.shouldReboot"),
@@ -30,7 +30,7 @@ struct WellKnownQuestionTests {
   }
 
   @Test(
-    "A name that is one, or means something else, is left alone",
+    "A name that is one, or means something else, stays unchanged",
     arguments: [
       "host.shouldReboot", "*.shouldReboot", "host.*", "**", "browser.row", "host.uptime", "unit.stat",
       "host.rebot", "window.shouldClone", "backup.shouldPrunes", "host.willReboot", "a.shouldReboot",

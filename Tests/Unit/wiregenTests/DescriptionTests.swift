@@ -42,7 +42,7 @@ struct DescriptionTests {
   }
 
   @Test(
-    "is refused where it is wrong",
+    "is refused with the place of its mistake",
     arguments: [
       ("frames Feed", "1: \"frames Feed\" declares nothing"), ("  a: u8", "1: this is a part of nothing"),
       ("frame Feed = x feed, C→B", "1: frame NAME"), ("frame Feed = 1 feed, A→B", "1: frame NAME"),
@@ -115,7 +115,7 @@ struct DescriptionTests {
   }
 
   @Test(
-    "gives names of several words small letters",
+    "writes names of several words in lower case",
     arguments: [("busPID", "bus_pid"), ("isDryRun", "is_dry_run")])
   func names(name: String, words: String) { #expect(name.snakeCase == words) }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The model of top", .timeLimit(.minutes(15)))
 struct TopModelTests {
   @Test(
-    "each view is sorted by what matters, the highest first",
+    "each view is sorted by its most important column, the highest first",
     arguments: TopView.allCases)
   func sortedAtFirst(view: TopView) {
     let model = TopModel(view: view, size: TopSize(rows: 24, columns: 80))
@@ -60,7 +60,7 @@ struct TopModelTests {
     }
   }
 
-  @Test("in the tree, what belongs together stays together, whatever it is sorted by")
+  @Test("in the tree, rows of one query stay together in each order")
   func sortsTrees() {
     var model = TopModel.showing(
       .queries(
@@ -84,7 +84,7 @@ struct TopModelTests {
     #expect(model.column("WHO WAITS FOR WHOM") == ["young asks n.m", "└─ waits for B"])
   }
 
-  @Test("a filter shows the rows that have the text, in whatever case, until Esc")
+  @Test("a filter shows the rows with the text, ignoring case, until Esc")
   func filters() {
     var model = TopModel.showing(.names(3))
     model.type("\\A.Bx")
@@ -149,7 +149,7 @@ struct TopModelTests {
   }
 
   @Test(
-    "keys change the view, of which a sample is wanted at once",
+    "keys change the view, and request a sample at once",
     arguments: [
       (.tab, .queries), (.backTab, .users), (.character("5"), .users), (.character("3"), .connections),
       (.function(5), .queries), (.character("t"), .queries),
@@ -177,7 +177,7 @@ struct TopModelTests {
     #expect(keys.last.map { model.press($0) } == effect)
   }
 
-  @Test("control characters are not typed, and what is typed is bounded")
+  @Test("control characters are not typed, and typed text is bounded")
   func typing() {
     var model = TopModel.showing(.names(3))
     model.type("\\\u{1}\u{9B}a")
@@ -186,7 +186,7 @@ struct TopModelTests {
     #expect(model.filter.count == 128)
   }
 
-  @Test("a sample ends a problem, and one of another view gives no rows")
+  @Test("a sample clears a problem, and a sample of another view gives no rows")
   func samples() {
     var model = TopModel.showing(.names(3))
     model.problem = "the bus is gone"

@@ -14,7 +14,7 @@ struct TopRendererTests {
 
   private static func text(of model: TopModel) -> [String] { TopRenderer.lines(of: model).map(\.text) }
 
-  @Test("at 80 columns, a hung delegate is on top, marked, and what it is called is escaped")
+  @Test("at 80 columns, a hung delegate comes first with a mark, and its label is escaped")
   func delegates() {
     let model = TopModel.showing(Self.scene)
     let lines = TopRenderer.lines(of: model)
@@ -43,7 +43,7 @@ struct TopRendererTests {
   }
 
   @Test(
-    "however small the terminal is, no line is longer or lower than it",
+    "no line is wider or lower than the terminal, however small",
     arguments: [(1, 1), (2, 3), (3, 80), (5, 10), (10, 40), (24, 80), (50, 300)], TopView.allCases)
   func bounded(size: (rows: Int, columns: Int), view: TopView) {
     var model = TopModel.showing(Self.scene, rows: size.rows, columns: size.columns)
@@ -61,7 +61,7 @@ struct TopRendererTests {
   }
 
   @Test(
-    "wide characters take two columns, and are not cut in halves",
+    "wide characters take two columns, and are not split",
     arguments: [
       ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("漢字", 4, "漢字"), ("漢字", 3, "漢…"), ("漢字", 2, "…"),
       ("a漢", 2, "a…"), ("🙂", 1, "…"), ("x", 0, ""), ("\u{1B}[2J", 4, "\\u{…"),
@@ -86,7 +86,7 @@ struct TopRendererTests {
   }
 
   @Test(
-    "a table without rows says why",
+    "a table without rows shows the reason",
     arguments: [
       (.refused(.users, "not you"), "", "not you"),
       (.made(.queries), "", "no query is under way: nobody waits for anybody"),
@@ -99,7 +99,7 @@ struct TopRendererTests {
     #expect(Self.text(of: model)[5] == reason)
   }
 
-  @Test("who may not see everything is told so, with rows and without")
+  @Test("a user who may not see everything is told so, with rows and without")
   func restricted() {
     var sample = TopSample.names(3)
     sample.restriction = "not you"

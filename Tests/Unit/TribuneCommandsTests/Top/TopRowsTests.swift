@@ -20,7 +20,7 @@ struct TopRowsTests {
   ]
 
   @Test(
-    "below a query stand the delegates that it waits for, and below these what they ask themselves",
+    "a query is followed by its awaited delegates, and each of these by its own queries",
     arguments: [
       ([], []),
       (
@@ -74,7 +74,7 @@ struct TopRowsTests {
     #expect(Self.lines(WaitForest(queries).groups) == lines)
   }
 
-  @Test("each query is in the tree once, however many delegates lead to it, and however deep it stands")
+  @Test("each query is in the tree once, however many delegates lead to it, and however deep it is")
   func treeIsBounded() {
     let crowd = (1...200 as ClosedRange<UInt64>).map { id in
       QueryInfo.made(id, by: ":1", "a", asks: "n.m", .made("A", of: ":1"), .made("B", of: ":1"))
@@ -91,7 +91,7 @@ struct TopRowsTests {
     }
   }
 
-  @Test("as a list, each delegate that is waited for has a row with its asker")
+  @Test("as a list, each awaited delegate has a row with its asker")
   func flat() {
     #expect(
       Self.lines(WaitForest(Self.nested).flatGroups) == [
@@ -111,7 +111,7 @@ struct TopRowsTests {
     #expect(WaitForest([query]).groups.flatMap { $0 }.map(\.isMarked) == [false, isMarked])
   }
 
-  @Test("a delegate has a row with its open questions, the oldest of them, and how it answered before")
+  @Test("a delegate has a row with its open questions, their oldest age, and its earlier answers")
   func delegates() {
     let model = TopModel.showing(
       .delegates(
@@ -136,7 +136,7 @@ struct TopRowsTests {
     #expect(model.rows.map(\.isMarked) == [true, false, false, false])
   }
 
-  @Test("delegates that have gone come last, however slow they were, unless somebody still waits for them")
+  @Test("departed delegates come last, however slow they were, unless a query still waits for them")
   func gone() {
     let query = QueryInfo.made(1, by: ":1", "a", asks: "n.m", .made("leaving", of: ":2"))
     let sample = TopSample.made(.delegates) { snapshot in
@@ -152,7 +152,7 @@ struct TopRowsTests {
   }
 
   @Test(
-    "rates are computed from two samples, and missing if a counter began anew",
+    "rates are computed from two samples, and missing if a counter was reset",
     arguments: [(1, ["2", "1", "0"]), (-1, ["-", "-", "0"])] as [(Int, [String])])
   func rates(faster: Int, rates: [String]) {
     var model = TopModel.showing(.names(3, faster: faster < 0 ? 3 : 0))
@@ -164,7 +164,7 @@ struct TopRowsTests {
       ])
   }
 
-  @Test("for programs, what is counted together with others, and what never happened, is null")
+  @Test("in JSON, values that are counted with others, or never occurred, are null")
   func json() {
     let others = UserStatistics(
       uid: nil, unit: "", connections: 0, posted: 0, postedBytes: 0, delivered: 0, lost: 0, asked: 0,

@@ -24,7 +24,7 @@ struct TopValueTests {
   func shown(value: TopValue, text: String) { #expect(value.shown == text) }
 
   @Test(
-    "values compare by what they mean",
+    "values are compared by meaning",
     arguments: [
       (.missing, .count(0)), (.missing, .text("")), (.text("B"), .text("a")),
       (.connection(":9"), .connection(":10")),

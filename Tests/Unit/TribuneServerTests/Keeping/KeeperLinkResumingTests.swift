@@ -72,9 +72,9 @@ private struct Kept {
 }
 
 @MainActor
-@Suite("A bus that takes over what a keeper has", .timeLimit(.minutes(15)))
+@Suite("A bus that takes over a keeper's descriptors", .timeLimit(.minutes(15)))
 struct KeeperLinkResumingTests {
-  @Test("goes on with all of it, which stays kept, and has the keeper forget what it does not need")
+  @Test("gets all, which stay kept, and has the keeper forget those that it does not need")
   func resumes() async throws {
     let (kept, other) = (try Kept(), try WatchedConnection())
     let bus = try ScriptedKeeper(
@@ -124,7 +124,7 @@ struct KeeperLinkResumingTests {
     [.saysBytes([1, 2, 3])],
   ]
 
-  @Test("goes on with what has come if a keeper does not give everything", arguments: nonsense.indices)
+  @Test("continues with the received ones if a keeper does not give everything", arguments: nonsense.indices)
   func nonsense(_ index: Int) async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
@@ -141,7 +141,7 @@ struct KeeperLinkResumingTests {
     await bus.end()
   }
 
-  @Test("goes on without the descriptors that are beyond this process's limit")
+  @Test("continues without the descriptors beyond this process's limit")
   func lost() async throws {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([

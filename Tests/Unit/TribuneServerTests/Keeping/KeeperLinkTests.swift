@@ -66,7 +66,7 @@ struct KeeperLinkTests {
     #expect(pair.link.keepsAll)
   }
 
-  @Test("a new descriptor under the name of one that was taken back is kept")
+  @Test("a new descriptor under the name of a withdrawn one is kept")
   func again() throws {
     try pair.keep(0..<100)
     try pair.settle(seconds: 1)
@@ -79,7 +79,7 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 0..<100) == 25)
   }
 
-  @Test("a keeper that is told to end does, and the bus sends everything to the next one")
+  @Test("a keeper that is told to end does so, and the bus sends everything to the next one")
   func leaving() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
@@ -92,7 +92,7 @@ struct KeeperLinkTests {
     #expect(pair.keptCount(of: 0..<500) == 500)
   }
 
-  @Test("in a hand-over, the bus stays with a slow keeper, and takes back what that has not acknowledged")
+  @Test("in a hand-over, the bus waits for a slow keeper, and withdraws unacknowledged descriptors")
   func slow() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
@@ -106,7 +106,7 @@ struct KeeperLinkTests {
     #expect(pair.keeper.count == 500)
   }
 
-  @Test("after 5 s without an answer nothing counts as kept, and all of it again once the keeper goes on")
+  @Test("after 5 s without an answer, no descriptor counts as kept, and all do once the keeper continues")
   func hung() throws {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)

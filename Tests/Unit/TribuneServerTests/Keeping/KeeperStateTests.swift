@@ -101,7 +101,7 @@ struct KeeperStateTests {
     #expect(keeper.phase == Self.awaited)
   }
 
-  @Test("a lease lasts for the next bus as well, unless that begins anew")
+  @Test("a lease is also valid for the next bus, unless that begins anew")
   func leaseOfTheNext() {
     var keeper = Situation.awaited.keeper(hasLease: true)
     _ = keeper.attach(2, .resume(isKept: true))
@@ -122,7 +122,7 @@ struct KeeperStateTests {
 
   // MARK: The keeper's end
 
-  @Test("a keeper that is to end asks its bus to leave: at once, or when it has given everything")
+  @Test("a keeper that has to end asks its bus to leave: at once, or once it has given everything")
   func endServing() {
     var keeper = Situation.owned.keeper()
     #expect(keeper.askToLeaveIfEnding() == .nothing)
@@ -134,7 +134,7 @@ struct KeeperStateTests {
     #expect(keeper.askToLeaveIfEnding() == .askToLeave(2))
   }
 
-  @Test("a keeper that is to end does not stay for a bus that begins anew, or that ends")
+  @Test("a keeper that has to end does not stay for a bus that begins anew, or that ends")
   func endAnyway() {
     var keeper = Situation.awaited.keeper()
     _ = keeper.end(at: Self.now)
@@ -144,7 +144,7 @@ struct KeeperStateTests {
     #expect(keeper.finish(1) == .exit)
   }
 
-  @Test("a keeper that is told to end, once or again, stays for 8 s at most", arguments: Situation.allCases)
+  @Test("a keeper that is told to end, once or again, stays for at most 8 s", arguments: Situation.allCases)
   func endLimit(_ situation: Situation) {
     var keeper = situation.keeper(hasLease: true)
     _ = keeper.end(at: Self.now)

@@ -27,7 +27,7 @@ struct KeeperTests {
 
   // MARK: Keeping
 
-  @Test("keeps what its bus sends, until the bus takes it back")
+  @Test("keeps its bus's descriptors until the bus withdraws them")
   func keeps() throws {
     let connections = try connections(3)
     #expect(try bus.keep(connections) == 3)
@@ -38,7 +38,7 @@ struct KeeperTests {
     #expect(try connections[1].isClosed)
   }
 
-  @Test("gives the next bus everything, and goes on keeping it")
+  @Test("gives the next bus everything, and still keeps it")
   func gives() throws {
     // More than the keeper gives before it waits for an acknowledgement.
     let connections = try connections(KeeperMessage.windowMax * KeeperMessage.itemsMax + 10)
@@ -55,7 +55,7 @@ struct KeeperTests {
     }
   }
 
-  @Test("has no more than a window of unacknowledged messages under way")
+  @Test("sends no more than a window of unacknowledged messages")
   func window() throws {
     let item = try WatchedConnection()
     // The descriptors' kinds are not checked.
@@ -73,7 +73,7 @@ struct KeeperTests {
     guard case .batch? = try next.ask(.acknowledged(count: 253)) else { throw Errno.inputOutput }
   }
 
-  @Test("takes no more than its capacity, and says how many it took")
+  @Test("takes no more than its capacity, and reports how many it took")
   func capacity() throws {
     let keeper = try SteppedKeeper(capacity: 3)
     let bus = try keeper.servedBus()
@@ -148,7 +148,7 @@ struct KeeperTests {
     return (lease, connection)
   }
 
-  @Test("keeps what a bus left until the lease ends, and gives the lease to no bus")
+  @Test("keeps a bus's descriptors until the lease ends, and gives the lease to no bus")
   func lease() throws {
     let (lease, connection) = try leased()
     bus.hangUp()
@@ -163,7 +163,7 @@ struct KeeperTests {
     #expect(try connection.isClosed)
   }
 
-  @Test("gives nothing to a bus that comes just as the lease ends")
+  @Test("gives nothing to a bus that arrives just as the lease ends")
   func leaseEndsJustBefore() throws {
     let (lease, connection) = try leased()
     let next = try keeper.bus()
@@ -176,7 +176,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "goes by the last lease that it got, even if the one before ends at that moment",
+    "uses the last lease that it got, even if the previous one ends at that moment",
     arguments: [false, true])
   func secondLease(endsJustThen: Bool) throws {
     let (first, _) = try leased()
@@ -193,7 +193,7 @@ struct KeeperTests {
     #expect(keeper.count == 0)
   }
 
-  @Test("stays with its bus when a lease that the bus took back ends")
+  @Test("stays with its bus when a lease that the bus withdrew ends")
   func forgottenLease() throws {
     let (lease, _) = try leased()
     #expect(try bus.ask(.forget([.lease])) == .acknowledged(count: 0))
@@ -206,7 +206,7 @@ struct KeeperTests {
   // MARK: Broken protocol
 
   @Test(
-    "refuses a stranger that sends a message at the wrong time, and goes on serving its bus",
+    "refuses a stranger that sends a message at the wrong time, and still serves its bus",
     arguments: [
       .batch([.connection(1)]), .forget([.connection(1)]), .acknowledged(count: 1), .end(count: 0), .leaving,
       .finished, .refusal("no"),
@@ -228,7 +228,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "refuses its own bus if that breaks the protocol, and closes what it had: the bus may go on elsewhere",
+    "refuses its own bus after a breach of protocol, and closes its descriptors: the bus may continue elsewhere",
     arguments: [
       .attach(.begin), .acknowledged(count: 1), .end(count: 0), .leaving, .refusal("no"),
     ] as [KeeperMessage])
@@ -242,7 +242,7 @@ struct KeeperTests {
   }
 
   @Test(
-    "refuses a stranger that sends garbage, and goes on serving its bus",
+    "refuses a stranger that sends garbage, and still serves its bus",
     arguments: [
       [], [0], [0, 0, 0, 0, 99, 0, 0, 0], [0, 0, 0, 0, 2, 200, 0, 0],
       [UInt8](repeating: 0xFF, count: KeeperMessage.lengthMax + 100),
@@ -270,7 +270,7 @@ struct KeeperTests {
     #expect(try keeper.servedBus().keep([try WatchedConnection()]) == 1)
   }
 
-  @Test("refuses connections beyond its limit, and goes on serving its bus")
+  @Test("refuses connections beyond its limit, and still serves its bus")
   func crowd() throws {
     let idle = try (0..<10).map { _ in try keeper.bus() }
     let refusal = [KeeperMessage.refusal("too many buses are connected")]
@@ -284,7 +284,7 @@ struct KeeperTests {
 
   // MARK: Its end
 
-  @Test("that has nothing ends at the signal")
+  @Test("without descriptors, ends at the signal")
   func endVacant() throws {
     let keeper = try SteppedKeeper()
     #expect(try keeper.turn())
@@ -292,7 +292,7 @@ struct KeeperTests {
     #expect(try !keeper.turn())
   }
 
-  @Test("that has something asks its bus to leave, and ends when it has left")
+  @Test("with descriptors, asks its bus to leave, and ends when it has left")
   func endOwned() throws {
     try keeper.signal()
     #expect(try bus.hear() == .leaving)
@@ -301,7 +301,7 @@ struct KeeperTests {
     #expect(try !keeper.turn())
   }
 
-  @Test("whose bus has gone gives everything to the next one before it ends")
+  @Test("gives everything to the next bus before it ends, if its bus has gone")
   func endAwaited() throws {
     let connection = try WatchedConnection()
     #expect(try bus.keep([connection]) == 1)
@@ -318,7 +318,7 @@ struct KeeperTests {
 
   // MARK: Listening
 
-  @Test("takes over the socket of a dead keeper, and no other file")
+  @Test("takes over the socket of a dead keeper, but no other file")
   func listening() throws {
     #expect(throws: Errno.addressInUse) { _ = try Keeper.listener(at: keeper.path) }
     keeper.die()
@@ -331,7 +331,7 @@ struct KeeperTests {
     #expect(SocketFile.isSocket(at: file) == false)
   }
 
-  @Test("that has no descriptor left for a bus goes on, and lets the bus in once it has one")
+  @Test("without a free descriptor for a bus, continues, and admits the bus once it has one")
   func noDescriptors() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {

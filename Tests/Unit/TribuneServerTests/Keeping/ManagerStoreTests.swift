@@ -11,7 +11,8 @@ import TribuneTestSupport
 /// Each test changes the environment, so it needs its own process.
 @Suite("The store of the service manager", .timeLimit(.minutes(15)))
 struct ManagerStoreTests {
-  @Test("needs a manager; gets the log, in place of the last one, and a lease, dropped when the keeper dies")
+  @Test(
+    "needs a manager; gets the log, which replaces the last one, and a lease, dropped when the keeper dies")
   func stores() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -40,7 +41,7 @@ struct ManagerStoreTests {
     }
   }
 
-  @Test("gets everything later, in order, if the manager does not read, and the bus does not wait")
+  @Test("gets everything later, in order, if the manager does not read, without a wait of the bus")
   func stuck() async {
     await #expect(processExitsWith: .success) {
       // Ends a wait in the kernel that would hang.
@@ -70,7 +71,7 @@ struct ManagerStoreTests {
     }
   }
 
-  @Test("gets nothing if its socket leads nowhere, which is logged")
+  @Test("gets nothing if its socket leads nowhere, and logs that")
   func nowhere() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

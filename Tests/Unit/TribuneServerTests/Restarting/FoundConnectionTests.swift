@@ -26,7 +26,7 @@ struct FoundConnectionTests {
   }
 
   @Test(
-    "has the groups that the last daemon knew, and those that it had looked up",
+    "has the groups known to the last daemon, including those that it looked up",
     arguments: [[0], [0, 5, 9], Groups([0], lookedUp: []), Groups([0, 5], lookedUp: [5, 9, .max])] as [Groups]
   )
   func groups(_ groups: Groups) throws {
@@ -82,7 +82,7 @@ struct FoundConnectionTests {
   }
 
   @Test(
-    "is sent the control frames that it lacks, once each, even if a dying daemon had logged them twice",
+    "gets its missing control frames once each, even if a dying daemon logged them twice",
     arguments: [0, .max - 1] as [UInt32])
   func said(sent: UInt32) throws {
     var found = try Self.found()

@@ -11,7 +11,7 @@ import TribuneWire
 @MainActor
 @Suite("A hand-over", .timeLimit(.minutes(15)))
 struct HandingOverTests {
-  @Test("takes a connection along that was accepted while descriptors had run out")
+  @Test("includes a connection that was accepted after descriptors had run out")
   func arrivals() throws {
     let bus = try SteppedBus()
     bus.server.acceptor.handleFailure(.tooManyDescriptors)
@@ -43,7 +43,7 @@ struct HandingOverTests {
     #expect(try next.session(of: client).input.count == 4)
   }
 
-  @Test("refuses the lists that were received in part, and leaves the others to the next bus")
+  @Test("refuses lists that were received in part, and leaves the others to the next bus")
   func lists() throws {
     let clock = SteppingClock()
     let bus = try SteppedBus(clock)
@@ -64,7 +64,7 @@ struct HandingOverTests {
     #expect(after == [[], whole, whole, whole])
   }
 
-  @Test("has the keeper keep a retained file that it lacks")
+  @Test("gives the keeper a retained file that it lacks")
   func retainedFile() throws {
     let bus = try SteppedBus()
     let memory = try SharedFile(length: 1)

@@ -28,7 +28,7 @@ private enum Stores {
 
 @Suite("A bus that is killed while it takes over", .timeLimit(.minutes(15)))
 struct KilledTakeOverTests {
-  @Test("has said at any moment how much an idle connection was sent, so that nothing is sent twice")
+  @Test("always has the sent count of an idle connection in its log, so that nothing is sent twice")
   func counters() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {

@@ -12,7 +12,7 @@ import TribuneWire
 @MainActor
 @Suite("A bus that takes over from one that died", .timeLimit(.minutes(15)))
 struct TakingOverTests {
-  @Test("keeps a connection that the keeper does not have detached, if its client has registered something")
+  @Test("keeps a connection without a descriptor detached if its client has registrations")
   func detached() throws {
     let bus = try SteppedBus()
     let (delegate, idle) = (try bus.client(), try bus.client())
@@ -29,7 +29,8 @@ struct TakingOverTests {
   }
 
   @Test(
-    "counts the losses of a client whose next connection was lost as well, also if it does not know that one")
+    "counts the losses of a client whose next connection was also lost, even if the client does not know that one"
+  )
   func succession() throws {
     func register(_ client: SteppedBus.Client, for other: SteppedBus.Client, on bus: SteppedBus) throws {
       let frames = ByteBuffer(capacity: 256)
@@ -63,7 +64,7 @@ struct TakingOverTests {
   }
 
   @Test(
-    "greets a client that was not greeted yet, which goes on unless it was sending a frame",
+    "greets a client that was not greeted yet, which continues unless it was sending a frame",
     arguments: [false, true])
   func greeting(isSending: Bool) throws {
     let bus = try SteppedBus()
@@ -80,7 +81,7 @@ struct TakingOverTests {
     #expect(before == 0 && after == (isSending ? [.error] : [.welcome, .ok]))
   }
 
-  @Test("notes that it refuses a client that was not greeted, so the next bus sends no hello behind that")
+  @Test("logs that it refuses a client without a greeting, so the next bus sends no hello after that")
   func refusal() throws {
     let bus = try SteppedBus()
     let stranger = try bus.stranger()
@@ -97,7 +98,7 @@ struct TakingOverTests {
     #expect(counters.flags.contains(.sending))
   }
 
-  @Test("commits what it sends of a query whose asker has gone together with the end of that query")
+  @Test("commits the frames of a query whose asker has gone together with the query's end")
   func cancelled() throws {
     let bus = try SteppedBus()
     let (delegate, asker) = (try bus.client(), try bus.client())
@@ -115,7 +116,7 @@ struct TakingOverTests {
     #expect(next.server.bus.value.queryCount == 0 && next.firstCommittedLength == before)
   }
 
-  @Test("keeps the chain of a delegate that replaced others and left, both during a compaction")
+  @Test("keeps the chain of a delegate that replaced others and left during a compaction")
   func replaced() throws {
     let bus = try SteppedBus()
     let replaced = try bus.client()
@@ -136,7 +137,7 @@ struct TakingOverTests {
     #expect(try bus.successor().server.bus.value.delegateCount == 0)
   }
 
-  @Test("skips an entry of a kind that only newer versions know, and drops it at the next compaction")
+  @Test("skips an entry of a kind from newer versions, and drops it at the next compaction")
   func newerEntry() throws {
     let kind: UInt8 = 200
     let bus = try SteppedBus()
