@@ -58,7 +58,7 @@ def _run(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 class Readiness:
-    """Where a program says that it is ready."""
+    """The socket on which a program reports that it is ready."""
 
     def __init__(self, path: Path) -> None:
         path.unlink(missing_ok=True)
@@ -105,7 +105,7 @@ class Program:
         assert self._is_listening.wait(DEADLINE)
 
     def end(self, number: int = signal.SIGKILL) -> int:
-        """Sends a signal, and waits for the end."""
+        """Sends a signal, and waits until the program ends."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         status = self.process.wait(DEADLINE)
@@ -114,7 +114,7 @@ class Program:
 
 
 class RunningBus:
-    """A bus, and perhaps its keeper, whose daemon can be followed by another."""
+    """A bus, perhaps with a keeper; its daemon can be replaced."""
 
     def __init__(self, configuration: str = "", has_keeper: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tribune-"))
@@ -195,7 +195,7 @@ def folder() -> Iterator[Path]:
 
 
 class MadeBus:
-    """Listens, and sends whatever a test wants."""
+    """A made bus: listens, and sends the bytes that a test chooses."""
 
     def __init__(self, folder: Path) -> None:
         self.address = f"unix:{folder}/bus"
@@ -247,13 +247,13 @@ def shared_bus() -> Iterator[RunningBus]:
 
 @pytest.fixture
 def bus(shared_bus: RunningBus) -> RunningBus:
-    """A bus that every test may use, and none may end."""
+    """A shared bus, which tests must not end."""
     return shared_bus
 
 
 @pytest.fixture
 def make_bus() -> Iterator[Callable[..., RunningBus]]:
-    """Makes buses that a test may do anything with."""
+    """Makes buses for one test, which may end them."""
     made: list[RunningBus] = []
 
     def make(**options: Any) -> RunningBus:

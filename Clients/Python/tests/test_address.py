@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bus is looked for, and whose bus is accepted."""
+"""Where the client looks for a bus, and which owner it accepts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a connection ends, and what it does for programs that give up, fork or mix loops."""
+"""The end of a connection, and programs that give up, fork or mix loops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bus lists, and what a monitor is shown, with a real bus."""
+"""Lists and monitors, with a real bus."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a connection does with peers that are no bus, and with bytes that none would send."""
+"""Peers that are not a bus, and bytes that no bus would send."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def answering(answer: Answer) -> tribune.Delegate:
 
 
 class Recorder(Delegate):
-    """Approves, and notes what it learns."""
+    """Approves, and records everything that it receives."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[object] = asyncio.Queue()
@@ -491,7 +491,7 @@ async def test_a_deadline_that_is_too_long_is_refused(bus: RunningBus, deadline:
 
 
 async def test_a_delegate_that_overrides_nothing_is_refused(bus: RunningBus) -> None:
-    """A misspelt method would abstain for ever."""
+    """Otherwise a delegate with a misspelt method would always abstain."""
 
     class Misspelt(Delegate):
         async def anwser(self, question: Question) -> Answer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which frames a client sends over the connection that follows a lost one."""
+"""The frames that a client sends after it reconnected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tribune._wire import FrameKind
 
 
 async def frames(peer: socket.socket) -> AsyncIterator[Frame]:
-    """The frames that a client sends, behind its hello."""
+    """The frames that a client sends after its hello."""
     loop = asyncio.get_running_loop()
     data = b""
     while True:

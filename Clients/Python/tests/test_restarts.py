@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program notices when the bus is restarted or killed, with a keeper and without."""
+"""The effect of restarts and kills of the bus on a program, with and without a keeper."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MakeBus = Callable[..., RunningBus]
 
 
 class Events:
-    """What happens to a connection."""
+    """The events of a connection."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[tribune.ConnectionEvent] = asyncio.Queue()
@@ -58,12 +58,12 @@ class Events:
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The loop goes on while a process is waited for."""
+    """Waits for a process without blocking the loop."""
     return await asyncio.to_thread(function, *arguments)
 
 
 async def settle(bus: RunningBus) -> None:
-    """Waits until the keeper has a copy of all connections that have registered something."""
+    """Waits until the keeper has all connections with registrations."""
     async with bus.connect() as probe:
         # The keeper takes connections in order, so it has all earlier ones.
         async with probe.observe("probe.*"):
@@ -72,7 +72,7 @@ async def settle(bus: RunningBus) -> None:
 
 
 async def texts(observation: tribune.Observation, last: str) -> list[object]:
-    """The texts of notifications, and reports, up to the one that has this text."""
+    """The texts of notifications, and reports, up to the text `last`."""
     found: list[object] = []
     async for delivery in observation:
         found.append(delivery.text if isinstance(delivery, Notification) else delivery)
@@ -146,7 +146,7 @@ async def test_everything_is_registered_again(make_bus: MakeBus, has_keeper: boo
 
 
 async def end_amid_frame(bus: RunningBus, one: tribune.Bus) -> Transport:
-    """Kills the bus when it has a part of a frame, so that the connection cannot continue."""
+    """Kills the bus while it has a partial frame, so the connection cannot continue."""
     transport = one._link.transport
     assert transport is not None
     transport._socket.send(b"\x30")

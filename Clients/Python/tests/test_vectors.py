@@ -57,7 +57,7 @@ def field_name(name: str) -> str:
 
 
 def said(value: Any) -> Any:
-    """A value as the index says it."""
+    """A value in the form of the index."""
     if isinstance(value, enum.IntFlag):
         return int(value)
     if isinstance(value, enum.IntEnum):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PartiesTests says, in Python."""
+"""The party of PartiesTests, in Python."""
 
 import asyncio
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PartiesTests says, through Varlink."""
+"""The party of PartiesTests, through Varlink."""
 
 import itertools
 import os
@@ -10,7 +10,7 @@ import varlink
 
 
 def say(*words: object) -> None:
-    """Prints a line: as one piece, for there are two threads."""
+    """Prints a line with one write, because two threads print."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 

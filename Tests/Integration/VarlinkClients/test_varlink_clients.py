@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bus's Varlink socket, with client libraries that others wrote: varlink and asyncvarlink."""
+"""The bus's Varlink socket, with the client libraries varlink and asyncvarlink."""
 
 import asyncio
 import dataclasses

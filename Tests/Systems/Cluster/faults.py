@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong in a cluster, at random and by a seed: links are cut, gateways and servers of NATS killed."""
+"""Random faults of a cluster, from a seed: cut links, killed gateways and NATS servers."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ SEED = int(os.environ.get("TRIBUNE_CLUSTER_SEED", random.randrange(1 << 32)))
 
 
 class Faults:
-    """One fault after the other, each for a while. Every kind has its turn before one comes again."""
+    """One fault after another, each for a while. Every kind occurs before one is repeated."""
 
     def __init__(self, cluster: Cluster, *kinds: str) -> None:
         print(f"TRIBUNE_CLUSTER_SEED={SEED}")
@@ -23,7 +23,7 @@ class Faults:
         self.counts: Counter[str] = Counter()
 
     async def run(self, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Goes on until it is over and each kind has had its turn. Nothing is broken any more then."""
+        """Continues until `is_over` and each kind has occurred. Everything is mended at the end."""
         while not is_over() or len(self.counts) < len(set(self._kinds)):
             for kind in self._chance.sample(self._kinds, len(self._kinds)):
                 if is_over() and self.counts[kind]:

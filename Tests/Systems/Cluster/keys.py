@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys, certificates and credentials, which openssl makes in the folder of a test."""
+"""Keys, certificates and credentials, made by openssl in a test's folder."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ SEED_PREFIX = 18 << 3
 
 
 class NKey:
-    """An Ed25519 key, as NATS writes it."""
+    """An Ed25519 key in NATS's form."""
 
     def __init__(self, folder: Path, name: str, kind: str) -> None:
         self._path = folder / f"{name}.key"
@@ -36,7 +36,7 @@ class NKey:
         return base64.b32encode(raw + checksum).decode().rstrip("=")
 
     def token(self, subject: "NKey", **claims: object) -> str:
-        """A JWT in which this key says something about another one."""
+        """A JWT with this key's claims about another key."""
         body = {
             "jti": subject.public,
             "iat": int(time.time()) - 60,
@@ -54,7 +54,7 @@ class NKey:
 
 
 def credentials(token: str, seed: str) -> str:
-    """What a file of credentials has."""
+    """The content of a credentials file."""
     return (
         f"-----BEGIN NATS USER JWT-----\n{token}\n------END NATS USER JWT------\n\n"
         f"-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What observers on a host see of notifications."""
+"""Observers on a host."""
 
 import asyncio
 from collections import Counter
@@ -11,7 +11,7 @@ CONNECTED = "cluster.link.didConnect"
 
 
 class Watch:
-    """What a host's observers receive, by its userInfo, until a marker of each host has come."""
+    """The userInfo that a host's observer receives, in order."""
 
     def __init__(self, bus: tribune.Bus, pattern: str = "t.**", *, retained: bool = False) -> None:
         self._observation = bus.observe(pattern, limit=1 << 20, retained=retained)
@@ -22,7 +22,7 @@ class Watch:
         return self
 
     async def until(self, *markers: str) -> list[str]:
-        """What has come, once all markers have."""
+        """Everything received so far, once all markers have arrived."""
         missing = set(markers) - set(self.texts)
         while missing:
             delivery = await anext(self._observation)
@@ -37,9 +37,9 @@ async def watch(bus: tribune.Bus) -> Watch:
 
 
 class Ledger:
-    """What a host has received of each other one, and what its gateway says was lost.
+    """What a host has received from each other host, and the losses that its gateway reported.
 
-    A notification's userInfo is the host, a space and a number; there may be more behind another space.
+    A notification's userInfo is the host, a space and a number, and perhaps another space and more text.
 
     Ledgers with the same `news` have the same `changes`.
     """
@@ -62,7 +62,7 @@ class Ledger:
         self._observation = bus.observe(*patterns, limit=1 << 20)
 
     async def start(self) -> None:
-        """Begins to observe, so that nothing that is posted from now on is missed."""
+        """Begins to observe: later posts are not missed."""
         await self._observation.__aenter__()
 
     async def watch(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What asks a question of the whole cluster, and what answers it."""
+"""Askers and delegates of the whole cluster's questions."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def vetoing(question: tribune.Question) -> tribune.Answer:
 
 
 class Hanging:
-    """A delegate that asks for a minute, and never answers."""
+    """A delegate that defers by a minute, and never answers."""
 
     def __init__(self) -> None:
         self.asked, self.ended = asyncio.Event(), asyncio.Event()
@@ -37,7 +37,7 @@ class Hanging:
 async def progress_of_flushing(
     asker: tribune.Bus, asked: str, answerer: tribune.Bus, name: str
 ) -> list[tuple[str, str]]:
-    """What an asker sees of "postgres", which takes longer than the time of a host, asks for that, and approves."""
+    """The progress that an asker gets of "postgres", which defers beyond HostTimeoutSec=, and approves."""
     released = asyncio.Event()
 
     async def slow(question: tribune.Question) -> tribune.Answer:
@@ -62,13 +62,13 @@ def outcomes(verdict: tribune.Verdict) -> dict[str, tuple[str, str]]:
 
 
 def patient(host: Host, *user_info: str) -> Program:
-    """A tribunectl that asks again when there may be another verdict, until it is allowed."""
+    """A tribunectl that asks until it is allowed."""
     environment = {"TRIBUNE_ADDRESS": host.address}
     return Program(PROGRAMS / "tribunectl", "ask", NAME, *user_info, "--wait-until-allowed", environment=environment)
 
 
 async def until_allowed(host: Host, *user_info: str) -> None:
-    """Waits until everybody is there again."""
+    """Waits until all hosts are there and the question is allowed."""
     await host.wait_for_status("all hosts are there")
     program = patient(host, *user_info)
     await program.start()

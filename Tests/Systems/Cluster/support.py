@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers of NATS, hosts with a bus and a gateway each, and relays that cut what is between them."""
+"""NATS servers, hosts with a bus and a gateway each, and relays that cut their links."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ NATS_VERSION = tuple(map(int, re.findall(r"\d+", VERSION_TEXT)[:3]))
 
 
 def free_port() -> int:
-    """A port that no connection gets as its own meanwhile."""
+    """A free port below those that the kernel gives to connections."""
     while True:
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(16_384, 32_768))) as one:
             return one.getsockname()[1]
@@ -38,7 +38,7 @@ def url(port: int) -> str:
 
 
 def lasting(seconds: float) -> Callable[[Callable], Callable]:
-    """Has a test be given up later than others."""
+    """Sets a test's own time limit."""
 
     def mark(function: Callable) -> Callable:
         function.seconds_max = seconds
@@ -48,12 +48,12 @@ def lasting(seconds: float) -> Callable[[Callable], Callable]:
 
 
 class Program:
-    """A process whose standard error can be waited for."""
+    """A process with waits for lines on its standard error."""
 
     def __init__(
         self, *command: object, environment: dict[str, str] | None = None, passed: socket.socket | None = None
     ) -> None:
-        """`passed` is a socket that it gets as systemd passes one."""
+        """`passed` is a socket that the process gets as from systemd."""
         self._command = [str(word) for word in command]
         self._descriptors = () if passed is None else (passed.fileno(),)
         if passed is not None:
@@ -116,7 +116,7 @@ class Program:
 
 
 class NatsServer:
-    """A server of NATS, which can be killed and started again at the same port."""
+    """A NATS server, which can be killed and restarted at the same port."""
 
     def __init__(
         self, folder: Path, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "", *, relayed: bool = False
@@ -146,7 +146,7 @@ class NatsServer:
 
 
 async def request(port: int, subject: str, payload: bytes) -> bytes:
-    """NATS' reply to a request, by hand."""
+    """NATS's reply to a request, without a client library."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b'CONNECT {"verbose":false}\r\nSUB inbox 1\r\n')
     writer.write(f"PUB {subject} inbox {len(payload)}\r\n".encode() + payload + b"\r\n")
@@ -161,7 +161,7 @@ async def request(port: int, subject: str, payload: bytes) -> bytes:
 
 
 async def publish(port: int, subject: str, headers: dict[str, str]) -> None:
-    """Publishes something by hand, as anybody can whom NATS lets in, and waits until the server has it."""
+    """Publishes a message without a client library, and waits until the server has it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = ("NATS/1.0\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n").encode()
     writer.write(b'CONNECT {"verbose":false,"headers":true}\r\n')
@@ -175,7 +175,7 @@ async def publish(port: int, subject: str, headers: dict[str, str]) -> None:
 
 
 class Relay:
-    """Passes TCP connections on to a port, until it is told not to."""
+    """Forwards TCP connections to a port, unless it is severed or silenced."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -211,7 +211,7 @@ class Relay:
         raise OSError("the other end has gone")
 
     def silence(self) -> None:
-        """Passes nothing on, and closes nothing: as when packets are dropped."""
+        """Forwards nothing and closes nothing, as if packets were dropped."""
         self._passes.clear()
 
     async def sever(self) -> None:
@@ -229,7 +229,7 @@ class Relay:
 
 
 class Host:
-    """A bus and a gateway, which serves FleetLock if it gets a socket for that."""
+    """A bus and a gateway, which serves FleetLock if it gets a socket for it."""
 
     def __init__(
         self,
@@ -277,7 +277,7 @@ class Host:
         (self._folder / "etc/nats.conf").write_text(text)
 
     def require(self, label: str) -> None:
-        """Has the absence of a delegate be a veto."""
+        """Makes the absence of a delegate a veto."""
         (self._folder / "etc/tribuned.conf").write_text(f'[Query "cluster.**"]\nRequireDelegate=label:{label}\n')
 
     async def start(self) -> None:
@@ -299,7 +299,7 @@ class Host:
         await self._wait_for(lambda: self._is_ready)
 
     async def wait_for_status(self, text: str) -> None:
-        """Waits until the gateway says this of itself to the service manager."""
+        """Waits until the gateway reports this status to the service manager."""
         await self._wait_for(lambda: text in self.status)
 
     async def _listen(self) -> None:
@@ -313,7 +313,7 @@ class Host:
                 self._news.notify_all()
 
     async def stop_listening(self) -> None:
-        """Has nobody read the gateway's notices any more, and no space for more of them."""
+        """Stops reading the gateway's notices, and fills their socket."""
         self._notice_reader.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._notice_reader
@@ -368,7 +368,7 @@ class Host:
 
 
 class Cluster:
-    """Everything of a test, which ends with it."""
+    """All servers, hosts and relays of a test, which ends them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -406,7 +406,7 @@ class Cluster:
         return self.servers
 
     async def leader(self, stream: str) -> NatsServer:
-        """The server that leads a stream, once all three have all of it. Until then, it may stand still without any."""
+        """The server that leads a stream, once all three have all of it. Before that, the loss of one may stop it."""
         async with asyncio.timeout(DEADLINE):
             while True:
                 with contextlib.suppress(TimeoutError):
@@ -417,7 +417,7 @@ class Cluster:
                         return next(server for server in self.servers if server.name == group["leader"])
 
     async def link(self, name: str) -> list[int]:
-        """The ports at which a host reaches the servers, each through a relay of its own."""
+        """A host's ports for the servers, each through a separate relay."""
         self.links[name] = [await self.relay(server.port) for server in self.servers]
         return [relay.port for relay in self.links[name]]
 
@@ -437,7 +437,7 @@ class Cluster:
         return hosts
 
     async def relayed(self, sections: str = "", options: str = "", port: int | None = None) -> tuple[Relay, Host, Host]:
-        """Two hosts of one server, and the relay through which the first one reaches it."""
+        """Two hosts of one server, and the first one's relay."""
         port = port or (await self.server()).port
         relay = await self.relay(port)
         one, two = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many questions and notifications while links are cut, gateways and servers killed: the accounts must add up."""
+"""Questions and notifications under faults of links, gateways and servers: the accounts must add up."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ SECTIONS = f'[Export "t.**"]\n[Import "t.**"]\n{QUERY}'
 
 
 class Posts:
-    """All that the hosts post, and what has become of it on each other one."""
+    """All posts of the hosts, and their fate on each other host."""
 
     def __init__(self, names: list[str], buses: list[tribune.Bus]) -> None:
         self.ledgers = [Ledger(name, bus) for name, bus in zip(names, buses, strict=True)]
@@ -53,7 +53,7 @@ class Posts:
         return self.count.total()
 
     def _missing(self, there: Ledger, here: Ledger) -> int:
-        """How many of a host's notifications another one knows nothing of."""
+        """How many of a host's notifications another host neither received nor counted as lost."""
         missing = self.count[there.name] - here.arrived[there.name] - here.lost[there.name]
         assert missing >= 0, f"{there.name} -> {here.name}: more were counted as lost than were"
         return missing
@@ -72,7 +72,7 @@ class Posts:
         return True
 
     def unknowns(self, killed: str) -> dict[tuple[str, str], int]:
-        """How often each pair of which one is killed was told of unknown losses."""
+        """The reports of unknown losses so far, for each pair with the killed host."""
         return {
             # If NATS runs before the bus, a new gateway is not announced.
             (there.name, here.name): -1 if here.name == killed else here.unknowns(there.name)
@@ -84,9 +84,9 @@ class Posts:
         return [(there, here) for there in self.ledgers for here in self.ledgers if there is not here]
 
     async def settle(self, unknowns: dict[tuple[str, str], int] | None = None) -> None:
-        """Posts until each host has the last notification of each other one, and knows what is missing before it.
+        """Posts until each host has each other host's last notification, and has counted the missing ones.
 
-        - `unknowns`: of pairs that may lack what nobody has counted, if they have been told that since.
+        - `unknowns`: pairs that may lack uncounted notifications once they report more unknown losses than this.
         """
         async with self._turn:
             open_pairs = self._pairs()
@@ -115,7 +115,7 @@ class Posts:
 
 
 class Questions:
-    """Questions of all hosts at once. Now and then, a host vetoes them."""
+    """Simultaneous questions of all hosts. Now and then, a host vetoes them."""
 
     def __init__(self, names: list[str], buses: list[tribune.Bus]) -> None:
         self._buses = dict(zip(names, buses, strict=True))
@@ -159,7 +159,7 @@ class Questions:
 
 
 class AccountedFaults(Faults):
-    """Faults that look at the account behind the death of a gateway, which takes with it what it has counted."""
+    """Faults that settle the account after the death of a gateway, whose counts are lost."""
 
     def __init__(self, cluster: Cluster, posts: Posts, *kinds: str) -> None:
         super().__init__(cluster, *kinds)

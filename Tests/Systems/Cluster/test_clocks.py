@@ -19,7 +19,7 @@ OFFSETS = {"db1": 0, "db2": HOUR, "db3": -HOUR}
 
 
 async def hosts_with_clocks(cluster: Cluster) -> list[Host]:
-    """Whose own clocks these are; tribunectl has the right one."""
+    """Three hosts with wrong clocks; tribunectl has the right one."""
     clock = cluster.folder / "clock.so"
     subprocess.run(
         ["cc", "-shared", "-fPIC", "-O1", "-o", clock, Path(__file__).with_name("wrong_clock.c")], check=True

@@ -31,7 +31,7 @@ def host(cluster: Cluster, name: str, port: int, sections: str = BOTH, options: 
 
 
 async def pair(cluster: Cluster, *ports: int, options: str = "") -> tuple[Host, Host]:
-    """Two hosts which import from each other."""
+    """Two hosts that import from each other."""
     hosts = [host(cluster, name, port, options=options) for name, port in zip(("db1", "db2"), ports, strict=True)]
     await cluster.add(*hosts)
     for each in hosts:
@@ -40,7 +40,7 @@ async def pair(cluster: Cluster, *ports: int, options: str = "") -> tuple[Host, 
 
 
 async def post(bus: tribune.Bus, texts: list[str], name: str = "t.a") -> None:
-    """Posts, and waits until JetStream has it."""
+    """Posts, and waits until JetStream has stored it."""
     for text in texts:
         reply = await bus.post_awaited(name, text.encode())
         assert (reply.acknowledged, reply.missing) == (1, ()), reply
@@ -56,7 +56,7 @@ async def make_stream(server: NatsServer, config: dict) -> None:
 
 
 async def until_all_have_all(server: NatsServer) -> None:
-    """Waits until each gateway has acknowledged everything, and so will not post it again."""
+    """Waits until each gateway has acknowledged everything, after which it does not post it again."""
     last = (await stream_info(server))["state"]["last_seq"]
     async with asyncio.timeout(DEADLINE):
         while True:
@@ -345,7 +345,7 @@ async def test_a_consumer_and_a_stream_that_somebody_removes_are_made_again(clus
 
 
 async def away(cluster: Cluster, texts: list[str]) -> tuple[NatsServer, Host, tribune.Bus, tribune.Bus]:
-    """Two hosts; the second one has got these, and then its gateway was killed. Also the buses of both."""
+    """The server, the second of two hosts, and both buses: it received the texts, then its gateway was killed."""
     server = await jetstream(cluster)
     one, two = await pair(cluster, server.port, server.port)
     db1, db2 = [await cluster.connect(each) for each in (one, two)]
@@ -356,7 +356,7 @@ async def away(cluster: Cluster, texts: list[str]) -> tuple[NatsServer, Host, tr
 
 
 async def first_loss(db1: tribune.Bus, losses: tribune.Observation) -> dict:
-    """The first that is announced from now on, at the latest because of one that is too long."""
+    """The next announced loss: at the latest that of a post that is too long."""
     await db1.post("t.a", b"x" * 2_000_000)
     await post(db1, ["end"])
     return await next_loss(losses)
@@ -433,7 +433,7 @@ async def test_what_another_host_exports_without_durable_comes_in_and_is_said(cl
 
 
 def user(host: str, *denied: str) -> str:
-    """What docs/CLUSTER.md has a host be let do for durable notifications."""
+    """A host's permissions for durable notifications in docs/CLUSTER.md."""
     start = "tribune.v1.test"
     publish = [f"{start}.*.{host}.>", f"{start}.presence.{host}", "$JS.API.>", f"$JS.ACK.{STREAM}.{host}.>"]
     subscribe = [
@@ -668,7 +668,7 @@ async def test_one_connection_to_the_bus_waits_for_jetstream_at_a_time(cluster: 
 
 
 class CountedKills(Faults):
-    """Knows whose gateway was killed how often."""
+    """Counts the kills of each host's gateway."""
 
     def __init__(self, cluster: Cluster, *kinds: str) -> None:
         super().__init__(cluster, *kinds)

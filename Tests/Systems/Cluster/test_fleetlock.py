@@ -33,7 +33,7 @@ def listener() -> socket.socket:
 
 
 async def exchange(host: Host, request: bytes, source: str) -> tuple[int, dict]:
-    """The status and the JSON of what is replied to these bytes."""
+    """The status and the JSON of the reply."""
     async with asyncio.timeout(2 * DEADLINE):
         reader, writer = await asyncio.open_connection(*host.listener.getsockname(), local_addr=(source, 0))
         writer.write(request)
@@ -339,7 +339,7 @@ async def test_those_who_hold_connections_disturb_nothing_else(cluster: Cluster)
 
 
 class Machine:
-    """A client, which reboots as often as it may."""
+    """A client that reboots as often as it may."""
 
     inside = 0
     most = 0
@@ -350,7 +350,7 @@ class Machine:
         self._chance = chance
 
     async def _insist(self, path: str) -> None:
-        """Asks any gateway until one says yes, as a client does: again after a pause, since nobody tells it when."""
+        """Asks any gateway until one grants it, with pauses, as a client does."""
         while True:
             with contextlib.suppress(ConnectionError, IndexError):
                 if (await call(self._chance.choice(self._hosts), path, body(self._name)))[0] == 200:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leases: what one host of the cluster does at a time."""
+"""Leases, which one host of the cluster has at a time."""
 
 import asyncio
 import contextlib
@@ -27,13 +27,13 @@ async def trio(cluster: Cluster) -> list[Host]:
 
 
 async def write(server: NatsServer, lease: str, value: bytes) -> None:
-    """Writes what no gateway would."""
+    """Writes a value that no gateway would write."""
     reply = json.loads(await request(server.port, f"$KV.tribune-leases_test.{lease}", value))
     assert "error" not in reply, reply
 
 
 class Lease:
-    """A tribunectl whose standard error can be waited for."""
+    """A tribunectl with waits for lines on its standard error."""
 
     def __init__(self, host: Host, *arguments: str) -> None:
         self._host = host
@@ -67,7 +67,7 @@ class Lease:
         raise AssertionError(self.lines)
 
     async def runs(self) -> None:
-        """Waits until the command says that it runs."""
+        """Waits until the command reports that it runs."""
         async with asyncio.timeout(DEADLINE):
             assert await self.process.stdout.readline() == b"runs\n", (await self.process.stderr.read()).decode()
 
@@ -342,7 +342,7 @@ ONE_AND_THREE = pytest.mark.parametrize(
 
 
 async def linked(cluster: Cluster, servers: int) -> list[Host]:
-    """Three hosts, each of whose links is a relay."""
+    """Three hosts, each linked through a relay."""
     if servers == 1:
         await jetstream(cluster)
     else:
@@ -377,7 +377,7 @@ async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers:
 
 
 async def state(bus: tribune.Bus, verb: str, lease_id: str, deadline: float) -> str | None:
-    """What is replied by then, if anything is."""
+    """The state in the reply, or None without one before the deadline."""
     try:
         reply = await bus.query(f"cluster.lease.{verb}", {"id": lease_id}, object="db", deadline=deadline)
     except tribune.TribuneError:

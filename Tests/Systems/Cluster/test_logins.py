@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gateways that NATS does not let in, or that do not trust it, until what is wrong is put right."""
+"""Gateways that NATS refuses, or that do not trust it, until the mistake is corrected."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LOCAL = "IP:127.0.0.1,DNS:localhost"
 
 @dataclass
 class Login:
-    """How a server lets hosts in, and what is wrong with the one that it does not."""
+    """A server's way of login, with right and wrong settings of a host."""
 
     server: str
     options: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gateways and servers that go, come back, or do not read for a while."""
+"""Gateways and servers that leave, return, or do not read for a while."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ WINDOW = 200
 
 @contextlib.asynccontextmanager
 async def beside(*works: object) -> AsyncIterator[None]:
-    """Has coroutines run meanwhile, and fails as they do."""
+    """Runs coroutines meanwhile, and fails if one does."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(work) for work in works]
         yield
@@ -100,7 +100,7 @@ async def post_all(bus: tribune.Bus, numbers: range, size: int) -> None:
 
 
 async def until_last(bus: tribune.Bus, ledgers: list[Ledger], number: int) -> int:
-    """Posts until one has arrived everywhere; returns how many have been posted then."""
+    """Posts until one has arrived everywhere; returns the next number."""
     while True:
         await bus.post("t.a", f"db1 {number}".encode())
         number += 1

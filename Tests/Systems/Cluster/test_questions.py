@@ -247,7 +247,7 @@ async def test_no_server_at_all_vetoes_from_the_start(cluster: Cluster) -> None:
 
 
 def permissions(*hosts: str) -> str:
-    """What docs/CLUSTER.md has each host be let do."""
+    """Each host's permissions in docs/CLUSTER.md."""
     users = [
         f"""{{ user: {host}, password: "secret {host}", permissions: {{
           publish: [ "tribune.v1.test.*.{host}.>", "tribune.v1.test.presence.{host}" ]
@@ -328,7 +328,7 @@ async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> No
 
 
 async def pair_and_double(cluster: Cluster) -> tuple[list[Host], Host]:
-    """Two hosts, and another one with the second one's name, whose gateway does not run yet."""
+    """Two hosts, and another host with the second one's name, whose gateway does not run yet."""
     server = await cluster.server()
     hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY) for name in ("db1", "db2")]
     await cluster.add(*hosts)
@@ -373,7 +373,7 @@ async def test_a_second_gateway_of_a_name_lets_nothing_pass_when_it_starts(clust
 
 
 async def each_is_vetoed(bus: tribune.Bus, is_starting: bool = False) -> None:
-    """Asks again and again; where the gateway is starting, it counts once the gateway has its delegates."""
+    """Asks repeatedly. If the gateway is starting, only verdicts with its delegates count."""
     while True:
         verdict = await bus.ask(NAME)
         if not is_starting or any(outcome.label == "host:db1" for outcome in verdict.outcomes):

@@ -26,7 +26,7 @@ async def next_text(observation: tribune.Observation) -> str:
 
 
 async def until_text(bus: tribune.Bus, text: str, name: str = NAME) -> None:
-    """Waits until this is retained of the one object that there is."""
+    """Waits until this text is retained of the name's only object."""
     async with bus.observe(name, retained=True) as observation:
         while await next_text(observation) != text:
             continue

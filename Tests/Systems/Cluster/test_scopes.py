@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions whose asker says whom they are for, and what hosts tell about themselves."""
+"""Questions with a scope, and reports of hosts about themselves."""
 
 import asyncio
 import json

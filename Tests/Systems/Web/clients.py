@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on the bus that do much at a time, by the client for Python."""
+"""Busy programs on the bus, with the Python client."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ import tribune
 
 
 async def ask(address: str, count: int) -> None:
-    """Asks so often, many at a time."""
+    """Asks `count` times, 50 at a time."""
     async with tribune.connect(address) as bus:
 
         async def ask_some() -> None:
@@ -23,7 +23,7 @@ async def ask(address: str, count: int) -> None:
 
 
 async def ask_with_reasons(address: str, count: int) -> None:
-    """Asks so often, each time with 8 KiB of reasons in the verdict."""
+    """Asks `count` times, each with 8 KiB of reasons in the verdict."""
     async with tribune.connect(address) as bus, contextlib.AsyncExitStack() as holds:
         for number in range(8):
             await holds.enter_async_context(bus.hold("a.shouldRun", why="w" * 1024, label=f"hold {number}"))
@@ -31,7 +31,7 @@ async def ask_with_reasons(address: str, count: int) -> None:
 
 
 async def ask_awkward_delegates(address: str, count: int) -> None:
-    """Asks so many delegates, whose labels are long and awkward."""
+    """Asks `count` delegates with long and awkward labels."""
     async with tribune.connect(address) as bus:
 
         async def approve(_: tribune.Question) -> bool:
@@ -44,7 +44,7 @@ async def ask_awkward_delegates(address: str, count: int) -> None:
 
 
 async def ask_many(address: str, count: int, is_over: asyncio.Event) -> bool:
-    """Asks so many delegates, which answer when it is over. Returns whether they allow it."""
+    """Asks `count` delegates, which answer after `is_over`. Returns whether it is allowed."""
     async with tribune.connect(address) as bus:
 
         async def approve(_: tribune.Question) -> bool:

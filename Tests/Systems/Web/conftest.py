@@ -15,7 +15,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """A folder with a short name, for the path of a socket is short."""
+    """A folder with a short path, as a socket's must be short."""
     with tempfile.TemporaryDirectory(prefix="tribune-") as folder:
         yield Path(folder)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bus, tribune-web on sockets of its own, and a browser, for the tests."""
+"""A bus, tribune-web and a browser."""
 
 import base64
 import contextlib
@@ -30,7 +30,7 @@ def program(name: str) -> str:
 
 
 def wait_for_line(stream, text: str) -> str:
-    """Reads lines until one has the text, and returns that."""
+    """Reads lines until one has the text, and returns that line."""
     seen = ""
     for line in stream:
         seen += line
@@ -40,7 +40,7 @@ def wait_for_line(stream, text: str) -> str:
 
 
 class Bus:
-    """tribuned, which can be killed and started again at the same address."""
+    """tribuned, which can be killed and restarted at the same address."""
 
     def __init__(self, folder: Path, *, has_keeper: bool = False) -> None:
         self.address = f"unix:{folder}/bus"
@@ -96,7 +96,7 @@ class Bus:
 
     @contextlib.contextmanager
     def staying(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """A tribunectl that says that it is ready, and stays."""
+        """A tribunectl that reports that it is ready, and stays."""
         with subprocess.Popen(
             [PROGRAMS / "tribunectl", *arguments],
             env=os.environ | {"TRIBUNE_ADDRESS": self.address},
@@ -155,7 +155,7 @@ class Web:
 
     @classmethod
     def refusing(cls, folder: Path, configuration: str, *, hosts: str = "127.0.0.1") -> tuple[int, str]:
-        """The status and the messages of one that does not start."""
+        """The exit status and the messages of a tribune-web that does not start."""
         web = cls(folder, f"unix:{folder}/none", configuration, hosts=hosts)
         _, errors = web.process.communicate(timeout=DEADLINE)
         return web.process.returncode, errors
@@ -264,7 +264,7 @@ class Browser:
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, condition: str, *arguments: object):
-        """Waits until an expression is true, which is evaluated whenever the page has changed. Returns its value."""
+        """Waits until an expression is true, evaluated at each change of the page. Returns its value."""
         script = """
           const [done, values] = [arguments[arguments.length - 1], [...arguments].slice(0, -1)];
           const holds = new Function("values", `return (${values.pop()})`);
@@ -305,7 +305,7 @@ class Browser:
         path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
 
     def console(self) -> list[str]:
-        """What the browser has complained about since the last time."""
+        """The browser's complaints since the last call."""
         return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tribune-web towards those who want to harm it, or to see what is not for them."""
+"""tribune-web against clients that attack it, or have no access."""
 
 import asyncio
 import base64
@@ -258,7 +258,7 @@ def test_many_connections_leave_it_as_it_was(start) -> None:
 
 @contextlib.contextmanager
 def unread(web: Web, path: str) -> Iterator[str]:
-    """Asks for something, and reads no more than the status. The kernel buffers little for a Unix socket."""
+    """Requests a path, and reads only the status. The kernel buffers little for a Unix socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(DEADLINE)
         connection.connect(web.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Prometheus and whoever looks after the service get."""
+"""Metrics for Prometheus, and the health of the service."""
 
 import asyncio
 import contextlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page, in a real browser.
 
-With TRIBUNE_PICTURES=FOLDER, pictures of it are left there.
+With TRIBUNE_PICTURES=FOLDER, the test saves pictures there.
 """
 
 import asyncio
