@@ -9,7 +9,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// An unreadable value lets nobody in.
+  /// An unreadable value admits no client.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -31,7 +31,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// An unreadable line may have been `TokenFile=`, so no client is let in.
+  /// An unreadable line may have been `TokenFile=`, so no client is admitted.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {

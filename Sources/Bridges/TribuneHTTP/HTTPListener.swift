@@ -90,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // Lets other work of the queue run in between.
+    // Continues in a new work item, so that other work of the queue runs in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }

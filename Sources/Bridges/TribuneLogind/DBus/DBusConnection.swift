@@ -113,7 +113,7 @@ struct DBusMessage {
   }
 
   private func process() {
-    // A handler may call this function, while it already runs.
+    // A handler may call this function while it runs.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }

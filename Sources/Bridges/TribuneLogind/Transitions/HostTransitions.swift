@@ -14,7 +14,7 @@ final class HostTransitions {
 
   init() {}
 
-  /// Returns shortly before logind's delay ends at the latest.
+  /// Returns before logind's delay ends.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {

@@ -14,13 +14,13 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
     case roster = "Tribune-Roster"
-    /// In a bucket's message: says that the key has no value.
+    /// In a bucket's message: the key was deleted.
     case operation = "KV-Operation"
-    /// The subject's expected last revision; 0 for none. Otherwise, JetStream rejects the message.
+    /// The subject's expected last revision; 0 for none. JetStream rejects the message if it differs.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     /// JetStream drops recent duplicates.
     case messageID = "Nats-Msg-Id"
-    /// If the stream is another one, JetStream rejects the message.
+    /// JetStream rejects the message if the stream is another one.
     case expectedStream = "Nats-Expected-Stream"
   }
 

@@ -91,7 +91,7 @@ nonisolated extension AskEnvelope {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // An invalid value counts as a real question, so that a delegate never does less than was meant.
+    // An invalid value counts as a real question, because a delegate may do less for a dry run.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 

@@ -59,12 +59,12 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
-  /// True if NATS refused something that questions need. The refusal is in the NATS server's words.
+  /// True if NATS refused a subject that questions need. `refusal` is the NATS server's message.
   func isAboutQuestions(_ refusal: String) -> Bool {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// Without the subscription to replies, vetoes would be lost.
+  /// True if NATS refused the subscription to replies, without which vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }
