@@ -22,7 +22,7 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Its client may register the same again, on top of these charges.
+  /// Exempts the charges of a detached connection, because its client may register the same again.
   package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
