@@ -95,8 +95,7 @@ nonisolated extension LoggedCounters {
 }
 
 extension UInt64 {
-  /// A number that counting cannot have reached was damaged. It becomes one above all used ids, from which
-  /// counting can continue.
+  /// An impossibly large number is corrupt. It becomes a number above all used ids, from which counting can continue.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
 }
 

@@ -7,14 +7,13 @@ import TribuneWire
 
 /// Logs everything that the next daemon needs if this one dies (see `WriteAheadLog`).
 ///
-/// Frames other than posts, disconnects and deadlines are logged unchanged, posts by their effect, and
-/// control frames when they are queued. The counter slots have reads and writes in progress, and the numbers
-/// of queued notifications.
+/// Disconnects, deadlines and most frames are logged unchanged, posts by their effect, and control frames when they are
+/// queued. The counter slots hold the reads and writes in progress, and the counts of queued notifications.
 ///
-/// A *transaction* is one event for the core with all its effects. One store commits them before any is sent,
-/// so the next daemon knows every frame that a client has read, and finds all other frames in the log. A
-/// replay of half of a transaction would cause the other half, which clients would never receive. A
-/// compaction commits, so none begins within a transaction, except at the end of a recovery.
+/// A *transaction* is one event for the core with all its effects. One store commits them before any is sent, so the
+/// next daemon knows every frame that a client has read, and finds all other frames in the log. If only half of a
+/// transaction were committed, its replay would produce the other half again, for no client. A compaction commits, so
+/// none begins within a transaction, except at the end of a recovery.
 final class Recorder {
   /// In bytes. If a longer one is unsent when the daemon dies, its client must reconnect.
   private static let controlFrameLengthMax = 65_536
@@ -176,7 +175,7 @@ final class Recorder {
     }
   }
 
-  /// Logs the answer without its content if the core kept none: its replay must not decide more.
+  /// Logs the answer without its content if the core kept none, so that a replay decides the same.
   private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
     guard let reason = bus.value.restoring.truncationReason else { return }
     wal.discard(from: position)
