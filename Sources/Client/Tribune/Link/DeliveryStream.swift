@@ -4,7 +4,7 @@ import Synchronization
 
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
-/// Readers are never resumed under its lock, and elements never released: an awaited one then reports a failure.
+/// No reader is resumed and no element released under its lock: a released awaited element reports a failure.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
