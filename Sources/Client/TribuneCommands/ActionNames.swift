@@ -33,7 +33,7 @@ struct ActionNames: Equatable, Sendable {
     }
   }
 
-  /// Only value queries can have this name or pattern, which must be valid.
+  /// True if only value queries can have this valid name or pattern.
   static func isValue(_ pattern: String) -> Bool {
     !pattern.hasSuffix("*") && !NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
       && !NameSyntax.isWillOrDid(pattern.utf8Bytes)

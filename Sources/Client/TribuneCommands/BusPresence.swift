@@ -8,7 +8,7 @@ final class BusPresence: Sendable {
   private struct State {
     /// Nil while the bus is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When all clients are back on a bus that did not know them.
+    /// When clients have had time to come back to a bus that did not know them.
     var settledAt: ContinuousClock.Instant?
   }
 

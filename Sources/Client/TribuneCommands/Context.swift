@@ -24,12 +24,12 @@ struct Context: Sendable {
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
-  /// For a bus that is lost; nil for ever.
+  /// For a bus that is lost; nil waits for ever.
   var reconnectTimeout: Duration?
-  /// For a bus at the start; nil for ever.
+  /// For a bus at the start; nil waits for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// By an option, which a tribunectl under a command does not know.
+  /// True if an option gave the address, which a tribunectl under a command does not know.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// What tribune-logind says about its effect of a hold or an override on the host.
+/// tribune-logind's report about the effect of a hold or an override on the host.
 struct HostEnforcement {
   private static let time = Duration.seconds(15)
 

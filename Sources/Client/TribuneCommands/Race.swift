@@ -14,8 +14,8 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// - Parameter presence: tells whether the bus that the work needs is reachable. While it is not, the limit does not
-///   run; afterwards, it starts anew. If the bus does not return, the work must end by itself.
+/// - Parameter presence: of the bus that the work needs. While the bus is unreachable, the limit does not run;
+///   afterwards, it restarts. If the bus does not return, the work must end by itself.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   _ work: @escaping @Sendable () async throws(TribuneError) -> Answer

@@ -26,7 +26,7 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: a host may have several: if a pattern such as `cluster.**` is configured, its delegate has
+  /// - Parameter outcomes: may have several of one host: the delegate of a configured pattern such as `cluster.**` has
   ///   the same label, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []

@@ -20,7 +20,7 @@ struct LeaseTurn: Sendable {
   let id: String
   private let lease: String
   private let query: LeaseQuery
-  /// Nil for ever.
+  /// Nil waits for ever.
   private let span: Duration?
 
   init(_ lease: String, _ invocation: Invocation) throws(CommandError) {

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneWire
 
-/// Whom a question is for. This host's tribune-nats answers it.
+/// The hosts that a question is for. This host's tribune-nats answers it.
 enum Scope: String, Sendable, CaseIterable {
   case host
   case cluster

@@ -5,9 +5,9 @@ import TribunePolicy
 import TribuneWire
 
 enum LoggedVetoer: Hashable, Sendable {
-  /// `SYSTEM` or `SYSTEM/USER`, for which systemd vouches.
+  /// `SYSTEM` or `SYSTEM/USER`, verified by systemd.
   case unit(String)
-  /// Without a unit: the label or the process's name, for which nobody vouches.
+  /// Without a unit: the label or the process's name, unverified.
   case label(String)
 
   /// Bytes kept. Units and labels are shorter, but any process can write to the journal.

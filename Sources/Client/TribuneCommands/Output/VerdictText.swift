@@ -39,8 +39,7 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if only delegates and other hosts object. The bus may not announce when a failure ends, a script changes its
-  /// mind or another host does.
+  /// True if only delegates and other hosts object, whose vetoes may end unannounced.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
@@ -48,8 +47,7 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
   }
 
-  /// The failures, if nothing else vetoes: then at least one of them does. The bus does not say which, so it is certain
-  /// only if there is one.
+  /// The failures, if nothing else vetoes. At least one of them is the veto; the bus does not report which.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)

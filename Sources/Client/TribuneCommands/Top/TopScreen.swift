@@ -54,7 +54,7 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // Fails behind the last place of the terminal, where the cursor cannot go; the text is there.
+        // Writes the text even if it fails because the cursor cannot go beyond the terminal's last place.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }

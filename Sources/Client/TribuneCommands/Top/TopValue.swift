@@ -109,7 +109,7 @@ extension Duration {
 
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// A participant waits for it for long, or it loses messages.
+  /// True if a participant has waited for it for long, or if it loses messages.
   var isMarked = false
   var isPast = false
   var depth = 0

@@ -117,7 +117,7 @@ struct Query: Sendable {
       let verdict = try await connection.ask(
         askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
-      // An unasked cluster has not allowed anything.
+      // A cluster that was not asked has not allowed anything.
       if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
       if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
         await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
@@ -128,7 +128,7 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// A misspelt name reaches no delegate, so it would be allowed without a hint.
+  /// Without a hint, a misspelt name would just be allowed, because it reaches no delegate.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")

@@ -15,7 +15,7 @@ final class HoldStanding: Sendable {
     term.withLock { $0 = .until(span.map { ContinuousClock.now.advanced(by: $0) }) }
   }
 
-  /// Nil for ever; negative after the end.
+  /// Nil without an end; negative after the end.
   var left: Duration? {
     guard case .until(let end?) = term.withLock({ $0 }) else { return nil }
     return ContinuousClock.now.duration(to: end)

@@ -6,7 +6,7 @@ import TribuneSystem
 /// The verdicts of a bus that writes to no journal.
 extension LogCommand {
   private static let pause = Duration.seconds(1)
-  /// A bus that hangs must not keep anybody from the journal.
+  /// A bus that hangs must not keep users from reading the journal.
   private static let patience = Duration.seconds(2)
 
   /// Nil without a bus, or if it writes to a journal.

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 
 struct Patience: Sendable {
-  /// Nil for ever.
+  /// Nil waits for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
   /// The pause before the next question if only delegates and other hosts object, because the ends of such vetoes may

@@ -63,8 +63,8 @@ struct PatientQuery: Sendable {
       while true {
         await presence.waitUntilSettled()
         var query = query
-        // The deadline is the whole span, not its rest: with less time than the caller gives them, required delegates
-        // would fail. If the verdict then comes too late, it is missing.
+        // The deadline is the whole span, not its rest: with less time, required delegates would fail. A verdict that
+        // comes too late is missing.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
@@ -95,7 +95,7 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// With a scope, the gateway asks the delegates under the name without it.
+  /// With a scope, the gateway asks delegates by the name without the scope.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
