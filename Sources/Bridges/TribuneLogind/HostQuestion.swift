@@ -18,7 +18,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The notification that says that the answer may have changed.
+  /// The notification that the answer may have changed.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
   package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
@@ -30,7 +30,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that the question covers. For power-off, they include halting, which makes a host as unreachable.
+  /// The targets that the question covers. Those of power-off include halting, after which a host is also unreachable.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]

@@ -42,7 +42,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// What stops durable notifications, apart from a lost link; nil if nothing does.
+  /// The problem of durable notifications, other than a lost link; nil if none.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }

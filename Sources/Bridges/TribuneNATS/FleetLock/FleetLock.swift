@@ -15,7 +15,7 @@ final class FleetLock {
   private static let deadline = Duration.seconds(10)
   /// The bus replies by then unless it hangs.
   private static let answerMax = deadline + .seconds(2)
-  /// Other hosts answer 64 of one host, and not only for FleetLock.
+  /// Below the 64 questions that another host answers for this one at a time, because not all are for FleetLock.
   private static let questionsMax = 16
   /// Bytes.
   private static let reasonsMax = 2_048

@@ -53,7 +53,7 @@ final class Leases: Delegate {
 
   // MARK: Local requests
 
-  /// A gateway's question is for its own host's gateway.
+  /// Abstains if a gateway asks, whose question is for the gateway of another host.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {

@@ -21,6 +21,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// A gateway asks for another host.
+  /// False for a gateway, which asks for another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

@@ -21,7 +21,7 @@ nonisolated final class HostDelegate: Delegate {
     (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
-  /// A gateway's questions, but FleetLock's, have crossed already, or are for this host only.
+  /// Questions of a gateway, except FleetLock's, have crossed already, or are for this host only.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {

@@ -4,8 +4,7 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Asks this host's bus. As the gateway asks, the delegates of other hosts abstain, and a question crosses
-/// only once.
+/// Asks this host's bus. For a question of the gateway, other hosts' delegates abstain, so it crosses only once.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String
