@@ -198,8 +198,7 @@ package final class Daemon {
 
   private static let varlinkName = "varlink"
 
-  /// Nil to disable Varlink. By default, it is beside the bus's socket, unless the command line names that
-  /// one.
+  /// Nil to disable Varlink. By default, the socket is beside the bus's, unless the command line names the bus's.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
     case "none": nil

@@ -46,8 +46,7 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// Every second iteration first sends postponed output, because constant output would otherwise starve a
-  /// user's input.
+  /// Every other iteration sends postponed output first: if all did, constant output would starve a user's input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
 
@@ -105,7 +104,7 @@ final class BusServer: EventLoopTarget {
     recovery.logResult()
   }
 
-  /// Connected clients may still send frames as long as their welcome allows.
+  /// Connected clients may still send frames of the lengths in their welcome.
   func reconfigure(_ configuration: Configuration) {
     let configuration = configuration.fitted(to: wal, context.log)
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode

@@ -141,8 +141,8 @@ nonisolated package struct ConfigurationReader {
 }
 
 nonisolated extension Configuration {
-  /// Missing files leave the defaults, but a broken link is an error: its requirements would be missing
-  /// unnoticed. So is a missing directory, unless it is the default one.
+  /// Missing files leave the defaults. A broken link, or a missing directory other than the default one, is an error,
+  /// because its requirements would be lost unnoticed.
   ///
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.
   package static func load(

@@ -87,7 +87,7 @@ extension Sender {
     if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isAnnounced: isAnnounced) }
   }
 
-  /// - Parameter lost: its losses before the current ones; nil if it just lost none.
+  /// - Parameter lost: the total losses before this state; nil for the current total.
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
     countPause(for: observer)
     observer.pacing.flow = .lossy(

@@ -34,7 +34,7 @@ extension Recovery {
     bus.value.restoring.isReplaying = false
     bus.value.beginCounting()
     bus.value.apply(context.configuration, at: context.now, log: context.log)
-    // The last connection in a slot has its highest id.
+    // In each slot, the last connection has the highest id.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.raiseLastID(to: counters.connection) }
@@ -114,7 +114,7 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // The log lacks frames that the old bus refused, so a request is refused until the core accepts it.
+    // The log lacks frames that the old bus refused. A request counts as refused until the core accepts it.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }

@@ -18,7 +18,7 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is in progress, or a frame was read in part. For writes, `sending`.
+  /// A read is in progress, or a partial frame was read. `sending` is the same for writes.
   package static let receiving = SessionFlags(rawValue: 1)
   package static let sending = SessionFlags(rawValue: 2)
   /// A queued control frame must not be lost, and is not in the log.

@@ -166,7 +166,7 @@ final class FrameDispatcher {
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // The successor may have died before its client learned of the losses, or of that connection. Processes outside the
+    // The successor may have died before its client learned of the losses, or of the successor. Processes outside the
     // bus's pid namespace all have pid 0, so pid 0 identifies none.
     guard
       let detached = sessions.detached(fields.predecessor)

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The last verdicts of a bus that writes to no journal.
 ///
-/// Queries of root and of the bus's own user have room apart from all others. When the room is full, the user with most
-/// verdicts loses its oldest.
+/// Queries of root and of the bus's own user have separate space. When the space is full, the user with most verdicts
+/// loses its oldest.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20

@@ -9,7 +9,7 @@ nonisolated package struct VerdictEntry: Sendable {
   /// The message ids in systemd/tribune.catalog.
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
   package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
-  /// The message id of an entry that says how many verdicts are missing.
+  /// The message id of an entry that counts missing verdicts.
   package static let omittedMessageID = "baa7334ff1734bbc8d8f82147d4ab446"
 
   package static let outcomesMax = 64

@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// The longest of the event loop's recent iterations, without waiting.
+/// The longest recent iteration of the event loop, excluding its wait.
 nonisolated struct LongestIteration {
   private static let periodNanoseconds: UInt64 = 60_000_000_000
 

@@ -63,7 +63,7 @@ final class Session {
   var traffic = TrafficCounts()
   /// The traffic under earlier daemons.
   private(set) var inherited = TrafficCounts()
-  /// The client's further frames wait for its end.
+  /// The client's further frames wait until the list ends.
   var listing: Listing?
   /// Connections that this one replaced, directly or through other lost ones.
   var predecessors: [ConnectionID] = []
