@@ -56,7 +56,7 @@ package struct BusLimits: Equatable, Sendable {
 
   package init() {}
 
-  /// Limits for a replay: each frame met those in force when it first came.
+  /// Limits for a replay: each frame was within the limits in force when it first arrived.
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,

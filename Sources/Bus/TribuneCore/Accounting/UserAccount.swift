@@ -55,7 +55,7 @@ package final class UserAccount {
   /// The last iteration with a frame after the user's time was spent, and the next possible one.
   package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// The bytes logged since that compaction ended.
+  /// The bytes logged since a compaction ended, and that compaction's number.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   package let waitsForCompaction = Cell(false)
 

@@ -21,7 +21,7 @@ package struct NotificationCenter {
   }
 
   private struct Place {
-    /// The last lookup that found the connection, because a route has each once.
+    /// The last lookup that found the connection: a route has each connection once.
     var round: UInt64 = 0
     var index = 0
     var isSuspended = false

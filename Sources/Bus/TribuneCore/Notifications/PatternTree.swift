@@ -2,11 +2,10 @@
 
 package import TribuneWire
 
-/// Registrations by name pattern and object, in a trie of tokens with a run without a fork as one node.
+/// Registrations by name pattern and object, in a trie of tokens. A run of tokens without a fork is one node.
 ///
-/// After each matching run, a lookup visits the branches of the next token and of `*`; `**` ends a run. One
-/// path leads to each node, so a lookup costs at most one walk through the tree. Tokens and objects are
-/// compared as numbers.
+/// After each matching run, a lookup visits the branches of the next token and of `*`; `**` ends a run. One path leads
+/// to each node, so a lookup costs at most one walk through the tree. Tokens and objects are compared as numbers.
 ///
 /// The nodes of up to `unusedMax` released patterns stay, because programs observe and cancel the same names
 /// repeatedly. Eviction is FIFO by release, not LRU.
