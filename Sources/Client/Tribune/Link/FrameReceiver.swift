@@ -211,7 +211,7 @@ private struct NotificationRoute {
       poster = posters[sender]
     }
     guard let userInfo = UserInfo(of: frame, file) else {
-      // Without its userInfo, the notification would say something else.
+      // Without its userInfo, the notification would mean something else.
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {

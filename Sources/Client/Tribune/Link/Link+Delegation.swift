@@ -58,7 +58,7 @@ extension LinkState {
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // The duty that is returned writes the cancel also.
+      // The returned duty also writes the cancel.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }

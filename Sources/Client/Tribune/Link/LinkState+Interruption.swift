@@ -225,7 +225,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// A frame with its userInfo in a file stays like that.
+  /// A frame with its userInfo in a file is not encoded again.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

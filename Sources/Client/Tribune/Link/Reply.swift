@@ -4,8 +4,8 @@ import Synchronization
 
 /// The reply to a waiting call. The process stops if the call is resumed twice, or never.
 ///
-/// A `CheckedContinuation` only warns if it is never resumed. Its layout is only known at run time, so its containers
-/// are copied by way of runtime metadata, which was an eighth of the cost of an `ask`.
+/// A `CheckedContinuation` only warns if it is never resumed. Its layout is only known at run time, which makes copies
+/// of its containers slow: an eighth of the cost of an `ask`.
 @safe final class Reply<Value: Sendable>: Sendable {
   typealias Outcome = Result<Value, TribuneError>
 
@@ -32,7 +32,7 @@ import Synchronization
     onCancel cancel: @Sendable () -> Void
   ) async -> Outcome {
     await withTaskCancellationHandler {
-      // Without this, the closure would run on Swift's threads, and the caller's actor would have to be woken again.
+      // Otherwise, the closure would run on one of Swift's threads, which would then have to wake the caller's actor.
       _ = isolation
       return await wait { reply throws(TribuneError) in
         let value = try begin(reply)

@@ -31,8 +31,8 @@ public struct Verdict: Hashable, Sendable {
   public var isOverridden: Bool
   /// The delegates knew that no action would follow.
   public var isDryRun: Bool
-  /// If there is no outcome: a name like the asked one to which a delegate responds, or which is held, configured or
-  /// well known. Empty if the asker may know none.
+  /// Without an outcome: a similar name that has a delegate or a hold, or is configured or well known. Empty if the
+  /// asker may not know any.
   public var similarName: String
 
   /// For tests.
