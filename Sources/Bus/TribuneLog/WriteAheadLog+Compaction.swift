@@ -9,8 +9,8 @@ import TribuneWire
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if the log is not short, and has doubled since the last compaction or used half of what that left (at least a
-  /// sixteenth of the limit).
+  /// True if the log is long enough, and since the last compaction has doubled, or has used half of the space that was
+  /// left (at least a sixteenth of the limit).
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))

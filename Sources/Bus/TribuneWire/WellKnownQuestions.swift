@@ -23,7 +23,7 @@ package enum WellKnownQuestions {
   }
   private static let patterns = names.map { Pattern(trusted: $0) }
 
-  /// By this value query, tribune-logind reports which locks follow its vetoes.
+  /// The value query by which tribune-logind reports how it enforces vetoes.
   package static let enforcement = "host.enforcement"
 
   package static func hostNames(matching pattern: String) -> [String] {

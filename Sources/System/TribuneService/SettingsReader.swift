@@ -26,7 +26,7 @@ package struct SettingsReader<Settings: Sendable> {
     self.sections = sections
   }
 
-  /// Reads NAME, then NAME.d/*.conf. Files may be missing, but of the directories only the system's.
+  /// Reads NAME, then NAME.d/*.conf. A missing file is no mistake; a missing directory is, except the system's.
   package mutating func read(_ names: String..., in directory: String) {
     if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
       doubt(SettingPlace(file: directory), "does not exist")

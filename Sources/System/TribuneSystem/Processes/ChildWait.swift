@@ -70,7 +70,7 @@ struct ChildWait: ~Copyable {
       if watched[0].revents != 0 {
         while output.hasSpace, output.readPresent() {}
         endGroup(signals)
-        // Reads only what is there: other writers may go on for ever.
+        // Reads only the available bytes: other writers may continue for ever.
         _ = errors.readPresent()
         return ChildProcess.Ending(termination: reap(), output: output.kept, errors: errors.kept)
       }

@@ -6,7 +6,7 @@ package struct LocalTime: Equatable, Sendable {
   package var year: CInt
   /// From 1.
   package var month: CInt
-  /// From 1. Other values count on: 0 is the last day of the month before.
+  /// From 1. A day outside of the month is normalized: 0 is the last day of the month before.
   package var day: CInt
   package var hour: CInt
   package var minute: CInt
