@@ -46,7 +46,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for element in unread { element.failUnread() }
   }
 
-  /// Elements of the first snapshot precede all changes; later ones are like any others.
+  /// Elements of the first snapshot precede all changes; those of later snapshots are queued like changes.
   func deliverSnapshot(_ element: Element) {
     let unread = state.withLock { state -> [Element]? in
       // Readers never wait before the first snapshot is complete.
