@@ -31,7 +31,6 @@ nonisolated struct Losses: Equatable, Sendable {
     return Loss(host: host, count: known &+ count)
   }
 
-  /// Resets.
   mutating func take() -> [Loss] {
     defer { self = Losses() }
     return hosts.keys.sorted().compactMap { hosts[$0] } + [any].compactMap(\.self)

@@ -47,7 +47,6 @@ nonisolated final class Inquiries: Sendable {
 
   var refusal: String? { state.withLock { $0.refusal } }
 
-  /// Resets.
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
   /// Cancellation notifies the host.

@@ -15,7 +15,7 @@ final class BusFollower {
   /// Lists stay fresh for this long after a request; longer than Prometheus's interval.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
-  /// After this silence, the bus hangs.
+  /// After this silence, the bus counts as hung.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 

@@ -5,7 +5,7 @@ import TribuneSystem
 /// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and one
 /// task uses it.
 @safe struct TopScreen: ~Copyable {
-  /// How long ncurses waits after an ESC before it counts as a key of its own.
+  /// How long ncurses waits after an ESC before the ESC counts as a key.
   private static let escapeMilliseconds: CInt = 25
 
   private let library: NcursesLibrary
@@ -54,7 +54,7 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // Writes the text even if it fails because the cursor cannot go beyond the terminal's last place.
+        // Fails at the terminal's last place, but still writes the text.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }
