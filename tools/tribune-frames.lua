@@ -530,6 +530,7 @@ local kinds = {
   [27] = "succeed",
   [28] = "amend",
   [29] = "poster",
+  [30] = "room",
 }
 
 local frames = {
@@ -746,6 +747,10 @@ local frames = {
     { "connection", "id", own = true },
     { "slot", "u32" },
     { "peer", "group", peer_identity },
+  },
+  [30] = {
+    of = "room",
+    { "limit", "u64" },
   },
 }
 

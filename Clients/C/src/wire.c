@@ -174,6 +174,17 @@ void wire_write_observe(struct wire_writer *writer, const struct wire_observe *v
   wire_write_u8(writer, (uint8_t)value->suspension);
 }
 
+void wire_read_room(struct wire_reader *reader, struct wire_room *value)
+{
+  *value = (struct wire_room){0};
+  value->limit = wire_read_u64(reader);
+}
+
+void wire_write_room(struct wire_writer *writer, const struct wire_room *value)
+{
+  wire_write_u64(writer, value->limit);
+}
+
 void wire_read_suspend(struct wire_reader *reader, struct wire_suspend *value)
 {
   *value = (struct wire_suspend){0};

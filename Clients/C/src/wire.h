@@ -98,6 +98,8 @@ enum wire_kind {
   WIRE_KIND_AMEND = 28,
   /* The facts about a poster. */
   WIRE_KIND_POSTER = 29,
+  /* How many notifications the client takes. */
+  WIRE_KIND_ROOM = 30,
 };
 
 /* Flags of a frame. */
@@ -334,6 +336,14 @@ struct wire_observe {
 };
 void wire_read_observe(struct wire_reader *reader, struct wire_observe *value);
 void wire_write_observe(struct wire_writer *writer, const struct wire_observe *value);
+
+/* How many notifications the client takes. */
+struct wire_room {
+  /* the bus sends notifications until it has sent this many, counted as in `succeed`; from the bus: 0 */
+  uint64_t limit;
+};
+void wire_read_room(struct wire_reader *reader, struct wire_room *value);
+void wire_write_room(struct wire_writer *writer, const struct wire_room *value);
 
 /* Suspends or resumes notifications. */
 struct wire_suspend {

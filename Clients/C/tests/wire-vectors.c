@@ -209,6 +209,17 @@ static void print_observe(FILE *out, const struct wire_observe *value)
   fputc('}', out);
 }
 
+static void print_room(FILE *out, const struct wire_room *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"limit\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->limit);
+  (void)comma;
+  fputc('}', out);
+}
+
 static void print_suspend(FILE *out, const struct wire_suspend *value)
 {
   const char *comma = "";
@@ -1814,6 +1825,8 @@ const char *vector_kind_word(uint8_t kind)
     return "amend";
   case WIRE_KIND_POSTER:
     return "poster";
+  case WIRE_KIND_ROOM:
+    return "room";
   default:
     return "";
   }
@@ -2083,6 +2096,15 @@ bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader)
     print_poster_facts(out, &value);
     return true;
   }
+  case WIRE_KIND_ROOM: {
+    struct wire_room value;
+    wire_read_room(reader, &value);
+    if (reader->failed) {
+      return false;
+    }
+    print_room(out, &value);
+    return true;
+  }
   default:
     return false;
   }
@@ -2350,6 +2372,15 @@ bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_wr
       return false;
     }
     wire_write_poster_facts(writer, &value);
+    return true;
+  }
+  case WIRE_KIND_ROOM: {
+    struct wire_room value;
+    wire_read_room(reader, &value);
+    if (reader->failed) {
+      return false;
+    }
+    wire_write_room(writer, &value);
     return true;
   }
   default:

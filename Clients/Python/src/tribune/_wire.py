@@ -102,6 +102,8 @@ class FrameKind(enum.IntEnum):
     AMEND = 28
     # The facts about a poster.
     POSTER = 29
+    # How many notifications the client takes.
+    ROOM = 30
 
 
 class FrameFlags(enum.IntFlag):
@@ -499,6 +501,25 @@ class Observe:
             return
         writer.u8(self.options)
         writer.u8(self.suspension)
+
+
+@dataclass(slots=True, kw_only=True)
+class Room:
+    """How many notifications the client takes."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ROOM
+
+    # the bus sends notifications until it has sent this many, counted as in `succeed`; from the
+    # bus: 0
+    limit: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Room:
+        limit = reader.u64()
+        return cls(limit=limit)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.limit)
 
 
 @dataclass(slots=True, kw_only=True)

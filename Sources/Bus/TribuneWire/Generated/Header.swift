@@ -62,13 +62,15 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case amend = 28
   /// The facts about a poster.
   case poster = 29
+  /// How many notifications the client takes.
+  case room = 30
 }
 
 extension FrameKind {
   /// What the bus remembers of a frame; nil if clients do not send it.
   @inlinable package var effect: Effect? {
     switch self {
-    case .post, .list, .succeed: .passes
+    case .post, .list, .succeed, .room: .passes
     case .observe, .monitor: .observes
     case .attach, .hold, .declare, .amend: .decides
     case .suspend: .suspends
@@ -85,7 +87,7 @@ extension FrameKind {
     switch self {
     case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend: .long
     case .post, .observe: .longFields
-    case .answer, .cancel, .done: .longPayload
+    case .answer, .cancel, .done, .room: .longPayload
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
       .retained, .awaited, .poster:
       nil
@@ -97,7 +99,8 @@ extension FrameKind {
     case .post, .ask: .named
     case .answer, .`defer`: .namedByQuery
     case .done: .namedByPost
-    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend: .unnamed
+    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend, .room:
+      .unnamed
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
       .retained, .awaited, .poster:
       nil

@@ -163,6 +163,26 @@ package struct Observe: FrameFields {
   }
 }
 
+/// How many notifications the client takes.
+package struct Room: FrameFields {
+  package static let kind = FrameKind.room
+
+  /// The bus sends notifications until it has sent this many, counted as in `succeed`; from the bus: 0.
+  package var limit: UInt64
+
+  package init(limit: UInt64) {
+    self.limit = limit
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    limit = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(limit)
+  }
+}
+
 /// Suspends or resumes notifications.
 package struct Suspend: FrameFields {
   package static let kind = FrameKind.suspend
