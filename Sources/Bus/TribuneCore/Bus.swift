@@ -208,8 +208,8 @@ package struct Bus: ~Copyable {
     center.add(observation, slot: slot)
     connections[slot].observations[serial] = observation
     connections[slot].tokenCount += tokenCount
-    if fields.options.contains(.retained) { emitSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
+    if fields.options.contains(.retained) { emitSnapshot(of: observation, to: slot, serial) }
   }
 
   mutating func requireCapacity(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {

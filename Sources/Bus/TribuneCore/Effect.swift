@@ -23,7 +23,8 @@ package enum Effect {
   case noLongerWaiting(UInt64)
   /// The connection learns first how many were lost for lack of space.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
-  case retained(ConnectionSlot, Serial, sender: ConnectionID, PeerIdentity, Retained, QueryTail)
+  /// In the order of posting.
+  case snapshot(ConnectionSlot, Serial, [RetainedNotification])
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
 
@@ -33,7 +34,7 @@ extension Effect {
     case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
-      .ended(let slot, _, _), .buffered(let slot, _, _, _), .retained(let slot, _, _, _, _, _),
+      .ended(let slot, _, _), .buffered(let slot, _, _, _), .snapshot(let slot, _, _),
       .awaited(let slot, _, _, _):
       slot
     }

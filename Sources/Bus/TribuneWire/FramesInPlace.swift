@@ -24,6 +24,10 @@ extension RawSpan {
     integer(at: offset + FrameHeader.length, as: UInt64.self)
   }
 
+  package var isIntroduction: Bool {
+    byteCount >= FrameHeader.length && !isHello(at: 0) && frameKind(at: 0) == .poster
+  }
+
   package func isHello(at offset: Int) -> Bool {
     byteCount - offset >= Hello.length && integer(at: offset, as: UInt64.self) == Hello.magic
   }

@@ -214,7 +214,7 @@ struct AccessTests {
     bus.post("a.open", text: "{}", by: other, .retain)
     _ = bus.take()
     bus.observe("a.*", by: ann, serial: 1, .retained)
-    bus.expect("A retained 1 a.open {} from :2, 0 ms", "A ok 1 as 1")
+    bus.expect("A ok 1 as 1", "A snapshot 1, a.open {} from :2 at 0 ms")
   }
 
   @Test("A set replaces the user's own delegates, and those of others that the policy allows")

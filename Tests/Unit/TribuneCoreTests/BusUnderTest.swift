@@ -389,8 +389,10 @@ extension Effect {
     case .buffered(let slot, let slices, _, let lost):
       return "\(slot.letter) held" + (lost == 0 ? "" : " lost \(lost)")
         + slices.map { ", \($0.summary)" }.joined()
-    case .retained(let slot, let serial, let sender, _, let retained, let tail):
-      return "\(slot.letter) retained \(serial) \(tail.summary) from \(sender), \(retained.age / 1000) ms"
+    case .snapshot(let slot, let serial, let notifications):
+      return "\(slot.letter) snapshot \(serial)"
+        + notifications.map { ", \($0.tail.summary) from \($0.sender) at \($0.posted.nanoseconds / 1_000_000) ms" }
+        .joined()
     case .awaited(let slot, let serial, let awaited, _):
       return "\(slot.letter) awaited \(serial) \(awaited.acknowledged)"
         + awaited.missing.map { missing in

@@ -216,15 +216,16 @@ extension Bus {
   }
 
   mutating func emitSnapshot(
-    of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
+    of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial
   ) {
     // Buffered notifications are older than retained ones.
     flushBuffered(for: slot)
-    for kept in retained.matching(observation.pattern, object: observation.object)
-    where access.mayReceive(slot, kept.tail.name, kept.tail.object) {
-      let fields = Retained(age: now.nanoseconds(since: kept.posted) / 1000)
-      emit(.retained(slot, serial, sender: kept.sender, kept.peer, fields, kept.tail))
+    var kept: [RetainedNotification] = []
+    for notification in retained.matching(observation.pattern, object: observation.object) {
+      let tail = notification.tail
+      if access.mayReceive(slot, tail.name, tail.object) { kept.append(notification) }
     }
+    if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }
 }
 

@@ -143,7 +143,7 @@ package struct NotificationCenter {
       if hasDelegates {
         delegateTree.forEach(matching: name, object: object, noneIsEvery: true) { slot in
           guard !access.filtersObservers || access.mayReceive(slot, name, object) else { return }
-          Self.add(Receiver(slot: slot, way: .now, isAwaited: false), to: &receivers, &places, round)
+          Self.add(Receiver(slot: slot, way: .now, isDelegate: true), to: &receivers, &places, round)
         }
       }
       self.places = places
@@ -157,7 +157,7 @@ package struct NotificationCenter {
   ) {
     let slot = receiver.slot.index
     if places[slot].round == round {
-      receivers[places[slot].index].join(receiver.way, isAwaited: receiver.isAwaited)
+      receivers[places[slot].index].join(receiver)
     } else {
       places[slot].round = round
       places[slot].index = receivers.count

@@ -28,11 +28,14 @@ package struct Receiver: Equatable, Sendable {
 
   package let slot: ConnectionSlot
   package private(set) var way: Way
-  package private(set) var isAwaited: Bool
+  package private(set) var isAwaited = false
+  /// It receives the will or did of its own delegate, which waits for no room.
+  package private(set) var isDelegate = false
 
-  mutating func join(_ way: Way, isAwaited: Bool) {
-    self.way = max(self.way, way)
-    self.isAwaited = self.isAwaited || isAwaited
+  mutating func join(_ other: Receiver) {
+    way = max(way, other.way)
+    isAwaited = isAwaited || other.isAwaited
+    isDelegate = isDelegate || other.isDelegate
   }
 
   func way(for options: PostOptions) -> Way {

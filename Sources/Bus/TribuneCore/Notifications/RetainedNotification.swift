@@ -2,13 +2,19 @@
 
 package import TribuneWire
 
-package struct RetainedNotification {
-  let tail: QueryTail
+/// A class, because snapshots refer to notifications that may be replaced before they are sent.
+package final class RetainedNotification {
+  package let tail: QueryTail
   package let sender: ConnectionID
-  let peer: PeerIdentity
+  package let peer: PeerIdentity
   let uid: UInt32
   package let posted: Instant
   var number: UInt64 = 0
+
+  init(tail: QueryTail, sender: ConnectionID, peer: PeerIdentity, uid: UInt32, posted: Instant) {
+    (self.tail, self.sender, self.peer) = (tail, sender, peer)
+    (self.uid, self.posted) = (uid, posted)
+  }
 
   var cost: Int { Self.cost(of: tail, from: peer) }
 

@@ -42,7 +42,6 @@ struct RetainedNotifications: ~Copyable {
         node = next
       }
     }
-    var notification = notification
     lastNumber += 1
     notification.number = lastNumber
     if let before = node.here.updateValue(notification, forKey: ExactText(object)) {

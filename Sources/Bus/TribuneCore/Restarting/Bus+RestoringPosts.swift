@@ -220,18 +220,21 @@ extension RetainedNotification {
     peer.append(to: buffer)
   }
 
-  fileprivate init(from reader: inout FieldReader, attachment: (any AttachedFile)?) throws(WireError) {
-    sender = ConnectionID(rawValue: try reader.integer())
-    uid = try reader.integer()
-    posted = Instant(nanoseconds: try reader.integer())
+  fileprivate convenience init(
+    from reader: inout FieldReader, attachment: (any AttachedFile)?
+  ) throws(WireError) {
+    let sender = ConnectionID(rawValue: try reader.integer())
+    let uid: UInt32 = try reader.integer()
+    let posted = Instant(nanoseconds: try reader.integer())
     let length: UInt64 = try reader.integer()
-    tail = try QueryTail(from: &reader, attachment: attachment)
-    peer = try PeerIdentity(from: &reader)
+    let tail = try QueryTail(from: &reader, attachment: attachment)
+    let peer = try PeerIdentity(from: &reader)
     guard length == UInt64(attachment?.length ?? 0) else {
       throw WireError(.missingDescriptor, "the file of \(length) bytes of a retained notification is missing")
     }
     guard (tail.payloadLength > 0) != (length > 0) else {
       throw WireError(.invalidValue, "a retained notification must have userInfo, in the frame or in a file")
     }
+    self.init(tail: tail, sender: sender, peer: peer, uid: uid, posted: posted)
   }
 }

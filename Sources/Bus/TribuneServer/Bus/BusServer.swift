@@ -32,6 +32,7 @@ final class BusServer: EventLoopTarget {
   let acceptor: Acceptor
   let recorder: Recorder
   let sender: Sender
+  private let snapshots: Snapshots
   let interpreter: Interpreter
   private let timeShares: TimeShares
   private let gatekeeper: Gatekeeper
@@ -72,7 +73,9 @@ final class BusServer: EventLoopTarget {
     timeShares.heedsLog = !isStepped
     self.timeShares = timeShares
     let introducer = Introducer(sessions, sender, replier, context)
-    interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, introducer, context)
+    snapshots = Snapshots(sessions, recorder, sender, monitor, introducer, context)
+    interpreter = Interpreter(
+      core, sessions, recorder, sender, monitor, replier, introducer, snapshots, context)
     acceptor = Acceptor(loop, sessions, context)
     gatekeeper = Gatekeeper(
       bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
@@ -166,6 +169,7 @@ final class BusServer: EventLoopTarget {
       // Making Varlink replies takes long. The next daemon makes them.
       if session.speaksVarlink { sender.postpone(session) } else { sender.flush(session) }
     }
+    snapshots.encodeAll()
     try handover.write()
   }
 
@@ -203,7 +207,9 @@ final class BusServer: EventLoopTarget {
     if gatekeeper.hasArrivals { gatekeeper.admitArrivals() }
   }
 
-  var hasWork: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }
+  var hasWork: Bool {
+    reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed || snapshots.hasWork
+  }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
@@ -236,6 +242,7 @@ final class BusServer: EventLoopTarget {
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()
     if sender.hasPostponed { sender.schedulePostponed() }
+    if snapshots.hasWork { snapshots.goOn() }
     repeat {
       recorder.commit()
       flushScheduled()

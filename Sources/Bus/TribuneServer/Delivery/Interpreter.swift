@@ -16,6 +16,7 @@ final class Interpreter {
   let monitor: TrafficMonitor
   private let replier: Replier
   private let introducer: Introducer
+  private let snapshots: Snapshots
   private let effects = Cell(Batch<Effect>())
   private let unsentQuestions = Cell<[Question]>([])
   /// Guards against recursion: `relieveAndAnnounce` delivers notifications, and each delivery may call it again.
@@ -25,10 +26,12 @@ final class Interpreter {
   /// `bus` must outlive the interpreter, because a `Reference` does not retain it.
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ context: ServerContext
+    _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ snapshots: Snapshots,
+    _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
-    (self.monitor, self.replier, self.introducer, self.context) = (monitor, replier, introducer, context)
+    (self.monitor, self.replier, self.introducer) = (monitor, replier, introducer)
+    (self.snapshots, self.context) = (snapshots, context)
   }
 
   // MARK: Events
@@ -167,8 +170,9 @@ final class Interpreter {
     case .buffered(let slot, let slices, let count, let lost):
       enqueueBuffered(slices, lost: lost, for: slot)
       context.statistics.value.delivered += count
-    case .retained(let slot, let serial, let poster, let peer, let retained, let tail):
-      enqueueRetained(retained, serial, tail, from: poster, peer, for: slot)
+    case .snapshot(let slot, let serial, let notifications):
+      guard let session = session(at: slot) else { return recorder.countMissed(notifications.count, at: slot) }
+      snapshots.begin(notifications, serial, for: session)
     case .awaited(let slot, let serial, let awaited, let tail):
       if let poster = session(at: slot) { replier.enqueue(awaited, for: poster, serial: serial, about: tail) }
     }
@@ -214,9 +218,9 @@ final class Interpreter {
         continue
       }
       if let source {
-        sender.deliver(slice, count: 1, to: receiver.slot, from: source)
+        sender.deliver(slice, count: 1, to: receiver, from: source)
       } else {
-        sender.deliverWithoutPacing(slice, to: receiver.slot)
+        sender.deliverWithoutPacing(slice, to: receiver.slot, waitsForRoom: !receiver.isDelegate)
       }
     }
     context.statistics.value.delivered += UInt64(receivers.count)
@@ -244,28 +248,6 @@ final class Interpreter {
 
   private func peer(of id: ConnectionID) -> PeerIdentity {
     sessions.peer(of: id, at: context.now) ?? .gone()
-  }
-
-  private func enqueueRetained(
-    _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
-    _ peer: PeerIdentity, for slot: ConnectionSlot
-  ) {
-    guard let session = session(at: slot) else { return recorder.countMissed(1, at: slot) }
-    guard introducer.introduce(poster, peer, toObserverAt: slot, before: 1) else { return }
-    var retained = retained
-    let file = tail.slice.buffer.attachment
-    if let file { retained.length = UInt32(file.length) }
-    let buffer =
-      file.map { ByteBuffer(capacity: FileFrames.frameLength, attachment: $0) }
-      ?? sender.bufferToEncode(for: Sender.encodeSpace + tail.slice.count)
-    let start = buffer.count
-    buffer.appendHead(
-      of: retained, flags: file == nil ? [] : .descriptor, sender: poster, serial: serial,
-      nameLength: tail.nameLength, objectLength: tail.objectLength, payloadLength: tail.payloadLength)
-    buffer.append(tail.slice.bytes)
-    let slice = ByteSlice(buffer, start..<buffer.count)
-    sender.enqueue(slice, for: session, isNotification: true)
-    if monitor.isWatched { monitor.showRetained(slice, tail, from: poster, to: session) }
   }
 
   /// Nil if the session is detached.

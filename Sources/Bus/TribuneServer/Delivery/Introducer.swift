@@ -6,8 +6,9 @@ import TribuneWire
 /// Introduces each poster to observers that ask for it, before its first notification.
 ///
 /// Each such observer has a bit for each slot (`Output.knownPosters`), which is cleared when the slot's
-/// session ends. Departed posters share one slot, so one is introduced again after another. These frames are
-/// never dropped, since later notifications rely on them.
+/// session ends. Departed posters share one slot, so one is introduced again after another. So are all posters in a
+/// backlog, because slots can be reused while it waits. These frames are never dropped, since later notifications rely
+/// on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -22,21 +23,25 @@ final class Introducer {
   /// - Returns: false if they must not be sent. They are then reported as lost.
   @inline(__always)
   func introduce(_ poster: Session, toObserverAt slot: ConnectionSlot, before count: Int) -> Bool {
-    guard let observer = sessions.output(at: slot), observer.value.wantsPosters,
-      !observer.value.knownPosters.contains(poster.slot)
-    else { return true }
+    guard let observer = sessions.output(at: slot), observer.value.wantsPosters else { return true }
+    if !observer.value.backlog.isEmpty { return tell(slot, of: poster.id, poster.peer, before: count, false) }
+    guard !observer.value.knownPosters.contains(poster.slot) else { return true }
     return tell(slot, of: poster, before: count, false)
   }
 
   /// - Parameters:
   ///   - peer: for a departed poster.
   ///   - wereBuffered: the notifications are already counted, as buffered.
+  ///   - overtakesBacklog: true for a notification of a snapshot.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
-    before count: Int, wereBuffered: Bool = false
+    before count: Int, wereBuffered: Bool = false, overtakesBacklog: Bool = false
   ) -> Bool {
     guard let observer = sessions.output(at: slot), observer.value.wantsPosters, id != .bus else {
       return true
+    }
+    if !overtakesBacklog, !observer.value.backlog.isEmpty {
+      return tell(slot, of: id, peer(), before: count, wereBuffered)
     }
     if let poster = sessions[id] {
       guard !observer.value.knownPosters.contains(poster.slot) else { return true }
@@ -59,6 +64,20 @@ final class Introducer {
     return true
   }
 
+  /// Introduces a poster in the backlog.
+  private func tell(
+    _ slot: ConnectionSlot, of id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, before count: Int,
+    _ wereBuffered: Bool
+  ) -> Bool {
+    guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
+    guard session.output.backlog.last.introduced != id else { return true }
+    guard hasSpace(at: slot, before: count, wereBuffered) else { return false }
+    let facts = PosterFacts(connection: id, slot: PosterFacts.departedSlot, peer: peer())
+    sender.enqueueInBacklog(facts, for: session)
+    session.output.backlog.last.introduced = id
+    return true
+  }
+
   private func enqueue(_ facts: PosterFacts, for slot: ConnectionSlot) {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     replier.enqueue(facts, for: session, serial: 0)
@@ -71,8 +90,8 @@ final class Introducer {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =
       session.pacing.isLossy
-      && session.output.queue.byteCount > context.configuration.queue.hardLimitBytes / 4
-    guard session.output.isBlocked, hasMuch || sender.accounts.isOverShare(of: .queues, session.account)
+      && session.output.unreadByteCount > context.configuration.queue.hardLimitBytes / 4
+    guard session.output.isHeld, hasMuch || sender.accounts.isOverShare(of: .queues, session.account)
     else { return true }
     sender.enqueueLost(UInt64(count), for: session, wereBuffered: wereBuffered)
     return false

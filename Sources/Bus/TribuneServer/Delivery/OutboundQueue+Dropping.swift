@@ -129,6 +129,13 @@ nonisolated extension OutboundQueue {
     insertLost(count, at: hasUnsentLost ? last : entries.count)
   }
 
+  mutating func prependLost(_ count: UInt64) {
+    lostCount += count
+    unsentNotificationCount += count
+    closeEntry()
+    insertLost(count, at: head)
+  }
+
   /// Inserts or increases the `lost` frame. Its notifications are already counted as unsent.
   private mutating func insertLost(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped

@@ -45,7 +45,7 @@ final class Router {
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int
-      if areAllPlain(receivers, slice, from: poster.slot) {
+      if areAllPlain(receivers, slice, run.count, from: poster.slot) {
         let isCopied = OutboundQueue.copies(slice)
         for receiver in receivers {
           guard let observer = sessions.output(at: receiver.slot) else {
@@ -57,6 +57,7 @@ final class Router {
             observer.value.queue.append(
               slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
           }
+          observer.value.takeRoom(run.count)
           recorder.countQueued(run.count, at: receiver.slot, &observer.value)
           if observer.value.flush != .scheduled, let session = sessions[receiver.slot] {
             sender.scheduleFlush(session)
@@ -85,13 +86,14 @@ final class Router {
   /// Checks all before the first gets the run: the receivers' memory is rarely in the cache, and this loop
   /// fetches it for all at once.
   private func areAllPlain(
-    _ receivers: [Receiver], _ run: ByteSlice, from poster: ConnectionSlot
+    _ receivers: [Receiver], _ run: ByteSlice, _ count: Int, from poster: ConnectionSlot
   ) -> Bool {
     guard sender.queuedByteCount + run.count * receivers.count <= sender.relievedAbove else { return false }
     let queuedMax = context.configuration.queue.highMarkBytes - run.count
     for receiver in receivers {
       guard case .now = receiver.way, let observer = sessions.output(at: receiver.slot),
-        observer.value.accepts(from: poster), observer.value.queue.byteCount <= queuedMax
+        observer.value.accepts(from: poster), observer.value.queue.byteCount <= queuedMax,
+        observer.value.room >= count
       else { return false }
     }
     return true
@@ -108,7 +110,7 @@ final class Router {
         continue
       }
       guard introducer.introduce(poster, toObserverAt: receiver.slot, before: count) else { continue }
-      sender.deliver(run, count: count, to: receiver.slot, from: poster)
+      sender.deliver(run, count: count, to: receiver, from: poster)
       deliveries += 1
     }
     return deliveries

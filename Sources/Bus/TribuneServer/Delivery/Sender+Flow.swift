@@ -77,10 +77,14 @@ extension Sender {
 
   // MARK: Losing
 
-  func drop(from observer: Session, downTo target: Int, isAnnounced: Bool = true) {
-    let lost = observer.output.queue.lostCount
+  func drop(
+    from observer: Session, downTo target: Int, isAnnounced: Bool = true, dropsSnapshots: Bool = false
+  ) {
+    let lost = observer.output.lostCount
     var dropped: UInt64 = 0
-    changeQueue(of: observer) { queue in dropped = queue.dropOldest(downTo: target) }
+    changeOutput(of: observer) { output in
+      dropped = output.dropOldest(downTo: target, dropsSnapshots: dropsSnapshots)
+    }
     guard dropped > 0 else { return }
     context.statistics.value.lost += dropped
     events.value.append(.lost(dropped, observer))
@@ -91,7 +95,7 @@ extension Sender {
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
     countPause(for: observer)
     observer.pacing.flow = .lossy(
-      lostBefore: lost ?? observer.output.queue.lostCount, isAnnounced: isAnnounced)
+      lostBefore: lost ?? observer.output.lostCount, isAnnounced: isAnnounced)
     observer.pacing.lossyTimes.begin(at: context.now)
     releasePosters(of: observer)
     if context.mayLog(.losses, about: observer.peer.uid) {
@@ -107,7 +111,7 @@ extension Sender {
     let flow = observer.pacing.flow
     endPacing(of: observer)
     guard observer.isOpen, case .lossy(let lostBefore, let isAnnounced) = flow else { return }
-    let lost = observer.output.queue.lostCount - lostBefore
+    let lost = observer.output.lostCount - lostBefore
     if context.mayLog(.losses, about: observer.peer.uid) {
       context.log.write(
         .notice,
@@ -131,10 +135,10 @@ extension Sender {
     }
   }
 
-  private func applyHardLimit(to session: Session) {
+  func applyHardLimit(to session: Session) {
     let hardLimit = context.configuration.queue.hardLimitBytes
-    guard session.output.queue.byteCount > hardLimit else { return }
-    if !session.pacing.isFlowing || session.output.isBlocked {
+    guard session.output.unreadByteCount > hardLimit else { return }
+    if !session.pacing.isFlowing || session.output.isHeld {
       drop(from: session, downTo: context.configuration.queue.highMarkBytes)
     }
     if session.output.queue.byteCount > hardLimit, session.output.isBlocked {
@@ -180,7 +184,7 @@ extension Sender {
   // MARK: Shares
 
   @inline(__always) func chargeQueue(of session: Session) {
-    var change = session.output.queue.byteCount - session.output.chargedByteCount
+    var change = session.output.byteCount - session.output.chargedByteCount
     if session.speaksVarlink { change += session.varlink?.unsentCount ?? 0 }
     if change != 0 { chargeQueue(of: session, change) }
   }
@@ -219,9 +223,12 @@ extension Sender {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
     let target = min(context.configuration.queue.lowMarkBytes, share / 2 / max(1, slow.count))
-    for session in slow where session.output.queue.byteCount > target { drop(from: session, downTo: target) }
+    for session in slow where session.output.byteCount > target {
+      drop(from: session, downTo: target, dropsSnapshots: true)
+    }
     account.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
+    // The queue drains even if the client cannot raise its limit.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)
@@ -229,12 +236,12 @@ extension Sender {
     let alone = accounts.loneShare(of: .queues, for: account)
     guard account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 else { return }
     // The largest one stays: it has a separate limit, and may be reading a long list.
-    let most = slow.reduce(0) { max($0, $1.output.queue.byteCount) }
+    let most = slow.reduce(0) { max($0, $1.output.byteCount) }
     closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
   }
 
   private func slowSessions(of account: UserAccount) -> [Session] {
-    sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
+    sessions.all.filter { $0.account === account && $0.output.isHeld && $0.isServed }
   }
 
   /// Closes slow connections of the largest users: each user has a share, but many users have exempt bytes.
@@ -258,11 +265,11 @@ extension Sender {
   private func closeLargest(
     of slow: [Session], _ account: UserAccount, downTo target: Int, skipping skipped: Int = 0
   ) -> Int {
-    let byLength = slow.sorted { $0.output.queue.byteCount > $1.output.queue.byteCount }
+    let byLength = slow.sorted { $0.output.byteCount > $1.output.byteCount }
     let use = account.use(of: .queues)
     var left = use
     for session in byLength.dropFirst(skipped) where left > target {
-      let length = session.output.queue.byteCount
+      let length = session.output.byteCount
       left -= length
       sessions.closeLater(session)
       guard context.mayLog(.losses, about: session.peer.uid) else { continue }

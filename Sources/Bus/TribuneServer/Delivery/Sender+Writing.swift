@@ -57,15 +57,27 @@ extension Sender {
       session.output.questionSpace = QuestionSpace()
     }
     if session.output.isBlocked { session.output.queue.consolidate(with: queuePool) }
+    if !session.output.backlog.isEmpty { goOn(with: session) }
     if writing == .closed { endPacing(of: session) }
     // Drops alone are not a recovery: the client must have read something.
     if !session.pacing.isFlowing, isRead,
-      session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
+      session.output.unreadByteCount <= context.configuration.queue.lowMarkBytes
     {
       recover(session)
     }
     if session.output.holdsInput { takeInputAgain(from: session) }
     if session.isClosing, session.output.queue.isEmpty { sessions.closeLater(session) }
+  }
+
+  private func goOn(with session: Session) {
+    session.output.backlog.consolidate(with: queuePool)
+    guard session.output.writing == .open, session.output.backlog.first?.snapshot != nil,
+      session.output.grantedRoom > 0,
+      session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes,
+      !session.output.isSnapshotDue
+    else { return }
+    session.output.isSnapshotDue = true
+    snapshotsDue.value.append(session)
   }
 
   /// - Parameter isRead: set if the kernel takes anything, because the client must then have read.
@@ -106,7 +118,11 @@ extension Sender {
 
   func removeQueue(of session: Session) {
     session.varlink?.reply = nil
-    changeQueue(of: session) { queue in queue.removeAll() }
+    changeOutput(of: session) { output in
+      output.queue.removeAll()
+      output.backlog.removeAll()
+      output.updateRoom()
+    }
   }
 
   // MARK: Retrying

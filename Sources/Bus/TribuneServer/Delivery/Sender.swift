@@ -54,6 +54,8 @@ final class Sender {
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
   let answered = Cell<[Session]>([])
+  /// They can take more of their snapshots.
+  let snapshotsDue = Cell<[Session]>([])
 
   init(
     _ recorder: Recorder, _ files: UserInfoFiles, _ sessions: SessionTable, _ loop: EventLoop,
@@ -70,53 +72,66 @@ final class Sender {
   // MARK: Queueing
 
   /// Pauses the poster if the observer is slow.
-  func deliver(_ run: ByteSlice, count: Int, to slot: ConnectionSlot, from poster: Session) {
-    guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
-    enqueue(run, for: observer, isNotification: true, count: count)
-    guard observer.output.isBlocked,
-      observer.output.queue.byteCount > context.configuration.queue.highMarkBytes
-    else { return }
+  func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
+    guard let observer = sessions[receiver.slot] else { return recorder.countMissed(count, at: receiver.slot) }
+    enqueue(run, for: observer, isNotification: true, count: count, waitsForRoom: !receiver.isDelegate)
+    guard isSlow(observer) else { return }
     switch observer.pacing.flow {
+    // A paused client could not raise its limit.
+    case .flowing where observer === poster: applyHardLimit(to: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
     case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
+  private func isSlow(_ observer: Session) -> Bool {
+    observer.output.isHeld
+      && observer.output.unreadByteCount > context.configuration.queue.highMarkBytes
+  }
+
   /// A slow observer loses notifications at once, unless it is already paced.
-  func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true) {
+  func deliverWithoutPacing(
+    _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
+  ) {
     guard let observer = sessions[slot] else { return recorder.countMissed(1, at: slot) }
-    enqueue(slice, for: observer, isNotification: true)
-    guard observer.output.isBlocked,
-      observer.output.queue.byteCount > context.configuration.queue.highMarkBytes,
-      !observer.pacing.isPacing
-    else { return }
+    enqueue(slice, for: observer, isNotification: true, waitsForRoom: waitsForRoom)
+    guard isSlow(observer), !observer.pacing.isPacing else { return }
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
   }
 
   func enqueueLost(_ count: UInt64, for session: Session, wereBuffered: Bool = false) {
     guard count > 0 else { return }
     guard session.output.accepts else { return }
-    changeQueue(of: session) { queue in queue.appendLost(count) }
+    changeOutput(of: session) { output in
+      if output.backlog.isEmpty {
+        output.queue.appendLost(count)
+        output.takeRoom(Int(clamping: count))
+      } else {
+        output.backlog.last.queue.appendLost(count)
+      }
+    }
     recorder.countQueued(Int(clamping: count), for: session, wereBuffered: wereBuffered)
     context.statistics.value.lost += count
     scheduleFlush(session)
   }
 
-  func changeQueue<Failure: Error>(
-    of session: Session, _ change: (inout OutboundQueue) throws(Failure) -> Void
+  func changeOutput<Failure: Error>(
+    of session: Session, _ change: (inout Output) throws(Failure) -> Void
   ) throws(Failure) {
-    let before = session.output.queue.byteCount
-    try change(&session.output.queue)
-    queuedByteCount += session.output.queue.byteCount - before
+    let before = session.output.byteCount
+    try change(&session.output)
+    queuedByteCount += session.output.byteCount - before
     chargeQueue(of: session)
   }
 
   /// - Parameters:
   ///   - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
   ///   - wereBuffered: the notifications are already counted, as buffered.
+  ///   - waitsForRoom: false to overtake the backlog.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
-    count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false
+    count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false,
+    waitsForRoom: Bool = true
   ) {
     guard session.output.accepts else { return }
     let isLong = slice.count + (rest?.count ?? 0) > Self.shortLength
@@ -128,7 +143,15 @@ final class Sender {
         enqueueLost(1, for: session, wereBuffered: wereBuffered)
         return
       }
-      return enqueue(inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered)
+      return enqueue(
+        inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered,
+        waitsForRoom: waitsForRoom)
+    }
+    if isNotification {
+      if waitsForRoom, session.output.room < count {
+        return hold(slice, count: count, for: session, wereBuffered: wereBuffered)
+      }
+      session.output.takeRoom(count)
     }
     session.output.queue.append(
       slice, isNotification: isNotification, count: rest == nil ? count : 0, copyingInto: queuePool)
@@ -145,6 +168,68 @@ final class Sender {
     if isLong { chargeQueue(of: session) }
     if defersFlush { deferFlush(session) } else { scheduleFlush(session) }
     if session.output.queue.byteCount > softLimit { limitQueue(of: session, isNotification: isNotification) }
+  }
+
+  /// Queues what the client has room for. The rest waits.
+  private func hold(_ run: ByteSlice, count: Int, for session: Session, wereBuffered: Bool) {
+    changeOutput(of: session) { output in
+      let part = output.backlog.last
+      part.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
+    }
+    recorder.countQueued(count, for: session, wereBuffered: wereBuffered)
+    session.output.updateRoom()
+    refill(session)
+    scheduleFlush(session)
+    if session.output.unreadByteCount > context.configuration.queue.hardLimitBytes { applyHardLimit(to: session) }
+  }
+
+  func setLimit(_ limit: UInt64, of session: Session) {
+    recorder.setFlag(.limited, of: session)
+    session.output.setLimit(UInt32(truncatingIfNeeded: limit))
+    refill(session)
+    scheduleFlush(session)
+  }
+
+  func enqueueInBacklog(_ facts: PosterFacts, for session: Session) {
+    let slice = encode(facts)
+    changeOutput(of: session) { output in
+      output.backlog.last.queue.append(slice, isNotification: false, copyingInto: queuePool)
+    }
+  }
+
+  func encode(_ fields: some FrameFields) -> ByteSlice {
+    let buffer = bufferToEncode()
+    let start = buffer.count
+    buffer.appendFrame(fields, serial: 0)
+    return ByteSlice(buffer, start..<buffer.count)
+  }
+
+  /// Queues a notification of a snapshot, which is counted already.
+  func enqueueFirst(_ slice: ByteSlice, for session: Session) {
+    if slice.buffer.attachment != nil, !session.output.acceptsFiles {
+      guard let inlined = files.inlined(slice) else { return enqueueFirstLost(for: session) }
+      return enqueueFirst(inlined, for: session)
+    }
+    session.output.queue.append(slice, isNotification: true, copyingInto: queuePool)
+    queuedByteCount += slice.weight
+  }
+
+  func enqueueFirstLost(for session: Session) {
+    changeOutput(of: session) { output in output.queue.appendLost(1) }
+    context.statistics.value.lost += 1
+  }
+
+  /// Moves notifications from the backlog into the queue, up to the next snapshot.
+  func refill(_ session: Session) {
+    while let part = session.output.backlog.first, part.snapshot == nil {
+      var room = session.output.grantedRoom
+      let controlFrames = part.queue.moveOldest(to: &session.output.queue, within: &room)
+      for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
+      if !controlFrames.isEmpty { session.output.lastGonePoster = .bus }
+      guard part.queue.isEmpty else { break }
+      session.output.backlog.removeFirst()
+    }
+    session.output.updateRoom()
   }
 
   func scheduleFlush(_ session: Session) {

@@ -61,7 +61,7 @@ extension Recorder {
 
   private func storeSentCounts(to session: Session) {
     let slot = session.slot.index
-    let unsent = UInt32(truncatingIfNeeded: session.output.queue.unsentNotificationCount)
+    let unsent = UInt32(truncatingIfNeeded: session.output.unsentNotificationCount)
     let unsentOthers = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
     let bufferedBefore = session.output.bufferedBefore
     wal.set(.sent, of: slot, to: session.output.queuedCount &+ bufferedBefore &- unsent)
@@ -74,8 +74,9 @@ extension Recorder {
   }
 
   private func storeReportedLoss(to session: Session) {
-    guard session.output.queue.lostCount > 0 else { return }
-    let reported = session.output.queue.lostCount - session.output.queue.unreportedLostCount
+    let lostCount = session.output.lostCount
+    guard lostCount > 0 else { return }
+    let reported = lostCount - session.output.unreportedLostCount
     wal.set(.lost, of: session.slot.index, to: UInt32(clamping: reported))
   }
 

@@ -86,16 +86,15 @@ final class Recorder {
   /// One transaction. Logs the frame first if it can change the core, and discards the entry if the core
   /// refuses it.
   ///
-  /// - Parameter isLogged: false for a frame that will be refused.
   /// - Returns: the error if the log has no space.
   func perform(
-    _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
+    _ frame: FrameView, _ kind: FrameKind?, of session: Session,
     _ take: () throws(WireError) -> Void, apply: () -> Void
   ) throws(WireError) -> WireError? {
     compactor.reserve(frame.bytes.byteCount, at: context.now)
     var position: EntryPosition?
     do throws(WireError) {
-      if isLogged { position = try record(frame, kind, of: session) }
+      position = try record(frame, kind, of: session)
     } catch {
       return error
     }
@@ -330,6 +329,15 @@ final class Recorder {
       record(.controlFrame, of: session.id, at: frame.moment, slice.bytes, rest.bytes)
     } else {
       record(.controlFrame, of: session.id, at: frame.moment, slice.bytes)
+    }
+  }
+
+  func recordControlFrames(in slice: ByteSlice, to session: Session) {
+    var start = slice.range.lowerBound
+    while start < slice.range.upperBound {
+      let end = start + slice.buffer.frameLength(at: start)
+      recordControlFrame(ByteSlice(slice.buffer, start..<end), nil, to: session, isRecorded: true)
+      start = end
     }
   }
 

@@ -107,7 +107,7 @@ extension Recovery {
     let buffer = ByteBuffer(holding: bytes.rawBytes, attachment: file)
     let part = WaitingFrames(
       kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), partialCount: partialCount, count: count)
-    try sender.changeQueue(of: session) { queue throws(WireError) in try queue.restore(part) }
+    try sender.changeOutput(of: session) { output throws(WireError) in try output.restore(part) }
     sender.scheduleFlush(session)
   }
 

@@ -171,6 +171,7 @@ final class Recovery {
     session.output.queue.lostCount = UInt64(found.lostCount)
     // If this daemon dies before the recovery is committed, the next one judges by the counter slot again.
     session.output.flags = found.flags
+    session.output.setLimit(nil)
     session.input.hasLast = found.flags.contains(.hasLast)
     if found.flags.contains(.hasUnreadFiles) { sender.unreadFiles.restore(for: session) }
     switch found.fate {
@@ -183,6 +184,9 @@ final class Recovery {
       session.beginCounting()
       restore(found, having: count, of: session)
     case .restarts: break
+    }
+    if found.flags.contains(.limited) {
+      sender.enqueue(sender.encode(Room(limit: 0)), for: session, isNotification: false)
     }
     recorder.storeBufferedCount(for: session.slot)
     if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
@@ -220,7 +224,7 @@ final class Recovery {
     restore(greeting, of: session)
     if lost > 0 {
       context.statistics.value.lost += UInt64(lost)
-      sender.changeQueue(of: session) { queue in queue.appendLost(UInt64(lost)) }
+      sender.changeOutput(of: session) { output in output.queue.appendLost(UInt64(lost)) }
       sender.scheduleFlush(session)
     }
     restore(found.controlFrames[greeting.endIndex...], of: session)

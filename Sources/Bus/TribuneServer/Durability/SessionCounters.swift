@@ -30,6 +30,8 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)
+  /// The client has sent a limit, which no log has.
+  package static let limited = SessionFlags(rawValue: 256)
 }
 
 nonisolated package struct SessionCounters: Equatable, Sendable {

@@ -41,8 +41,8 @@ final class FrameDispatcher {
       }
     if isShown { monitor.showFrame(frame, slice, from: session) }
     defer { if isShown { monitor.endFrame() } }
-    var lacksSpace = false
     switch kind {
+    case .room: return sender.setLimit(try frame.decode(Room.self).limit, of: session)
     case .list, .ask:
       if let error = refusalToAnswer(session) {
         return replier.refuse(session, serial: header.serial, error)
@@ -52,18 +52,13 @@ final class FrameDispatcher {
         session.listing = Listing(frame)
         return
       }
-    case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
     let refusal = try recorder.perform(
-      frame, kind, of: session, isLogged: !lacksSpace,
+      frame, kind, of: session,
       { () throws(WireError) in
         switch kind {
         case .succeed: try succeed(frame, by: session)
-        case .observe where lacksSpace:
-          replier.refuse(
-            session, serial: header.serial,
-            WireError(.limitExceeded, "no snapshot is sent while earlier frames are unread"))
         default:
           let (postsBefore, refusedBefore) = (bus.value.totals.acceptedPosts, bus.value.totals.refused)
           guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
@@ -115,14 +110,6 @@ final class FrameDispatcher {
     let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
     guard !header.flags.contains(.critical) else { throw WireError(.unknownCriticalKind, error.message) }
     replier.refuse(session, serial: header.serial, error)
-  }
-
-  /// A snapshot can be as long as all retained notifications together.
-  private func hasSpace(forSnapshotOf frame: FrameView, _ session: Session) -> Bool {
-    guard frame.observeOptions?.contains(.retained) == true else { return true }
-    if bus.value.hasSoonPosts { interpreter.deliverSoon() }
-    if !session.output.isBlocked { sender.flush(session) }
-    return session.output.queue.byteCount <= context.configuration.queue.highMarkBytes
   }
 
   // MARK: Files

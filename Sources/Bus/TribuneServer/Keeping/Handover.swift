@@ -86,10 +86,10 @@ final class Handover {
   private func inFlightBytes(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
     let request = session.listing?.request
     let inputCount = (request?.count ?? 0) + session.input.count
-    guard inputCount > 0 || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty
+    guard inputCount > 0 || !session.output.isEmpty || !session.input.descriptors.isEmpty
     else { return nil }
     let buffer = ByteBuffer(
-      capacity: 256 + inputCount + session.output.queue.byteCount + (session.varlink?.unsentCount ?? 0))
+      capacity: 256 + inputCount + session.output.byteCount + (session.varlink?.unsentCount ?? 0))
     buffer.append(UInt32(inputCount))
     if let request { buffer.append(request.bytes) }
     session.input.append(to: buffer)
@@ -102,7 +102,13 @@ final class Handover {
       buffer.append(varlink.isLast)
       buffer.append(varlink.endsConnection)
     }
-    session.output.queue.forEachWaiting { part in
+    append(&session.output.queue, to: buffer, &files)
+    for part in session.output.backlog.parts { append(&part.queue, to: buffer, &files) }
+    return buffer
+  }
+
+  private func append(_ queue: inout OutboundQueue, to buffer: ByteBuffer, _ files: inout FilesHandedOver) {
+    queue.forEachWaiting { part in
       buffer.append(part.kind.rawValue)
       buffer.append(UInt32(part.partialCount))
       buffer.append(part.count)
@@ -110,7 +116,6 @@ final class Handover {
       buffer.append(UInt32(part.slice.count))
       buffer.append(part.slice.bytes)
     }
-    return buffer
   }
 
   private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {

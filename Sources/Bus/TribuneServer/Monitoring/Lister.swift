@@ -252,7 +252,7 @@ final class Lister {
   private func entry(of id: ConnectionID) -> Entry? {
     if let session = sessions[id] {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
-      entry.queued = UInt64(session.output.queue.byteCount)
+      entry.queued = UInt64(session.output.byteCount)
       entry.setTraffic(session.countedTraffic(), session.inherited)
       entry.pauses = session.pacing.pauses.count
       entry.pausedTime = session.pacing.pauses.nanoseconds(at: context.now) / 1000

@@ -62,6 +62,11 @@ struct Output: ~Copyable {
     didSet { precondition(oldValue.mayBecome(flush), "a flush cannot go from \(oldValue) to \(flush)") }
   }
   var queue = OutboundQueue()
+  var backlog = Backlog()
+  /// How many notifications the queue still takes: 0 or less while a backlog waits.
+  private(set) var room = Int.max
+  /// As the client last sent it; nil if it has to send it again. Irrelevant without `SessionFlags.limited`.
+  private var limit: UInt32?
   var chargedByteCount = 0
   /// The bus does not read from the client, because its user's unread bytes exceed their share.
   var holdsInput = false
@@ -72,6 +77,8 @@ struct Output: ~Copyable {
   /// The value of `sentByteCount` at which waiting questions continue.
   var awaitedByteCount: UInt64 = 0
   var isReadCheckScheduled = false
+  /// The session is in `Sender.snapshotsDue`.
+  var isSnapshotDue = false
   var isRetryScheduled = false
 
   /// Notifications and control frames ever queued, the latter only if the log counts them.
@@ -107,4 +114,64 @@ struct Output: ~Copyable {
   }
 
   var isBlocked: Bool { writing == .full || writing == .stalled }
+
+  // MARK: Room
+
+  /// The client cannot take more now, or has no room.
+  var isHeld: Bool { isBlocked || !backlog.isEmpty }
+
+  var isEmpty: Bool { queue.isEmpty && backlog.isEmpty }
+  var byteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.byteCount) }
+  /// Without snapshots, whose notifications are retained anyway.
+  var unreadByteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.queuedByteCount) }
+  var lostCount: UInt64 { queue.lostCount + backlog.lostCount }
+  var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
+  var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
+
+  @inline(__always) mutating func takeRoom(_ count: Int) { room &-= count }
+
+  /// - Parameter limit: nil if the client has to send it again.
+  mutating func setLimit(_ limit: UInt32?) {
+    self.limit = limit
+    updateRoom()
+  }
+
+  /// Must follow changes of the backlog and of the counts.
+  mutating func updateRoom() { room = backlog.isEmpty ? grantedRoom : 0 }
+
+  /// The room for the first notifications of the backlog.
+  var grantedRoom: Int {
+    guard flags.contains(.limited) else { return .max }
+    guard let limit else { return 0 }
+    // As in `succeed`, counts wrap around.
+    let end = queuedCount &+ bufferedBefore &- UInt32(truncatingIfNeeded: backlog.notificationCount)
+    return Int(Int32(bitPattern: limit &- end))
+  }
+
+  /// Restores a part of the queue or of the backlog. Without a limit, all notifications wait.
+  mutating func restore(_ part: WaitingFrames) throws(WireError) {
+    let isOrdered =
+      switch part.kind {
+      case .notifications: part.partialCount == 0
+      case .lost: !backlog.isEmpty
+      case .others: !backlog.isEmpty && part.slice.bytes.isIntroduction
+      }
+    if isOrdered, flags.contains(.limited) {
+      try backlog.last.queue.restore(part)
+    } else {
+      try queue.restore(part)
+    }
+    updateRoom()
+  }
+
+  /// Drops the oldest notifications until `target` bytes are left.
+  mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool = false) -> UInt64 {
+    let waiting = dropsSnapshots ? byteCount - queue.byteCount : unreadByteCount - queue.byteCount
+    // A queue that the kernel still takes will be sent.
+    var dropped = isBlocked ? queue.dropOldest(downTo: max(0, target - waiting)) : 0
+    if !backlog.isEmpty {
+      dropped += backlog.dropOldest(downTo: max(0, target - queue.byteCount), dropsSnapshots: dropsSnapshots)
+    }
+    return dropped
+  }
 }

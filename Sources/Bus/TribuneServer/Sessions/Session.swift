@@ -103,13 +103,13 @@ final class Session {
 
   func countedTraffic() -> TrafficCounts {
     traffic.countDelivered(upTo: output.queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
-    traffic.lost = output.queue.lostCount - inherited.lost
+    traffic.lost = output.lostCount - inherited.lost
     return traffic
   }
 
   func beginCounting() {
     inherited.delivered = UInt64(output.queuedCount)
-    inherited.lost = output.queue.lostCount
+    inherited.lost = output.lostCount
   }
 
   /// The state that every read uses (see `Cell`).

@@ -161,7 +161,8 @@ private struct World: ~Copyable {
         precondition(slice.count > 0 && receivers.allSatisfy { $0.slot.index < Self.connectionCount })
       case .buffered(_, let slices, let count, let lost):
         precondition(UInt64(slices.count) <= count && count + lost > 0)
-      case .retained(_, _, _, _, _, let tail): precondition(tail.payloadLength > 0)
+      case .snapshot(_, _, let notifications):
+        precondition(!notifications.isEmpty && notifications.allSatisfy { $0.tail.payloadLength > 0 })
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
       case .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
         .noLongerWaiting:

@@ -48,7 +48,7 @@ struct BufferedCountTests {
       try #require(try FrameHeader(bytes.bytes, at: 0, limits: session.limits)), bytes.bytes)
     var moments: [[UInt32]] = []
     bus.beginIteration()
-    _ = try server.recorder.perform(frame, .suspend, of: session, isLogged: true) {
+    _ = try server.recorder.perform(frame, .suspend, of: session) {
       () throws(WireError) in
       let slice = ByteSlice(bytes, 0..<bytes.count)
       _ = try server.bus.value.receive(frame, in: slice, from: session.slot, at: server.context.now)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Moves frames from one queue of a connection to another. The bytes stay in their buffers.
+nonisolated extension OutboundQueue {
+  /// Moves the oldest frames until `room` notifications are moved. A `lost` frame takes as much room as it counts, and
+  /// always moves. No frame may be cut or partly sent.
+  ///
+  /// - Returns: moved control frames.
+  mutating func moveOldest(to other: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
+    var controlFrames: [ByteSlice] = []
+    closeEntry()
+    while head < entries.count {
+      let entry = entries[head]
+      if entry.isLost {
+        room -= Int(clamping: entry.reportedCount)
+        other.append(entry)
+        remove(entry)
+      } else if !entry.isNotification || Int(entry.frameCount) <= room {
+        if entry.isNotification { room -= Int(entry.frameCount) } else { controlFrames.append(entry.slice) }
+        other.append(entry)
+        remove(entry)
+      } else {
+        guard room > 0 else { break }
+        let (moved, rest) = entry.split(after: room)
+        room = 0
+        other.append(moved)
+        remove(moved)
+        entries[head] = rest
+        break
+      }
+      head += 1
+    }
+    if isEmpty { removeAll() } else { forgetFront() }
+    return controlFrames
+  }
+
+  /// Counts `entry` as sent.
+  private mutating func remove(_ entry: Entry) {
+    unsentCount -= entry.slice.count
+    attachedCount -= entry.slice.buffer.attachment?.length ?? 0
+    if entry.isLost {
+      unsentNotificationCount -= entry.reportedCount
+      unreportedLostCount -= entry.reportedCount
+    } else if entry.isNotification {
+      unsentNotificationCount -= UInt64(entry.frameCount)
+    } else {
+      unsentOtherCount -= UInt64(entry.frameCount)
+    }
+  }
+
+  private mutating func append(_ entry: Entry) {
+    guard entry.isLost else {
+      return append(entry.slice, isNotification: entry.isNotification, count: Int(entry.frameCount))
+    }
+    closeEntry()
+    entries.append(entry)
+    lastLost = entries.count - 1
+    unsentCount += entry.slice.count
+    unsentNotificationCount += entry.reportedCount
+    unreportedLostCount += entry.reportedCount
+  }
+}
+
+nonisolated extension OutboundQueue.Entry {
+  fileprivate func split(after count: Int) -> (Self, Self) {
+    precondition(!isCut, "a waiting notification is whole")
+    var end = slice.range.lowerBound
+    for _ in 0..<count { end += slice.buffer.frameLength(at: end) }
+    var (first, rest) = (self, self)
+    first.slice.range = slice.range.lowerBound..<end
+    first.frameCount = UInt32(count)
+    rest.slice.range = end..<slice.range.upperBound
+    rest.frameCount -= UInt32(count)
+    return (first, rest)
+  }
+}

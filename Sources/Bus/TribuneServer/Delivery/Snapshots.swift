@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// Sends retained notifications to observers that ask for them, as fast as each reads.
+///
+/// A snapshot refers to what is retained, so it takes memory only for what is replaced before it is sent.
+final class Snapshots {
+  /// One connection's share of an iteration, in bytes.
+  private static let chunkLength = 65_536
+
+  private let sessions: SessionTable
+  private let recorder: Recorder
+  private let sender: Sender
+  private let monitor: TrafficMonitor
+  private let introducer: Introducer
+  private let context: ServerContext
+
+  init(
+    _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender, _ monitor: TrafficMonitor,
+    _ introducer: Introducer, _ context: ServerContext
+  ) {
+    (self.sessions, self.recorder, self.sender) = (sessions, recorder, sender)
+    (self.monitor, self.introducer, self.context) = (monitor, introducer, context)
+  }
+
+  @inline(__always) var hasWork: Bool { !sender.snapshotsDue.value.isEmpty }
+
+  func begin(_ notifications: [RetainedNotification], _ serial: Serial, for session: Session) {
+    guard session.output.accepts else { return }
+    sender.changeOutput(of: session) { $0.backlog.append(Backlog.Snapshot(notifications, serial: serial)) }
+    recorder.countQueued(notifications.count, for: session)
+    session.output.updateRoom()
+    sender.scheduleFlush(session)
+  }
+
+  func goOn() {
+    var due: [Session] = []
+    swap(&due, &sender.snapshotsDue.value)
+    for session in due {
+      session.output.isSnapshotDue = false
+      sendChunk(to: session)
+      sender.scheduleFlush(session)
+    }
+  }
+
+  /// Must precede a hand-over, for which snapshots are frames like any others.
+  func encodeAll() {
+    for session in sessions.all where session.isServed {
+      for part in session.output.backlog.parts where part.snapshot != nil { encodeAll(of: part, for: session) }
+      session.output.updateRoom()
+    }
+  }
+
+  private func encodeAll(of part: Backlog.Part, for session: Session) {
+    var encoded = OutboundQueue()
+    var introduced = ConnectionID.bus
+    while let serial = part.snapshot?.serial, let next = part.snapshot?.removeNext() {
+      if session.output.wantsPosters, next.sender != .bus, next.sender != introduced {
+        introduced = next.sender
+        let facts = PosterFacts(connection: next.sender, slot: PosterFacts.departedSlot, peer: next.peer)
+        encoded.append(sender.encode(facts), isNotification: false)
+      }
+      encoded.append(encode(next, serial), isNotification: true)
+    }
+    part.snapshot = nil
+    var room = Int.max
+    _ = part.queue.moveOldest(to: &encoded, within: &room)
+    encoded.lostCount += part.queue.lostCount
+    swap(&part.queue, &encoded)
+  }
+
+  private func sendChunk(to session: Session) {
+    let end = session.output.queue.byteCount + Self.chunkLength
+    while let part = session.output.backlog.first, part.snapshot != nil {
+      guard session.output.grantedRoom > 0, session.output.queue.byteCount < end else { return }
+      guard let serial = part.snapshot?.serial, let next = part.snapshot?.removeNext() else {
+        part.snapshot = nil
+        return sender.refill(session)
+      }
+      sender.queuedByteCount -= next.tail.slice.weight
+      send(next, serial, to: session)
+    }
+  }
+
+  private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {
+    // With a count of 0, an introduction without space reports no loss by itself.
+    guard
+      introducer.introduce(
+        retained.sender, retained.peer, toObserverAt: session.slot, before: 0, overtakesBacklog: true)
+    else { return sender.enqueueFirstLost(for: session) }
+    let slice = encode(retained, serial)
+    sender.enqueueFirst(slice, for: session)
+    if monitor.isWatched { monitor.showRetained(slice, retained.tail, from: retained.sender, to: session) }
+  }
+
+  private func encode(_ retained: RetainedNotification, _ serial: Serial) -> ByteSlice {
+    let tail = retained.tail
+    let file = tail.slice.buffer.attachment
+    let fields = Retained(
+      age: context.now.nanoseconds(since: retained.posted) / 1000, length: UInt32(file?.length ?? 0))
+    let buffer =
+      file.map { ByteBuffer(capacity: FileFrames.frameLength, attachment: $0) }
+      ?? sender.bufferToEncode(for: Sender.encodeSpace + tail.slice.count)
+    let start = buffer.count
+    buffer.appendHead(
+      of: fields, flags: file == nil ? [] : .descriptor, sender: retained.sender, serial: serial,
+      nameLength: tail.nameLength, objectLength: tail.objectLength, payloadLength: tail.payloadLength)
+    buffer.append(tail.slice.bytes)
+    return ByteSlice(buffer, start..<buffer.count)
+  }
+}
