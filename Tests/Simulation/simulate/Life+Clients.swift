@@ -28,12 +28,13 @@ extension Life {
     linkCount += 1
     let link = Link(
       number: linkCount, seat: seat, pid: processes[seat], uid: 1000 + UInt32(seat % 3),
-      acceptsFiles: random.oneIn(2))
+      acceptsFiles: random.oneIn(2), isLimited: !isHonest && random.oneIn(2))
     guard link.connect(to: listener) else { return nil }
     links[seat] = link
     known.append(link)
     unaccepted.append(link)
     greet(link, isHonest: isHonest)
+    if link.isLimited { link.grant(random.oneIn(4) ? 0 : Int.random(in: 1...8, using: &random)) }
     if random.oneIn(2) { link.send() }
     return link
   }
@@ -85,6 +86,9 @@ extension Life {
   // MARK: One thing
 
   func doSomething(_ link: Link) {
+    if link.isLimited, random.oneIn(3) || link.mustSendLimit && random.oneIn(2) {
+      link.grant(random.oneIn(4) ? 0 : Int.random(in: 1...20, using: &random))
+    }
     link.growth = random.oneIn(12) ? Int.random(in: 1...40, using: &random) : 0
     defer { link.growth = 0 }
     switch Int.random(in: 0..<100, using: &random) {

@@ -203,7 +203,6 @@ extension Life {
     switch operation.what {
     case .register(let registration):
       if registration.certainty == .certain { registration.certainty = .possible }
-      for post in registration.deliveredBefore { doubt(post) }
       let link = registration.link
       for index in link.expected.indices where registration.wantsSnapshot && link.expected[index].isSnapshot {
         link.expected[index].certainty = .possible
@@ -221,7 +220,7 @@ extension Life {
       detach(link)
       revive(link, since: operation.takenAt)
       doubtRegistrations(of: link)
-    case .hello, .ask, .cancel, .amend, .answer, .defer, .done, .list, .impersonate, .stray: break
+    case .hello, .ask, .cancel, .amend, .answer, .defer, .done, .list, .impersonate, .stray, .room: break
     }
   }
 

@@ -33,7 +33,10 @@ extension Life {
         link.boundary.feed(bytes)
         link.isBlocked = false
         // A file can wait although the socket takes more: the number of unread files is limited.
-        link.pendingCount = link.expected.reduce(0) { $0 + ($1.post.isFile ? $1.post.size : 0) }
+        // Without room, any of them can wait.
+        link.pendingCount = link.expected.reduce(0) {
+          $0 + ($1.post.isFile || link.isLimited && !$1.isBuffered ? $1.post.size : 0)
+        }
         sentLast = link
         if link.boundary.isClosing, !isTakingOver { forgetAll(of: link) }
       case .blocked(let cookie):
@@ -155,7 +158,7 @@ extension Life {
       link.suspensionChangedAt = taken
       if !isSuspended { releaseBuffered(of: link) }
     case .succeed(let old): succeed(old, by: link)
-    case .list, .impersonate, .stray: break
+    case .list, .impersonate, .stray, .room: break
     }
   }
 
@@ -210,9 +213,7 @@ extension Life {
     registration.isForbidden = mayNotRegister(link)
     guard !registration.isForbidden else {
       registration.certainty = .gone
-      guard registration.wantsSnapshot else { return }
-      registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
-      return deliverSoon()
+      return
     }
     registration.defaultTimeout = UInt32(setting.configuration.delegateTimeoutNanoseconds / 1_000_000)
     if case .delegate(let isSet, _, _, _) = registration.what {
@@ -230,13 +231,10 @@ extension Life {
     if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
       registration.certainty = .possible
     }
-    registration.mayBeRefused = setting.isTight || registration.wantsSnapshot
+    registration.mayBeRefused = setting.isTight
     link.registrations.append(registration)
     guard registration.wantsSnapshot else { return }
-    // The bus delivers due posts before it writes anything.
-    registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
-    deliverSoon()
-    // Buffered notifications precede the snapshot, unless the bus refuses the snapshot.
+    // Buffered notifications precede the snapshot.
     doubtBuffered(of: link)
     for index in link.expected.indices where link.expected[index].isBuffered {
       link.expected[index].precedes = registration
@@ -249,7 +247,7 @@ extension Life {
       link.expected.append(
         Expectation(
           post: post, isSnapshot: true, certainty: .possible,
-          pending: isCertain && !link.isBlocked ? registration : nil))
+          pending: isCertain ? registration : nil))
     }
   }
 

@@ -99,7 +99,7 @@ extension Life {
     case .retained: notification(frame, link, isSnapshot: true)
     case .traffic:
       check(link.isMonitor, "link \(link.number) watches nothing, and was told what passes")
-      link.receivedCount += 1
+      countReceived(by: link)
       // A monitor is shown a delivered post once, as it came.
       if frame.payload.byteCount > 4,
         frame.payload.integer(at: 4, as: UInt8.self) == FrameKind.post.rawValue
@@ -107,6 +107,9 @@ extension Life {
         link.trafficCount += 1
       }
     case .poster: poster(try frame.decode(PosterFacts.self), header, link)
+    case .room:
+      check(link.isLimited, "link \(link.number) was asked for a limit, and has none")
+      link.mustSendLimit = true
     case .lost: lost(try frame.decode(Lost.self).count, link)
     case .ok: okay(try frame.decode(Okay.self), header.serial, link)
     case .error: error(try frame.decode(Refusal.self), frame, link)
@@ -158,13 +161,26 @@ extension Life {
     else { return }
     check(
       facts.peer.pid == UInt32(poster.pid) && facts.peer.uid == poster.uid
-        || facts.slot == PosterFacts.departedSlot && facts.peer.pid == 0,
+        || facts.slot == PosterFacts.departedSlot && facts.peer.pid == 0
+        || facts.slot == PosterFacts.waitingSlot && facts.peer.pid == 0,
       "link \(link.number) was told that \(facts.connection) is process \(facts.peer.pid), and it is \(poster.pid)"
     )
   }
 
-  private func notification(_ frame: FrameView, _ link: Link, isSnapshot: Bool) {
+  /// - Parameter needsRoom: false for the will or did of a delegate.
+  private func countReceived(by link: Link, needsRoom: Bool = true) {
+    check(
+      !link.isLimited || !needsRoom || link.receivedCount < link.limit,
+      "link \(link.number) has received \(link.receivedCount), and has no room for more")
     link.receivedCount += 1
+  }
+
+  private func notification(_ frame: FrameView, _ link: Link, isSnapshot: Bool) {
+    // A delegate's will or did overtakes what waits for room or behind a snapshot.
+    let mayOvertake =
+      !isSnapshot && Naming.announces(String(repairing: frame.name))
+      && (link.isLimited || link.registrations.contains { $0.wantsSnapshot })
+    countReceived(by: link, needsRoom: !mayOvertake)
     counts.received += 1
     let header = frame.header
     let isEmpty = header.payloadLength == 0 && !header.flags.contains(.descriptor)
@@ -211,8 +227,8 @@ extension Life {
       "link \(link.number) is suspended and received post \(post.number)")
     let before = link.expected[..<index].indices.filter {
       let other = link.expected[$0]
-      return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered
-        && !other.wasBuffered
+      return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !mayOvertake
+        && !other.isBuffered && !other.wasBuffered
         && other.post.link === post.link && other.post.style == post.style
     }
     let first = before.first.map { link.expected[$0].post.number } ?? 0
@@ -362,12 +378,11 @@ extension Life {
       reply(frame.header.serial, link)
       check(
         isOver(registration) || registration.isForbidden && refusal.code == .notPermitted
-          || setting.isTight && refusal.code == .limitExceeded
-          || registration.wantsSnapshot && refusal.code == .limitExceeded,
+          || setting.isTight && refusal.code == .limitExceeded,
         "link \(link.number) may not register: \(message)")
       retract(registration)
     case .suspend: violate("link \(link.number) may not suspend: \(message)")
-    case .hello: break
+    case .hello, .room: break
     case .garbage:
       violate("link \(link.number) was refused \(frame.header.serial), and not closed: \(message)")
     }

@@ -35,7 +35,12 @@ extension Life {
       rounds += 1
       try require(rounds < 3000, "the bus does not come to rest")
       let before = digest
-      for link in links { link?.send() }
+      for link in links {
+        if let link, link.isLimited, link.mustSendLimit || link.limit < link.receivedCount + 1_000 {
+          link.grant(2_000)
+        }
+        link?.send()
+      }
       let wasAway = bus == nil
       try iterate(faults: Faults())
       Kernel.turnKeeper()

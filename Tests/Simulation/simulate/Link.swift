@@ -19,6 +19,11 @@ final class Link {
   let pid: Int32
   let uid: UInt32
   let acceptsFiles: Bool
+  /// Without a limit, it is sent everything at once.
+  let isLimited: Bool
+  /// The highest that it has sent, and whether the bus has asked for it since.
+  private(set) var limit: UInt64 = 0
+  var mustSendLimit = false
   var wantsPosters: Bool { number % 3 == 0 }
   private(set) var socket: Socket?
   /// The kernel's cookie of the bus's end; 0 until the bus has accepted it.
@@ -104,12 +109,20 @@ final class Link {
   var watchedCount = 0
   var trafficCount = 0
 
-  init(number: Int, seat: Int, pid: Int32, uid: UInt32, acceptsFiles: Bool) {
+  init(number: Int, seat: Int, pid: Int32, uid: UInt32, acceptsFiles: Bool, isLimited: Bool) {
     self.number = number
     self.seat = seat
     self.pid = pid
     self.uid = uid
     self.acceptsFiles = acceptsFiles
+    self.isLimited = isLimited
+  }
+
+  /// Makes room for at least this many more notifications, or says again how many have room.
+  func grant(_ count: Int) {
+    limit = max(limit, receivedCount + UInt64(count))
+    mustSendLimit = false
+    compose(.room) { [limit] in $0.appendFrame(Room(limit: limit), serial: 0) }
   }
 
   func connect(to listener: Socket) -> Bool {

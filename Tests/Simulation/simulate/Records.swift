@@ -37,7 +37,6 @@ final class Registration {
   var defaultTimeout: UInt32 = 0
   var id: UInt64 = 0
   var wantsSnapshot = false
-  var deliveredBefore: [Posting] = []
 
   init(number: Int, link: Link, serial: Serial, what: What, patterns: [String], object: String) {
     self.number = number
@@ -260,6 +259,7 @@ final class Operation {
     case done(Posting, hasFailed: Bool)
     /// A foreign process tries to succeed a connection.
     case impersonate(Link)
+    case room
     case suspend(Bool)
     case list(ofConnections: Bool)
     case stray(ErrorCode)
@@ -310,6 +310,7 @@ final class Operation {
     case .impersonate(let other): "succeed link \(other.number), which is another process's"
     case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"
     case .list: "list"
+    case .room: "room"
     case .stray(let code): "what is to be refused with \(code)"
     case .succeed(let old): "succeed link \(old.number)"
     case .garbage(let codes): "garbage, \(codes)"

@@ -214,7 +214,7 @@ struct AccessTests {
     bus.post("a.open", text: "{}", by: other, .retain)
     _ = bus.take()
     bus.observe("a.*", by: ann, serial: 1, .retained)
-    bus.expect("A ok 1 as 1", "A snapshot 1, a.open {} from :2 at 0 ms")
+    bus.expect("A ok 1 as 1", "A snapshot 1, a.open {} from :2 at 1000 ms")
   }
 
   @Test("A set replaces the user's own delegates, and those of others that the policy allows")

@@ -187,7 +187,7 @@ struct RestoringTests {
     #expect(!other.isRetained("b", "o", of: 1, at: bus.now))
     #expect(!other.isRetained("a", "o", of: 2, at: bus.now))
     other.observe("*", by: observer, serial: 1, .retained)
-    other.expect("A ok 1 as 1", "A snapshot 1, a o a from :1 at 0 ms, c new from :1 at 0 ms")
+    other.expect("A ok 1 as 1", "A snapshot 1, a o a from :1 at 1000 ms, c new from :1 at 1000 ms")
     other.post("d", text: "x", by: observer, serial: 2, .retain)
     other.expect("A refused 2 limitExceeded")
     for name in ["a", "c"] { other.post(name, object: name == "a" ? "o" : "", by: observer, .retain) }

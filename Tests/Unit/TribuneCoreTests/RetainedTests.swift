@@ -16,7 +16,7 @@ struct RetainedTests {
     bus.post(name, object: object, text: text, by: poster, .retain)
   }
 
-  @Test("A snapshot has the last post of each name and object, in order, before the ok")
+  @Test("A snapshot has the last post of each name and object, in order, after the ok")
   func snapshot() {
     retain("a.b", "o", "1")
     retain("a.b", "p", "2")
@@ -28,7 +28,7 @@ struct RetainedTests {
     bus.observe("a.**", by: observer, serial: 5, .retained)
     bus.expect(
       "B ok 5 as 5",
-      "B snapshot 5, a.b p 2 from :1 at 0 ms, a.c 3 from :1 at 0 ms, a.b o 4 from :1 at 0 ms")
+      "B snapshot 5, a.b p 2 from :1 at 1000 ms, a.c 3 from :1 at 1000 ms, a.b o 4 from :1 at 1000 ms")
     retain("a.b", "o", "6")
     bus.expect("B a.b o 6 from :1")
     bus.observe("a.**", by: observer, serial: 6)
@@ -55,7 +55,7 @@ struct RetainedTests {
       for (name, about, text) in kept
       where pattern.matches(name.utf8Bytes) && (object.isEmpty || object == about) {
         let words = [name, about, text].filter { !$0.isEmpty }.joined(separator: " ")
-        expected.append("\(words) from :1 at 0 ms")
+        expected.append("\(words) from :1 at 1000 ms")
       }
       let snapshot = expected.isEmpty ? [] : [(["B snapshot \(serial)"] + expected).joined(separator: ", ")]
       #expect(bus.take() == ["B ok \(serial) as \(serial)"] + snapshot, "\(pattern) \(object)")
@@ -156,7 +156,7 @@ struct RetainedTests {
     bus.observe("a", by: observer, serial: 2, .retained)
     #expect(
       bus.take().suffix(4) == [
-        " a 1 from :1", "B ok 2 as 2", "B held, a 1", "B snapshot 2, a 1 from :1 at 0 ms",
+        " a 1 from :1", "B ok 2 as 2", "B held, a 1", "B snapshot 2, a 1 from :1 at 1000 ms",
       ])
   }
 }

@@ -182,7 +182,7 @@ final class BusServer: EventLoopTarget {
 
   func beginIteration() {
     handleDue()
-    if hasWork { goOn() }
+    if isBusy { goOn() }
   }
 
   /// Time stands still during an iteration, so one pass is enough.
@@ -207,9 +207,10 @@ final class BusServer: EventLoopTarget {
     if gatekeeper.hasArrivals { gatekeeper.admitArrivals() }
   }
 
-  var hasWork: Bool {
-    reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed || snapshots.hasWork
-  }
+  var hasWork: Bool { isBusy || snapshots.hasWork }
+
+  /// Snapshots go on while the bus is idle: they can take long.
+  private var isBusy: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
@@ -228,7 +229,7 @@ final class BusServer: EventLoopTarget {
     }
   }
 
-  var wantsIdle: Bool { (bus.value.hasIdlePosts || heapUse.value.hasFallen) && !hasWork }
+  var wantsIdle: Bool { (bus.value.hasIdlePosts || heapUse.value.hasFallen) && !isBusy }
 
   func becameIdle() {
     if bus.value.hasIdlePosts { interpreter.deliverIdle() }

@@ -214,9 +214,10 @@ final class Interpreter {
   private func enqueueNotification(_ slice: ByteSlice, for receivers: [Receiver], from poster: Poster) {
     let source = sessions[poster.id]
     for receiver in receivers {
-      guard introducer.introduce(poster.id, poster.peer, toObserverAt: receiver.slot, before: 1) else {
-        continue
-      }
+      guard
+        introducer.introduce(
+          poster.id, poster.peer, toObserverAt: receiver.slot, before: 1, overtakesBacklog: receiver.isDelegate)
+      else { continue }
       if let source {
         sender.deliver(slice, count: 1, to: receiver, from: source)
       } else {

@@ -6,9 +6,8 @@ import TribuneWire
 /// Introduces each poster to observers that ask for it, before its first notification.
 ///
 /// Each such observer has a bit for each slot (`Output.knownPosters`), which is cleared when the slot's
-/// session ends. Departed posters share one slot, so one is introduced again after another. So are all posters in a
-/// backlog, because slots can be reused while it waits. These frames are never dropped, since later notifications rely
-/// on them.
+/// session ends. Departed posters share one slot, so one is introduced again after another. So are the posters of a
+/// backlog, during which slots can be reused. These frames are never dropped, since later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -22,17 +21,19 @@ final class Introducer {
   /// - Parameter count: the notifications that follow.
   /// - Returns: false if they must not be sent. They are then reported as lost.
   @inline(__always)
-  func introduce(_ poster: Session, toObserverAt slot: ConnectionSlot, before count: Int) -> Bool {
-    guard let observer = sessions.output(at: slot), observer.value.wantsPosters else { return true }
-    if !observer.value.backlog.isEmpty { return tell(slot, of: poster.id, poster.peer, before: count, false) }
+  func introduce(_ poster: Session, to receiver: Receiver, before count: Int) -> Bool {
+    guard let observer = sessions.output(at: receiver.slot), observer.value.wantsPosters else { return true }
+    if !receiver.isDelegate, !observer.value.backlog.isEmpty {
+      return tell(receiver.slot, of: poster.id, poster.peer, before: count, false)
+    }
     guard !observer.value.knownPosters.contains(poster.slot) else { return true }
-    return tell(slot, of: poster, before: count, false)
+    return tell(receiver.slot, of: poster, before: count, false)
   }
 
   /// - Parameters:
   ///   - peer: for a departed poster.
   ///   - wereBuffered: the notifications are already counted, as buffered.
-  ///   - overtakesBacklog: true for a notification of a snapshot.
+  ///   - overtakesBacklog: true for a delegate, or a notification of a snapshot.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
     before count: Int, wereBuffered: Bool = false, overtakesBacklog: Bool = false
@@ -72,7 +73,7 @@ final class Introducer {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     guard session.output.backlog.last.introduced != id else { return true }
     guard hasSpace(at: slot, before: count, wereBuffered) else { return false }
-    let facts = PosterFacts(connection: id, slot: PosterFacts.departedSlot, peer: peer())
+    let facts = PosterFacts(connection: id, slot: PosterFacts.waitingSlot, peer: peer())
     sender.enqueueInBacklog(facts, for: session)
     session.output.backlog.last.introduced = id
     return true

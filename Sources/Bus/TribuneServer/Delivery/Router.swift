@@ -109,7 +109,7 @@ final class Router {
       } else if !interpreter.receivesNow(receiver, &runToBuffer) {
         continue
       }
-      guard introducer.introduce(poster, toObserverAt: receiver.slot, before: count) else { continue }
+      guard introducer.introduce(poster, to: receiver, before: count) else { continue }
       sender.deliver(run, count: count, to: receiver, from: poster)
       deliveries += 1
     }

@@ -225,7 +225,6 @@ final class Sender {
       var room = session.output.grantedRoom
       let controlFrames = part.queue.moveOldest(to: &session.output.queue, within: &room)
       for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
-      if !controlFrames.isEmpty { session.output.lastGonePoster = .bus }
       guard part.queue.isEmpty else { break }
       session.output.backlog.removeFirst()
     }

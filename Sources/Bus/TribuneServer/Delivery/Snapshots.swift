@@ -59,7 +59,7 @@ final class Snapshots {
     while let serial = part.snapshot?.serial, let next = part.snapshot?.removeNext() {
       if session.output.wantsPosters, next.sender != .bus, next.sender != introduced {
         introduced = next.sender
-        let facts = PosterFacts(connection: next.sender, slot: PosterFacts.departedSlot, peer: next.peer)
+        let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
         encoded.append(sender.encode(facts), isNotification: false)
       }
       encoded.append(encode(next, serial), isNotification: true)
