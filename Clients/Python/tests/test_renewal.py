@@ -105,7 +105,9 @@ async def test_a_frame_that_was_sent_in_part_is_sent_again(made_bus: MadeBus) ->
 async def test_an_acknowledgement_of_a_lost_connection_is_not_sent(made_bus: MadeBus) -> None:
     bus, peer = await connect(made_bus)
     observation = bus.observe("a", awaited=True)
-    first = await anext(frames(peer))
+    sent = frames(peer)
+    assert (await anext(sent)).kind == FrameKind.ROOM
+    first = await anext(sent)
     awaited = _wire.Post(options=_wire.PostOptions.AWAITED)
     peer.send(okay(first.serial) + encode(awaited, name=b"a", sender=3, serial=5))
     notification = await anext(observation)
@@ -113,6 +115,7 @@ async def test_an_acknowledgement_of_a_lost_connection_is_not_sent(made_bus: Mad
     peer.close()
     peer = await accept(made_bus)
     sent = frames(peer)
+    assert (await anext(sent)).kind == FrameKind.ROOM
     again, succeed = await anext(sent), await anext(sent)
     peer.send(okay(again.serial) + okay(succeed.serial))
     notification.done()

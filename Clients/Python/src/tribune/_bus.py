@@ -194,10 +194,12 @@ class Bus(Asking, Answering, Lists):
         - `patterns`: the names, in which ``*`` stands for one token and a last ``**`` for one or
           more; none for any name. A notification that several match comes once.
         - `object`: what they are about; empty for anything.
-        - `limit`: items that are buffered for the reader, one at least; see `Subscription`.
+        - `limit`: items that wait in this process, one at least; see `Subscription`. Until the
+          reader has caught up, there can be as many as the connection had room for before.
         - `suspension`: what happens to them while the connection is suspended.
-        - `retained`: whether the matching retained ones come first (`Notification.is_retained`).
-          None is missing between those and new ones, and none comes twice.
+        - `retained`: whether retained ones come too (`Notification.is_retained`): those that match
+          a pattern before all new ones that match it. None is missing between, and none of several
+          patterns comes twice.
         - `awaited`: whether awaited posts wait for this observer, which then says of each that it
           is done (`Notification.done`, `failed`, `handling`). A forgotten notification counts as
           failed once it is collected; a loop's variable keeps it until the next one comes.
@@ -205,7 +207,7 @@ class Bus(Asking, Answering, Lists):
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `CONNECTION_LOST`. A refusal of
         the bus is raised by the first item, and by `Observation.ready`.
         """
-        stream: Stream[Any] = Stream(limit)
+        stream: Stream[Any] = Stream(limit, self._link.room)
         parts = [
             ObservationPart(
                 stream,
@@ -232,7 +234,7 @@ class Bus(Asking, Answering, Lists):
     async def resume(self) -> None:
         """Resumes this connection's notifications.
 
-        When it returns, the buffered ones are in the observations, in the order of posting.
+        The buffered ones come first, in the order of posting.
         Cancelling the task does not stop it. Raises `TribuneError`.
         """
         await self._link.suspend(False)
@@ -243,6 +245,6 @@ class Bus(Asking, Answering, Lists):
         The bus sends each frame to a connection once: if it monitors several times, each monitor
         has the frames that any of them asked for. Raises `TribuneError` as `observe` does.
         """
-        stream: Stream[Traffic] = Stream(4096)
+        stream: Stream[Traffic] = Stream(4096, self._link.room)
         parts = [MonitorPart(stream, pattern) for pattern in dict.fromkeys(patterns or ("",))]
         return TrafficMonitor(self, stream, parts)

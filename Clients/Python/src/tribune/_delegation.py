@@ -22,7 +22,7 @@ from ._messages import (
 )
 from ._names import Matcher, can_match_will_or_did, encoded_object, encoded_pattern
 from ._registrations import Registration
-from ._stream import Stream
+from ._stream import BoundedStream, Stream
 
 if TYPE_CHECKING:
     from ._link import Link
@@ -147,7 +147,7 @@ class Delegate:
         These are notifications whose names it responds to and whose last token is `will` or `did`
         and a verb, and reports of lost ones; one at a time, in the posters' order, and each after
         `answer` has started for every question before it. At most 4,096 wait, of 64 MiB together;
-        beyond that, the oldest are dropped and reported as `Lost`.
+        beyond that, new ones are dropped and reported as `Lost`.
         """
 
     async def replaced(self, delegate: DelegateInfo) -> None:
@@ -211,7 +211,7 @@ class AttachedDelegate(Registration):
         self.id = 0
         self.receives = any(can_match_will_or_did(pattern) for pattern in patterns)
         self.matchers = [Matcher(pattern, object) for pattern in patterns]
-        self._deliveries: Stream[Any] = Stream(_DELIVERIES_MAX)
+        self._deliveries = BoundedStream(_DELIVERIES_MAX)
         self._delivering: asyncio.Task[None] | None = None
         #: True if a caller learns of a refusal.
         self.is_awaited = False

@@ -42,6 +42,7 @@ from ._receiver import Receiver
 from ._registrations import HoldTerm, ObservationPart, Registration
 from ._renewal import Interruption, reconnect
 from ._requests import Request
+from ._room import Room
 from ._stream import Stream
 from ._transport import Transport, UserInfoFile, not_greeted, open_socket
 from ._wire import ErrorCode
@@ -99,6 +100,7 @@ class Link:
         self.outbox = Outbox()
         self.transport: Transport | None = None
         self.receiver = Receiver(self)
+        self.room = Room(self)
         #: It outlives the connection, like the public ids.
         self.bus: BusInfo | None = None
         self.connection = 0
@@ -212,6 +214,11 @@ class Link:
             return
         self.outbox.append(frame)
         self._schedule_flush()
+
+    def send_ahead(self, frame: bytes) -> None:
+        """Sends a frame at once, before all that wait, while the link is open."""
+        self.outbox.prepend(frame)
+        self.flush()
 
     def _schedule_flush(self) -> None:
         if not self._flushes and self.phase is not Phase.INTERRUPTED:
@@ -459,6 +466,10 @@ class Link:
         """Handles a frame."""
         self.receiver.receive(frame, file)
 
+    def received_batch(self) -> None:
+        """Handles the end of a batch of frames."""
+        self.room.note_batch()
+
     def okay(self, serial: int, okay: _wire.Okay) -> None:
         """Handles the bus's confirmation."""
         self.retirements.pop(serial, None)
@@ -503,7 +514,7 @@ class Link:
 
     def _note_renewed(self, serial: int) -> None:
         if self.interruption is not None and self.interruption.renewal is not None:
-            self.interruption.renewal.note_reply(serial, self)
+            self.interruption.renewal.note_reply(serial)
 
     def _note_closing_error(self, error: TribuneError, number: int) -> None:
         if self.interruption is not None:
@@ -561,6 +572,11 @@ class Link:
     # Ends.
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is neither interrupted nor closing."""
+        return self.phase is Phase.OPEN
+
+    @property
     def has_ended(self) -> bool:
         """Whether it has ended. An interrupted one has not."""
         return self.phase is Phase.ENDED
@@ -608,6 +624,8 @@ class Link:
         """Opens the link: the new bus has all registrations."""
         self.interruption = None
         self.phase = Phase.OPEN
+        # Readers may have gone on meanwhile.
+        self.room.give()
         self.flush()
 
     def broken(self, error: TribuneError) -> None:

@@ -23,10 +23,14 @@ _Item = TypeVar("_Item")
 class Subscription(Generic[_Item]):
     """An asynchronous iterator over what a connection receives.
 
-    **What it buffers.** The connection reads from the bus however slow its readers are. A
-    subscription buffers at most `limit` items (4,096 unless said otherwise) with 64 MiB of userInfo
-    together. Beyond either, the oldest are dropped, and `Lost` reports their number in their place.
-    An awaited notification that is dropped has failed, because it was not read in time.
+    **When its reader is slow**, at most `limit` items (4,096 unless said otherwise) wait in this
+    process; while they have over 32 MiB of userInfo, the bus gets no more room. Everything else
+    waits on the bus, which then pauses its posters. If that is not enough, the bus drops the
+    oldest, and `Lost` reports their number in their place. This process drops nothing.
+
+    All subscriptions of a connection share its room: one that nobody reads stops the others once it
+    is full. For an independent pace, use another connection. Answers, questions, and what delegates
+    receive need no room.
 
     **When a task is cancelled** while it waits for the next item, nothing is lost: the next reader
     gets it.
@@ -36,8 +40,8 @@ class Subscription(Generic[_Item]):
     again.
 
     **When it ends.** It raises `TribuneError` when the connection is lost for good, and stops after
-    `cancel` or `Bus.close`, behind what it has buffered. A subscription that nothing refers to any
-    more is taken back.
+    `cancel` or `Bus.close`, behind what waits in this process. A subscription that nothing refers
+    to any more is taken back.
 
     Used with ``async with``, it waits until the bus has confirmed it, and is taken back at the end.
     """
@@ -47,10 +51,8 @@ class Subscription(Generic[_Item]):
         self._link = bus._link
         self._stream = stream
         self._parts = list(parts)
-        if self._parts[0].brings_snapshot:
-            stream.begin_snapshot()
-            _register_next(self._link, stream, self._parts, 0)
-            return
+        self._link.require_open()
+        self._link.room.add(stream)
         for part in self._parts:
             self._link.register(part)
 
@@ -69,7 +71,7 @@ class Subscription(Generic[_Item]):
         return self
 
     def cancel(self) -> None:
-        """Takes it back. It stops behind what it has buffered."""
+        """Takes it back. It stops behind what waits in this process."""
         _take_back(self._link, self._stream, self._parts)
 
     async def __aenter__(self) -> Self:
@@ -117,33 +119,3 @@ def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -
     _take_back(link, stream, parts)
     # A poster may wait for an acknowledgement that the reader can no longer give.
     stream.discard()
-
-
-def _register_next(
-    link: Link, stream: Stream[_Item], parts: Sequence[Registration], place: int
-) -> None:
-    """Registers one part after the other, and completes the snapshot after the last one.
-
-    The bus refuses retained notifications while much waits to be read, so those of each part are
-    read before the next part is registered.
-    """
-    if place == len(parts):
-        stream.end_snapshot()
-        return
-
-    def go_on(ready: asyncio.Future[Registration]) -> None:
-        if ready.exception() is not None or stream.has_ended:
-            for part in parts[place + 1 :]:
-                part.settle(ready.exception())  # type: ignore[arg-type]
-            _take_back(link, stream, parts)
-        else:
-            _register_next(link, stream, parts, place + 1)
-
-    try:
-        link.register(parts[place])
-    except Exception as error:
-        if place == 0:
-            raise
-        parts[place].settle(error)  # type: ignore[arg-type]
-        return
-    parts[place].ready.add_done_callback(go_on)

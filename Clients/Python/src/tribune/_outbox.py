@@ -60,6 +60,11 @@ class Outbox:
         self.frames.append(frame)
         self.size += len(frame)
 
+    def prepend(self, frame: bytes) -> None:
+        """Adds a frame before all others, except one that was written in part."""
+        self.frames.insert(1 if self._offset else 0, frame)
+        self.size += len(frame)
+
     def append_with_file(self, frame: bytes, serial: int, descriptor: int, length: int) -> None:
         """Adds a frame whose userInfo is in a file, and takes the descriptor over."""
         self._files[serial] = (descriptor, length)

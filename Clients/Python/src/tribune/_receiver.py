@@ -14,7 +14,6 @@ from ._messages import (
     Acknowledgement,
     AwaitedNotification,
     AwaitedReply,
-    Lost,
     Notification,
     Peer,
     Progress,
@@ -141,6 +140,8 @@ class Receiver:
                 self._deliver_traffic(frame)
             case FrameKind.LOST:
                 self._report_lost(decode_fields(_wire.Lost, frame).count)
+            case FrameKind.ROOM:
+                link.room.answer()
             case FrameKind.POSTER:
                 self._note_poster(decode_fields(_wire.PosterFacts, frame))
             case FrameKind.ENDED:
@@ -174,7 +175,7 @@ class Receiver:
         if user_info is None:
             # Without its userInfo, the notification would say something else.
             for stream in route.streams + route.awaited:
-                stream.deliver(Lost(1))
+                stream.lose(1)
             if is_awaited and (route.awaited or route.is_retiring):
                 self._fail_awaited(frame, "its userInfo could not be received")
             return
@@ -204,25 +205,25 @@ class Receiver:
         name, object = frame.name, frame.object
         require_valid(name, object)
         part = self._link.registrations.get(frame.serial)
-        if not isinstance(part, ObservationPart) or part.is_live:
+        if not isinstance(part, ObservationPart):
             return
         for other in self._link.registrations.values():
             # If an earlier part of the observation matches, the stream has it already.
             if (
                 isinstance(other, ObservationPart)
                 and other.stream is part.stream
-                and other.is_live
+                and other.serial < part.serial
                 and other.matcher.matches(name, object)
             ):
                 return
         user_info = frame.payload if file is None else file.data
         if user_info is None:
-            part.stream.deliver_snapshot(Lost(1), 0)
+            part.stream.lose(1)
             return
         sender = connection_name(frame.sender) if frame.sender else None
         poster = self._poster(frame.sender)
         notification = Notification(name, object, sender, poster, user_info, is_retained=True)
-        part.stream.deliver_snapshot(notification, len(user_info))
+        part.stream.deliver(notification, len(user_info))
 
     def _deliver_traffic(self, frame: Frame) -> None:
         # The bus sends one copy for all monitors of a connection.
@@ -246,7 +247,7 @@ class Receiver:
             interruption.missed += count
             return
         for stream in self._link.streams():
-            stream.deliver(Lost(count))
+            stream.lose(count)
 
     def _note_poster(self, facts: _wire.PosterFacts) -> None:
         if facts.slot >= _SLOTS_MAX:

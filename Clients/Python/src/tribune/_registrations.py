@@ -28,9 +28,6 @@ class Registration:
     New → registered with a link → confirmed (perhaps several times) → over.
     """
 
-    #: Retained notifications precede its confirmation.
-    brings_snapshot = False
-
     def __init__(
         self, fields: Fields, *, name: bytes = b"", object: bytes = b"", payload: bytes = b""
     ) -> None:
@@ -117,7 +114,6 @@ class ObservationPart(Registration):
         )
         self.stream = stream
         self.matcher = Matcher(pattern, object)
-        self.brings_snapshot = retained
         self.is_awaited = awaited
 
     def refuse(self, error: TribuneError, link: Link) -> None:

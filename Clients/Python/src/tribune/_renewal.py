@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from . import _wire
@@ -42,59 +41,43 @@ class Renewal:
     """The remaining steps until a new connection is equivalent to the last one."""
 
     def __init__(self, link: Link, interruption: Interruption) -> None:
-        #: Serial, frame, and whether its confirmation brings a snapshot.
-        self._frames: deque[tuple[int, bytes, bool]] = deque()
-        #: The bus must answer this serial before more is sent.
-        self._awaited: int | None = None
+        self._outbox = Outbox()
         self.successions: set[int] = set()
         self.is_welcomed = False
         self.done: asyncio.Future[None] = link.loop.create_future()
+        if room := link.room.begin():
+            self._outbox.append(room)
         if link.is_suspended:
-            self._add(_wire.Suspend(is_suspended=True), link)
+            self._add(_wire.Suspend(is_suspended=True), link.next_serial())
         frames = [
-            (serial, registration.frame(), registration.brings_snapshot)
+            (serial, registration.frame())
             for serial, registration in link.registrations.items()
             if serial <= interruption.last_serial
         ]
         frames += [
-            (serial, encode(_wire.Suspend(is_suspended=value), serial=serial), False)
+            (serial, encode(_wire.Suspend(is_suspended=value), serial=serial))
             for serial, value in link.suspensions.items()
             if serial <= interruption.last_serial
         ]
-        self._frames.extend(sorted(frames))
+        for _, frame in sorted(frames):
+            self._outbox.append(frame)
         for predecessor in interruption.predecessors:
-            self.successions.add(self._add(predecessor, link))
+            serial = link.next_serial()
+            self.successions.add(serial)
+            self._add(predecessor, serial)
 
-    def _add(self, fields: _wire.Suspend | _wire.Succeed, link: Link) -> int:
-        serial = link.next_serial()
-        self._frames.append((serial, encode(fields, serial=serial), False))
-        return serial
+    def _add(self, fields: _wire.Suspend | _wire.Succeed, serial: int) -> None:
+        self._outbox.append(encode(fields, serial=serial))
 
     def send(self, link: Link) -> None:
-        """Sends what can be sent by now."""
-        if link.interruption is None or link.transport is None:
-            return
-        outbox = link.interruption.renewing
-        # The bus refuses retained notifications to a connection with much unread data, so they are
-        # read first.
-        while self._frames and self._awaited is None:
-            serial, frame, brings_snapshot = self._frames.popleft()
-            outbox.append(frame)
-            if brings_snapshot:
-                self._awaited = serial
-        link.transport.write(outbox)
+        """Writes what the connection takes."""
+        if link.transport is not None:
+            link.transport.write(self._outbox)
 
-    def note_reply(self, serial: int, link: Link) -> None:
-        """Handles an answer of the bus, perhaps to one of these frames."""
+    def note_reply(self, serial: int) -> None:
+        """Handles an answer of the bus. That to the last frame completes the renewal."""
         self.successions.discard(serial)
-        if self._awaited == serial:
-            self._awaited = None
-            self.send(link)
-        if not self._frames and self._awaited is None and not self.successions:
-            self._finish()
-
-    def _finish(self) -> None:
-        if not self.done.done():
+        if not self.successions and not self.done.done():
             self.done.set_result(None)
 
     def fail(self, error: TribuneError) -> None:
@@ -114,7 +97,6 @@ class Interruption:
         #: Lost connections, and the number of notifications that each received.
         self.predecessors: list[_wire.Succeed] = []
         self.renewal: Renewal | None = None
-        self.renewing = Outbox()
         #: False if the loss of a predecessor is unknown.
         self.is_loss_known = True
         self.missed = 0
@@ -174,9 +156,7 @@ class Interruption:
         """Makes a connection that is equivalent to the last one. Raises `TribuneError`."""
         await link.open_transport()
         for stream in link.streams(self.last_serial):
-            stream.restart_snapshot()
             stream.reserve_position()
-        self.renewing = Outbox()
         self.renewal = Renewal(link, self)
         self.renewal.send(link)
         await self.renewal.done

@@ -51,6 +51,9 @@ class TransportUser(Protocol):
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
         """A frame has come behind the welcome, or a refusal instead of it. Raises `FrameError`."""
 
+    def received_batch(self) -> None:
+        """All frames that had come are reported."""
+
     def writable(self) -> None:
         """The connection takes more bytes."""
 
@@ -190,6 +193,8 @@ class Transport:
             return
         try:
             self._take_frames(data)
+            if self.is_open:
+                self._user.received_batch()
             if self.is_open and self._descriptors:
                 self._require_expected_descriptors()
         except FrameError as error:
