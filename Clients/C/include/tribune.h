@@ -307,7 +307,7 @@ int tribune_post_awaited_async(tribune *bus, tribune_slot **ret, const char *nam
                                const void *user_info, size_t size, const tribune_post_options *options,
                                tribune_callback callback, void *userdata);
 
-#define TRIBUNE_OBSERVE_RETAINED 1u /* Matching retained notifications precede TRIBUNE_READY. */
+#define TRIBUNE_OBSERVE_RETAINED 1u /* Matching retained notifications precede new ones. */
 #define TRIBUNE_OBSERVE_AWAITED 2u  /* Posters of awaited notifications wait for this observer. */
 
 /* `pattern` and `object` may be NULL for any. */

@@ -84,6 +84,19 @@ int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_len
   return result;
 }
 
+int bus_give_room(tribune *bus)
+{
+  struct wire_writer writer = {0};
+  frame_begin(&writer, WIRE_KIND_ROOM, 0, 0);
+  wire_write_room(&writer, &(struct wire_room){.limit = bus->handled + ROOM});
+  frame_end(&writer, NULL, NULL, NULL, 0);
+  int result = bus_send(bus, &writer, -1, 0);
+  if (result == 0) {
+    bus->limit = bus->handled + ROOM;
+  }
+  return result;
+}
+
 /* ---- Reading ---- */
 
 static int take_welcome(tribune *bus, const struct frame *frame, tribune_error *error)

@@ -38,6 +38,10 @@ struct tribune {
   bool accepts_files;
   uint64_t last_serial;
 
+  /* Notifications and losses, as `succeed` counts them, and the limit that the bus knows: 0 for none. */
+  uint64_t handled;
+  uint64_t limit;
+
   struct slot_list registrations;
   struct slot_list requests;
   struct slot_list retiring;
@@ -58,6 +62,8 @@ void bus_await_capacity(tribune *bus, uint64_t until_usec);
 /* Resolves TRIBUNE_STRING. -EMSGSIZE above the bus's limit. */
 int bus_require_payload(const tribune *bus, const void *data, size_t *size);
 void bus_write(tribune *bus);
+/* Lets the bus send so many notifications that at most ROOM collect in the inbox. */
+int bus_give_room(tribune *bus);
 /* True if it read anything, or the end. */
 bool bus_read(tribune *bus);
 /* Takes ownership of the bytes and the file (-1 for none), even after an error. */

@@ -250,6 +250,9 @@ static bool handle_inbox(tribune *bus)
   while (bus->phase != PHASE_ENDED && bus->inbox.first != NULL && bus->inbox.first->sequence <= last) {
     struct frame *frame = inbox_take(&bus->inbox);
     int result = dispatch(bus, frame);
+    if (result == 0 && bus->phase == PHASE_OPEN && bus->limit > 0 && bus->handled + ROOM / 2 >= bus->limit) {
+      result = bus_give_room(bus);
+    }
     frame_unref(frame);
     has_handled = true;
     if (result < 0) {

@@ -241,16 +241,20 @@ int dispatch(tribune *bus, struct frame *frame)
 {
   switch (frame->header.kind) {
   case WIRE_KIND_POST:
+    bus->handled++;
     return deliver_post(bus, frame);
   case WIRE_KIND_RETAINED:
+    bus->handled++;
     return deliver_retained(bus, frame);
   case WIRE_KIND_LOST: {
     struct wire_reader reader = frame_fields(frame);
     struct wire_lost lost;
     wire_read_lost(&reader, &lost);
+    bus->handled += lost.count;
     return reader.failed ? -EBADMSG : deliver_lost(bus, frame, lost.count);
   }
   case KIND_DROPPED:
+    bus->handled += frame->dropped;
     return deliver_lost(bus, frame, frame->dropped);
   case WIRE_KIND_OK:
   case WIRE_KIND_ERROR:
@@ -267,6 +271,9 @@ int dispatch(tribune *bus, struct frame *frame)
     return handle_ended(bus, frame);
   case WIRE_KIND_POSTER:
     return note_poster(bus, frame);
+  case WIRE_KIND_ROOM:
+    /* After a restart, the bus asks for the limit. */
+    return bus->limit > 0 ? bus_give_room(bus) : 0;
   default:
     /* Unknown kinds are skipped unless critical. */
     return (frame->header.flags & WIRE_FRAME_FLAGS_CRITICAL) != 0 ? -EBADMSG : 0;

@@ -10,9 +10,9 @@
 
 #include "memory.h"
 
-/* Bytes: above the first, notifications are dropped; above the second, the connection ends. */
+/* Bytes: above the first, notifications beyond the room are dropped; above the second, the connection ends. */
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
-#define EVERYTHING_MAX ((size_t)128 << 20)
+#define OTHERS_MAX ((size_t)128 << 20)
 #define PARTIAL_MIN 4096u
 /* One each after name, object and payload. */
 #define ZEROS 3u
@@ -80,6 +80,11 @@ void inbox_end(struct inbox *inbox)
   inbox->descriptor_count = 0;
 }
 
+static bool is_notification(const struct frame *frame)
+{
+  return frame->header.kind == WIRE_KIND_POST || frame->header.kind == WIRE_KIND_RETAINED;
+}
+
 struct frame *inbox_take_at(struct inbox *inbox, struct frame **link)
 {
   struct frame *frame = *link;
@@ -91,7 +96,12 @@ struct frame *inbox_take_at(struct inbox *inbox, struct frame **link)
     inbox->last = link;
   }
   frame->next = NULL;
-  inbox->size -= frame_size(frame);
+  if (is_notification(frame)) {
+    inbox->notifications--;
+    inbox->notifications_size -= frame_size(frame);
+  } else {
+    inbox->size -= frame_size(frame);
+  }
   return frame;
 }
 
@@ -112,7 +122,12 @@ static void append(struct inbox *inbox, struct frame *frame)
   frame->sequence = ++inbox->sequence;
   *inbox->last = frame;
   inbox->last = &frame->next;
-  inbox->size += frame_size(frame);
+  if (is_notification(frame)) {
+    inbox->notifications++;
+    inbox->notifications_size += frame_size(frame);
+  } else {
+    inbox->size += frame_size(frame);
+  }
 }
 
 static int drop_notification(struct inbox *inbox, struct frame *frame)
@@ -178,11 +193,11 @@ static int finish(struct inbox *inbox)
       return result;
     }
   }
-  bool is_notification = frame->header.kind == WIRE_KIND_POST || frame->header.kind == WIRE_KIND_RETAINED;
-  if (inbox->first != NULL && is_notification && inbox->size + frame_size(frame) > NOTIFICATIONS_MAX) {
-    return drop_notification(inbox, frame);
-  }
-  if (inbox->first != NULL && inbox->size + frame_size(frame) > EVERYTHING_MAX) {
+  if (is_notification(frame)) {
+    if (inbox->notifications >= ROOM && inbox->notifications_size + frame_size(frame) > NOTIFICATIONS_MAX) {
+      return drop_notification(inbox, frame);
+    }
+  } else if (inbox->first != NULL && inbox->size + frame_size(frame) > OTHERS_MAX) {
     frame_unref(frame);
     return -ENOBUFS;
   }

@@ -5,8 +5,8 @@
 /*
  * Incoming bytes and frames.
  *
- * Announced lengths allocate no memory. Above a limit, notifications are dropped, and a frame of KIND_DROPPED counts
- * them in their place.
+ * Announced lengths allocate no memory. The bus sends no more notifications than there is room for, but for a will or
+ * did of a delegate. Above a limit, these are dropped, and a frame of KIND_DROPPED counts them in their place.
  */
 
 #include <sys/types.h>
@@ -14,6 +14,8 @@
 #include "frame.h"
 
 #define KIND_DROPPED 0u
+/* Notifications that may collect while a function waits. */
+#define ROOM 1024u
 /* Limit for descriptors of partial frames. */
 #define DESCRIPTORS_MAX 16u
 
@@ -41,7 +43,10 @@ size_t frame_size(const struct frame *frame);
 struct inbox {
   struct frame *first;
   struct frame **last;
+  /* Bytes of other frames, and number and bytes of notifications. */
   size_t size;
+  size_t notifications;
+  size_t notifications_size;
   uint64_t sequence;
   uint8_t head[HEADER_LENGTH];
   size_t head_length;

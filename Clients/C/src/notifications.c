@@ -180,6 +180,9 @@ int tribune_observe(tribune *bus, tribune_slot **ret, const char *pattern, const
       || (result = require_object(object, NULL)) < 0 || (result = bus_require_capacity(bus)) < 0) {
     return result;
   }
+  if (bus->limit == 0 && (result = bus_give_room(bus)) < 0) {
+    return result;
+  }
   tribune_slot *slot = slot_new(SLOT_OBSERVATION, callback, userdata);
   if (slot == NULL || slot_set_terms(slot, &pattern, 1, object) < 0) {
     slot_free(slot);

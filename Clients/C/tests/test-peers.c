@@ -311,6 +311,147 @@ static void test_frames_that_are_for_nobody_are_skipped(void)
   end();
 }
 
+/* ---- Room ---- */
+
+static uint8_t next_frame(uint64_t *limit)
+{
+  uint8_t data[256];
+  struct header header;
+  CHECK_EQUAL(recv(peer, data, HEADER_LENGTH, MSG_WAITALL), HEADER_LENGTH);
+  CHECK_EQUAL(header_decode(data, &frame_limits_of_bus, &header), 0);
+  size_t length = header.length - HEADER_LENGTH;
+  CHECK(length <= sizeof data);
+  CHECK_EQUAL(recv(peer, data, length, MSG_WAITALL), length);
+  if (header.kind == WIRE_KIND_ROOM) {
+    CHECK_EQUAL(header.serial, 0);
+    struct wire_reader reader = wire_reader_of(data, header.fields_length);
+    struct wire_room room;
+    wire_read_room(&reader, &room);
+    CHECK(!reader.failed);
+    *limit = room.limit;
+  }
+  return header.kind;
+}
+
+static uint64_t next_limit(void)
+{
+  uint64_t limit = 0;
+  CHECK_EQUAL(next_frame(&limit), WIRE_KIND_ROOM);
+  return limit;
+}
+
+static bool has_sent(void)
+{
+  uint8_t byte;
+  return recv(peer, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* In one piece, because each counts more in the socket's buffer than it is long. */
+static void put_posts(unsigned count)
+{
+  struct wire_writer posts = {0};
+  for (unsigned i = 0; i < count; i++) {
+    struct wire_writer post = {0};
+    frame_begin(&post, WIRE_KIND_POST, 0, 0);
+    frame_end(&post, "a.b", NULL, NULL, 0);
+    wire_write(&posts, post.data, post.length);
+    wire_writer_free(&post);
+  }
+  put(posts.data, posts.length);
+  wire_writer_free(&posts);
+}
+
+static void test_the_bus_gets_room_before_the_first_observation(void)
+{
+  begin();
+  greet();
+  struct record record = {0};
+  observe(&record);
+  CHECK_EQUAL(next_limit(), ROOM);
+  CHECK_EQUAL(next_frame(NULL), WIRE_KIND_OBSERVE);
+  SUCCEED(tribune_observe(bus, NULL, "b.*", NULL, 0, record_message, &record), NULL);
+  CHECK_EQUAL(next_frame(NULL), WIRE_KIND_OBSERVE);
+  record_end(&record);
+  end();
+}
+
+static void test_room_grows_as_the_program_handles_notifications(void)
+{
+  begin();
+  greet();
+  struct record record = {0};
+  observe(&record);
+  CHECK_EQUAL(next_limit(), ROOM);
+  CHECK_EQUAL(next_frame(NULL), WIRE_KIND_OBSERVE);
+  put_posts(ROOM / 2 - 1);
+  await_message(bus, &record, TRIBUNE_NOTIFICATION, ROOM / 2 - 1);
+  CHECK(!has_sent());
+  put_posts(1);
+  await_message(bus, &record, TRIBUNE_NOTIFICATION, ROOM / 2);
+  CHECK_EQUAL(next_limit(), ROOM / 2 + ROOM);
+  put_frame(WIRE_KIND_LOST, 0, 0, "\0\4\0\0\0\0\0\0", 8, NULL, NULL);
+  await_message(bus, &record, TRIBUNE_LOST, 1);
+  CHECK_EQUAL(next_limit(), ROOM / 2 + 1024 + ROOM);
+  put_frame(WIRE_KIND_ROOM, 0, 0, "\0\0\0\0\0\0\0\0", 8, NULL, NULL);
+  CHECK_EQUAL(tribune_process(bus, NULL), 1);
+  CHECK_EQUAL(next_limit(), ROOM / 2 + 1024 + ROOM);
+  record_end(&record);
+  end();
+}
+
+static void test_a_connection_without_observations_gives_no_room(void)
+{
+  begin();
+  greet();
+  put_frame(WIRE_KIND_ROOM, 0, 0, "\0\0\0\0\0\0\0\0", 8, NULL, NULL);
+  CHECK_EQUAL(tribune_process(bus, NULL), 1);
+  CHECK(!has_sent());
+  end();
+}
+
+/* The bus sends these while the program waits for a reply. */
+static void wait_during(unsigned posts, struct record *record)
+{
+  static char text[20001];
+  memset(text, 'x', sizeof text - 1);
+  begin();
+  greet();
+  observe(record);
+  if (fork_child() == 0) {
+    for (unsigned i = 0; i < posts; i++) {
+      put_frame(WIRE_KIND_POST, 0, 0, NULL, 0, "a.willB", text);
+    }
+    put_frame(WIRE_KIND_ERROR, 0, 2, "\x47\0", 2, NULL, NULL);
+    _exit(0);
+  }
+  tribune_error error;
+  SUCCEED(tribune_flush(bus, UINT64_MAX, &error), &error);
+  CHECK_EQUAL(record->counts[TRIBUNE_NOTIFICATION], 0);
+  CHECK_EQUAL(tribune_process(bus, &error), 1);
+}
+
+static void test_a_function_that_waits_keeps_what_there_is_room_for(void)
+{
+  struct record record = {0};
+  wait_during(ROOM, &record);
+  CHECK_EQUAL(record.counts[TRIBUNE_NOTIFICATION], ROOM);
+  CHECK_EQUAL(record.lost, 0);
+  record_end(&record);
+  end();
+}
+
+static void test_what_needs_no_room_is_counted_if_it_is_dropped(void)
+{
+  struct record record = {0};
+  wait_during(2 * ROOM, &record);
+  CHECK(record.counts[TRIBUNE_NOTIFICATION] >= ROOM);
+  CHECK(record.lost > 0);
+  CHECK_EQUAL(record.counts[TRIBUNE_NOTIFICATION] + record.lost, 2 * ROOM);
+  CHECK_EQUAL(bus->limit, 3 * ROOM);
+  record_end(&record);
+  end();
+}
+
 static void test_a_code_that_is_not_known_is_a_refusal(void)
 {
   begin();
@@ -350,7 +491,7 @@ static void test_garbage_is_survived(void)
       data[j] = (uint8_t)random();
     }
     /* Garbage with valid lengths. */
-    for (unsigned kind = 1; kind < 30 && i % 2 == 0; kind++) {
+    for (unsigned kind = 1; kind <= WIRE_KIND_ROOM && i % 2 == 0; kind++) {
       put_frame((uint8_t)kind, 0, (uint64_t)random() % 3, data, (size_t)random() % length, "a.b", NULL);
     }
     if (i % 2 == 1) {
@@ -378,6 +519,11 @@ static const struct test tests[] = {
     {"lengths that cannot be end the connection", test_lengths_that_cannot_be_end_the_connection},
     {"fields that are not valid end the connection", test_fields_that_are_not_valid_end_the_connection},
     {"frames that are for nobody are skipped", test_frames_that_are_for_nobody_are_skipped},
+    {"the bus gets room before the first observation", test_the_bus_gets_room_before_the_first_observation},
+    {"room grows as the program handles notifications", test_room_grows_as_the_program_handles_notifications},
+    {"a connection without observations gives no room", test_a_connection_without_observations_gives_no_room},
+    {"a function that waits keeps what there is room for", test_a_function_that_waits_keeps_what_there_is_room_for},
+    {"what needs no room is counted if it is dropped", test_what_needs_no_room_is_counted_if_it_is_dropped},
     {"a code that is not known is a refusal", test_a_code_that_is_not_known_is_a_refusal},
     {"a refused hold without slot and callback ends the connection",
      test_a_refused_hold_without_slot_and_callback_ends_the_connection},
