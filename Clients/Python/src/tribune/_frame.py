@@ -171,12 +171,13 @@ class Frame:
     @property
     def route(self) -> tuple[bytes, int]:
         """The name and the object as they are in the frame, for use as a key."""
-        return self._part(0, self.name_length + self.object_length), self.name_length
+        start = self.start + HEADER_LENGTH + self.fields_length
+        return self.data[start : start + self.name_length + self.object_length], self.name_length
 
     @property
     def payload(self) -> bytes:
-        offset = self.name_length + self.object_length
-        return self._part(offset, self.length - HEADER_LENGTH - self.fields_length - offset)
+        offset = HEADER_LENGTH + self.fields_length + self.name_length + self.object_length
+        return self.data[self.start + offset : self.start + self.length]
 
     @property
     def text(self) -> str:

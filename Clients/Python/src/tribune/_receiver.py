@@ -30,6 +30,8 @@ from ._wire import ErrorCode, FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
+# A plain number, because access to enumerations is slow.
+_POST: Final = int(FrameKind.POST)
 _SLOTS_MAX: Final = 1 << 20
 _ROUTES_MAX: Final = 1024
 
@@ -104,12 +106,13 @@ class Receiver:
 
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
         """Handles one frame."""
+        if frame.kind == _POST:
+            self.received += 1
+            self._deliver(frame, file)
+            return
         link = self._link
         serial = frame.serial
         match frame.kind:
-            case FrameKind.POST:
-                self.received += 1
-                self._deliver(frame, file)
             case FrameKind.OK:
                 link.okay(serial, decode_fields(_wire.Okay, frame))
             case FrameKind.ERROR:
