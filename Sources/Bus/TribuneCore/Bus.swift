@@ -31,7 +31,7 @@ package struct Bus: ~Copyable {
   package internal(set) var totals = Totals()
   var tallies = Tallies()
   var ids = (queries: IDSequence(), delegates: IDSequence())
-  package var restoring = Restoring()
+  var restoring = Restoring()
   var effects = Batch<Effect>()
   private var isStopping = false
 
@@ -39,9 +39,6 @@ package struct Bus: ~Copyable {
     /// Verdicts and vetoes, without dry runs and value queries.
     package internal(set) var asked: UInt64 = 0
     package internal(set) var vetoed: UInt64 = 0
-    /// Posts with fields.
-    package internal(set) var acceptedPosts: UInt64 = 0
-    package internal(set) var refused: UInt64 = 0
   }
 
   struct Suspensions {
@@ -49,13 +46,10 @@ package struct Bus: ~Copyable {
     var slots: [ConnectionSlot] = []
   }
 
-  package struct Restoring {
+  struct Restoring {
     /// If true, accepted frames are not checked against current declarations.
-    package var isReplaying = false
-    /// Why the last answer was dropped. The server logs it, and sets it again before it replays that answer.
-    package var truncationReason: String?
+    var isReplaying = false
     var unresolved: [DelegateRegistration] = []
-    var replaced: Set<DelegateID> = []
   }
 
   /// - Parameter seed: peers must not be able to guess it.
@@ -152,44 +146,51 @@ package struct Bus: ~Copyable {
   /// - Parameter key: name and object, contiguous as in the frame.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int, from poster: ConnectionSlot?
-  ) throws(WireError) -> [Receiver] {
+  ) throws(WireError) -> (receivers: [Receiver], isNewRoute: Bool) {
     let route = try center.route(of: key, nameLength: nameLength, access)
     if let poster {
-      try requirePermission(.post, on: key, nameLength: nameLength, route: route, from: poster)
+      try requirePermission(.post, on: key, nameLength: nameLength, route: route.index, from: poster)
     }
-    return center.receivers(atRoute: route)
+    return (center.receivers(atRoute: route.index), route.isNew)
   }
-
-  package var madeRouteCount: UInt64 { mutating get { center.round } }
 
   // MARK: Frames
 
   /// An answer is in time until `advance` ends its time.
   ///
   /// - Parameter slice: effects refer to it without a copy.
-  /// - Returns: false if clients send no frames of this kind to the core.
   /// - Throws: an error that closes the connection. Others become refusals.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) -> Bool {
+  ) throws(WireError) -> Receipt {
+    try take(frame, in: slice, from: slot, nil, at: now)
+  }
+
+  /// - Parameter context: of a replay.
+  mutating func take(
+    _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, _ context: LoggedContext?,
+    at now: Instant
+  ) throws(WireError) -> Receipt {
+    var acceptance = Acceptance()
     do throws(WireError) {
       switch frame.header.kind {
-      case .observe, .monitor, .attach, .hold, .amend, .declare: try register(frame, from: slot, at: now)
+      case .observe, .monitor, .attach, .hold, .amend, .declare:
+        acceptance = try register(frame, from: slot, context, at: now)
       case .post: try post(frame, in: slice, from: slot, at: now)
       case .suspend: try suspend(frame, from: slot)
       case .done: try acknowledge(frame, from: slot, at: now)
-      case .ask: try ask(frame, in: slice, from: slot, at: now)
-      case .answer: try answer(frame, from: slot, at: now)
+      case .ask: acceptance.query = try ask(frame, in: slice, from: slot, at: now)
+      case .answer: acceptance.context = try answer(frame, from: slot, context, at: now)
       case .defer: try deferAnswer(frame, from: slot, at: now)
       case .cancel: try cancel(frame, from: slot, at: now)
-      default: return false
+      default: return .unknownKind
       }
     } catch {
       guard !error.code.closesConnection else { throw error }
-      totals.refused &+= 1
       emit(.refusal(slot, frame.header.serial, error))
+      return .refused(error)
     }
-    return true
+    return .accepted(acceptance)
   }
 
   mutating func observe(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {

@@ -130,7 +130,7 @@ struct AccessTests {
     }
     #expect(slots.map(mayPost) == [true, false] && slots.map(mayAsk) == [true, false])
     func route(in bus: inout Bus) throws(WireError) -> Int {
-      try bus.center.route(of: "a".utf8Bytes, nameLength: 1, bus.access)
+      try bus.center.route(of: "a".utf8Bytes, nameLength: 1, bus.access).index
     }
     let route = try route(in: &bus.bus)
     let chain = try bus.bus.chains.responding(to: "a".utf8Bytes, nameLength: 1).chain

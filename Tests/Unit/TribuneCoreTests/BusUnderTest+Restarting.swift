@@ -16,8 +16,8 @@ enum Restart: Int, CaseIterable, Sendable {
 struct LoggedEvent {
   let counters: BusCounters
   let frame: LoggedFrame?
-  let happen: (inout Bus) -> Void
-  /// A declaration's context, which its frame lacks.
+  var happen: (inout Bus) -> Void = { _ in }
+  /// Of its acceptance.
   var context: ByteBuffer?
 }
 
@@ -28,28 +28,35 @@ struct LoggedFrame {
   let sender: ConnectionID?
   let at: Instant
 
-  func receive(in bus: inout Bus) -> WireError? {
-    do throws(WireError) {
-      let slice = ByteSlice(frame, 0..<frame.count)
-      let isKnown = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: at)
-      precondition(isKnown, "a test sent a frame that the core does not handle")
-      return nil
-    } catch {
-      return error
+  private var slice: ByteSlice { ByteSlice(frame, 0..<frame.count) }
+
+  func receive(in bus: inout Bus) throws(WireError) -> Receipt {
+    let receipt = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: at)
+    if case .unknownKind = receipt {
+      preconditionFailure("a test sent a frame that the core does not handle")
     }
+    return receipt
+  }
+
+  func replay(with context: ByteBuffer?, in bus: inout Bus) throws(WireError) -> Receipt {
+    let context = context ?? ByteBuffer(capacity: 0)
+    return try bus.replay(
+      FrameView(header, slice.bytes), with: context.bytes, in: slice, from: slot, at: at)
   }
 }
 
 extension BusUnderTest {
-  func happen(_ frame: LoggedFrame? = nil, _ event: @escaping (inout Bus) -> Void) {
-    log?.append(LoggedEvent(counters: bus.counters, frame: frame, happen: event))
+  func happen(_ event: @escaping (inout Bus) -> Void) {
+    log?.append(LoggedEvent(counters: bus.counters, frame: nil, happen: event))
     event(&bus)
-    if let last = log?.indices.last, let frame, frame.header.kind == .declare {
-      let context = ByteBuffer(capacity: 0)
-      bus.appendContext(ofDeclaration: frame.header.serial, by: frame.slot, to: context)
-      log?[last].context = context
-    }
     takeEffects()
+  }
+
+  func happen(_ frame: LoggedFrame) throws(WireError) {
+    let counters = bus.counters
+    defer { takeEffects() }
+    guard case .accepted(let acceptance) = try frame.receive(in: &bus) else { return }
+    log?.append(LoggedEvent(counters: counters, frame: frame, context: acceptance.context))
   }
 
   func restart(
@@ -60,15 +67,17 @@ extension BusUnderTest {
     other.policy = bus.policy
     let protocols = source.isEmpty ? [] : [ProtocolSource(file: "test.protocol", text: Array(source.utf8))]
     _ = other.configure(protocols: protocols, objects: [])
+    other.beginReplay()
     do throws(WireError) {
       switch restart {
-      case .replay: replay(in: &other)
+      case .replay: try replay(in: &other)
       case .snapshot: try restore(in: &other)
       }
     } catch {
       Issue.record("\(error.message)", sourceLocation: sourceLocation)
     }
-    other.beginCounting()
+    other.endReplay()
+    other.limits = bus.limits
     other.finishRestoring(at: now)
     #expect(other.counters == bus.counters, sourceLocation: sourceLocation)
     for slot in peers.keys {
@@ -92,10 +101,14 @@ extension BusUnderTest {
     bus.isRetained(name: name, object: object, sender: ConnectionID(rawValue: sender), posted: posted)
   }
 
-  func replay(in other: inout Bus) {
+  func replay(in other: inout Bus) throws(WireError) {
     for event in log ?? [] {
       other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
       event.happen(&other)
+      if let frame = event.frame {
+        let receipt = try frame.replay(with: event.context, in: &other)
+        guard case .accepted = receipt else { preconditionFailure("a replay refuses an accepted frame") }
+      }
       other.dropEffects()
     }
   }
@@ -103,7 +116,6 @@ extension BusUnderTest {
   /// In the order of a compaction: connections, registrations, the rest.
   private func restore(in other: inout Bus) throws(WireError) {
     other.setLast(query: bus.counters.lastQuery, delegate: bus.counters.lastDelegate)
-    other.restoring.isReplaying = true
     for (slot, (id, peer)) in peers.sorted(by: { $0.value.id < $1.value.id }) {
       other.connect(slot, id: id, peer: peer, subject: peer.subject)
     }
@@ -116,11 +128,9 @@ extension BusUnderTest {
       default: continue
       }
       other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
-      if let context = event.context { try other.setDeclarationContext(context.bytes) }
-      #expect(frame.receive(in: &other) == nil)
+      _ = try frame.replay(with: event.context, in: &other)
       other.dropEffects()
     }
-    other.restoring.isReplaying = false
     for kept in bus.allRetained() {
       let fields = ByteBuffer { kept.append(to: $0) }
       #expect(try bus.isRetained(fields.bytes))

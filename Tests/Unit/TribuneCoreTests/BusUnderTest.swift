@@ -116,9 +116,12 @@ final class BusUnderTest {
       preconditionFailure("a test sent a partial frame")
     }
     let logged = LoggedFrame(header: header, frame: frame, slot: slot, sender: peers[slot]?.id, at: now)
-    var error: WireError?
-    happen(logged) { error = logged.receive(in: &$0) }
-    return error
+    do throws(WireError) {
+      try happen(logged)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   func observe(
@@ -188,7 +191,7 @@ final class BusUnderTest {
     var receivers = ""
     let slice = ByteSlice(run, 0..<run.count)
     var runToBuffer = RunToBuffer(slice, count: texts.count)
-    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil)
+    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).receivers
     where receiver.way == .now || bus.admit(receiver, &runToBuffer) {
       receivers += receiver.slot.letter
     }
@@ -279,8 +282,10 @@ final class BusUnderTest {
 
   func receivers(_ name: String, object: String = "") throws(WireError) -> String {
     let key = ByteBuffer(holding: Array((name + object).utf8))
-    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).map(\.slot.letter)
-      .sorted().joined()
+    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).receivers.map(
+      \.slot.letter
+    )
+    .sorted().joined()
   }
 
   func chain(_ name: String, object: String = "") throws(WireError) -> [DelegateEntry] {

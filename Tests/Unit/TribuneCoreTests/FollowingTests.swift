@@ -37,7 +37,7 @@ struct FollowingTests {
     bus.onEffect = nil
     func receivers(_ name: String, _ object: String) throws(WireError) -> [Receiver] {
       let key = ByteBuffer(holding: Array((name + object).utf8))
-      return try bus.bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil)
+      return try bus.bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).receivers
     }
     return try announcements.map { announcement throws(WireError) in
       switch announcement {

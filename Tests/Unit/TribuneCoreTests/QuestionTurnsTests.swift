@@ -402,9 +402,11 @@ struct QuestionTurnsTests {
     approve(6)
     #expect(bus.queryCount == 5)
     let other = BusUnderTest { $0.questionsAtATime = 8 }
-    other.bus.restoring.isReplaying = true
-    bus.replay(in: &other.bus)
-    other.bus.restoring.isReplaying = false
+    let limits = other.bus.limits
+    other.bus.beginReplay()
+    try bus.replay(in: &other.bus)
+    other.bus.endReplay()
+    other.bus.limits = limits
     other.bus.finishRestoring(at: bus.now)
     other.takeEffects()
     #expect(other.queryCount == 5)

@@ -69,7 +69,7 @@ struct SpoiltFieldsTests {
       frame.appendFrame(Post(options: .immediately, length: UInt32(Self.file.length)), serial: 7, name: "h")
       var run = RunToBuffer(ByteSlice(frame, 0..<frame.count), count: 1)
       let key = ByteBuffer(holding: [UInt8(ascii: "h")])
-      for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1, from: nil) {
+      for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1, from: nil).receivers {
         _ = bus.bus.admit(receiver, &run)
       }
       files = bus.bus.appendBuffered(of: two, to: buffer)

@@ -90,8 +90,9 @@ struct UserAccountTests {
 
   @Test("includes the context of a declaration until that is cancelled")
   func beside() {
-    register(.declaration, by: one, serial: 1)
-    bus.bus.charge(1_400, toRegistration: 1, of: one)
+    let methods = (0..<40).map { "optional did long.didChangeNumber\(10 + $0) ()" }
+    bus.configure("protocol Long {\n\(methods.joined(separator: "\n"))\n}", [:])
+    bus.declare("long", as: "Long", by: one, serial: 1)
     register(.declaration, by: other, serial: 2)
     #expect(isRefused())
     bus.send(Cancel(target: 1), from: one, serial: 3)

@@ -37,33 +37,32 @@ extension Bus {
 
   // MARK: Registrations
 
-  mutating func register(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
+  mutating func register(
+    _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
+  ) throws(WireError) -> Acceptance {
     let account = connections[slot].account
-    var length = frame.header.frameLength + Self.registrationOverhead
+    let length = frame.header.frameLength + Self.registrationOverhead
     try requireCapacity(toRemember: length, from: slot)
     try accounts.require(1, of: .registrations, for: account)
     let serial = frame.header.serial
+    var acceptance = Acceptance()
     switch frame.header.kind {
     case .observe: try observe(frame, from: slot, at: now)
     case .monitor: try monitor(frame, from: slot)
-    // The log has the ids of the delegates that an `attach` replaces.
-    case .attach: length += try attach(frame, from: slot, at: now) * MemoryLayout<UInt64>.size
-    case .hold: try hold(frame, from: slot, at: now)
+    case .attach: acceptance = try attach(frame, from: slot, context, at: now)
+    case .hold: acceptance.delegate = try hold(frame, from: slot, at: now)
     case .amend: try amend(frame, from: slot, at: now)
-    case .declare: try declare(frame, from: slot)
+    case .declare: acceptance = try declare(frame, from: slot, context)
     default: preconditionFailure("a frame of kind \(frame.header.rawKind) does not register anything")
     }
     // A delegate with the dedup key of an attached one is not a new registration.
-    guard connections[slot].hasRegistered(serial) else { return }
-    connections[slot].registeredLengths[serial] = length
-    accounts.charge(length, of: .log, to: account)
+    acceptance.isRegistered = connections[slot].hasRegistered(serial)
+    guard acceptance.isRegistered else { return acceptance }
+    connections[slot].registeredLengths[serial] = length + acceptance.chargedLength
+    accounts.charge(length + acceptance.chargedLength, of: .log, to: account)
     let count = connections[slot].delegates[serial]?.patterns.count ?? 1
     accounts.charge(count, of: .registrations, to: account)
-  }
-
-  package mutating func charge(_ length: Int, toRegistration serial: Serial, of slot: ConnectionSlot) {
-    connections[slot].registeredLengths.change(serial) { $0 = ($0 ?? 0) + length }
-    accounts.charge(length, of: .log, to: connections[slot].account)
+    return acceptance
   }
 
   mutating func releaseCharge(of serial: Serial, count: Int = 1, from slot: ConnectionSlot) {

@@ -7,8 +7,8 @@ extension Bus {
   // MARK: Delegates
 
   mutating func attach(
-    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) -> Int {
+    _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
+  ) throws(WireError) -> Acceptance {
     let fields = try frame.decode(Attach.self)
     let serial = frame.header.serial
     try frame.object.requireOneObject()
@@ -27,7 +27,7 @@ extension Bus {
 
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
-    let before = fields.isSet ? try replaceable(of: object, by: patterns, from: slot) : []
+    let before = fields.isSet ? try replaceable(of: object, by: patterns, from: slot, context) : []
     guard before.count <= limits.delegatesMax else {
       throw WireError(
         limit: "\(limits.delegatesMax) delegates that one can replace", setting: "DelegatesMax=")
@@ -59,7 +59,8 @@ extension Bus {
         identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connections[slot].peer),
         connection: connections[slot].id, slot: slot, serial: serial, object: object, order: fields.order,
         failurePolicy: fields.failurePolicy,
-        timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
+        timeout: fields.timeout == 0 ? context?.delegateTimeout ?? limits.delegateTimeout : fields.timeout,
+        patterns: patterns,
         inbox: inbox(of: slot),
         tally: tallies.participants.tally(
           of: ParticipantKey(.delegate, connections[slot].peer, label: fields.label),
@@ -78,7 +79,11 @@ extension Bus {
     for other in replaced { emit(.ended(other.slot, other.serial, .replaced(replacement))) }
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate)) }
-    return replaced.count
+    var acceptance = Acceptance()
+    if isNew { acceptance.delegate = delegate.identity.id }
+    acceptance.chargedLength = replaced.count * MemoryLayout<UInt64>.size
+    acceptance.context = LoggedContext.ofAttach(timeout: limits.delegateTimeout, replacing: replaced)
+    return acceptance
   }
 
   mutating func inbox(of slot: ConnectionSlot) -> QuestionInbox {
@@ -90,12 +95,12 @@ extension Bus {
 
   /// The object's whole chain is replaceable. Delegates without an object can be about unrelated things, so only those
   /// with some of the same names are replaced. During a replay, the log determines them.
-  func replaceable(
-    of object: String, by patterns: [Pattern], from slot: ConnectionSlot
+  private func replaceable(
+    of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {
     let delegates = chains.delegates(of: object)
-    guard !restoring.isReplaying else {
-      return delegates.filter { restoring.replaced.contains($0.identity.id) }
+    if case .attach(_, let replaced) = context {
+      return delegates.filter { replaced.contains($0.identity.id) }
     }
     guard object.isEmpty else { return delegates.filter { mayReplace($0, from: slot) } }
     let count = patterns.count * delegates.reduce(0) { $0 + $1.patterns.count }
@@ -144,7 +149,9 @@ extension Bus {
 
   // MARK: Holds
 
-  mutating func hold(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
+  mutating func hold(
+    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) -> DelegateID {
     let fields = try frame.decode(Hold.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
@@ -173,6 +180,7 @@ extension Bus {
     connections[slot].holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
     announce(.didTake(hold.entry(at: now)))
+    return hold.identity.id
   }
 
   private func reason(in frame: FrameView) throws(WireError) -> String {

@@ -8,7 +8,7 @@ extension Bus {
 
   mutating func ask(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) {
+  ) throws(WireError) -> QueryID {
     var fields = try frame.decode(Ask.self)
     let header = frame.header
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
@@ -82,6 +82,7 @@ extension Bus {
       nameLength: header.nameLength, objectLength: header.objectLength)
     proceed(place, tail: tail, at: now)
     for inbox in freed { emitWaitingQuestions(of: inbox, at: now) }
+    return id
   }
 
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
@@ -160,9 +161,11 @@ extension Bus {
     return (outcomes, omittedHolds)
   }
 
-  mutating func answer(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
-    let knownReason = restoring.isReplaying ? restoring.truncationReason : nil
-    restoring.truncationReason = nil
+  /// - Returns: why the bus kept nothing of the answer's text or value, if so.
+  mutating func answer(
+    _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
+  ) throws(WireError) -> ByteBuffer? {
+    var truncation: String? = if case .answer(let truncation) = context { truncation } else { nil }
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waitingParticipant(fields.query, fields.delegate, at: slot)
     let inbox = queries[place].participants[index].delegate.inbox
@@ -178,17 +181,18 @@ extension Bus {
         proceed(place, tail: nil, at: now)
         emit(.refusal(slot, frame.header.serial, error))
         emitWaitingQuestions(of: inbox, at: now)
-        return
+        return LoggedContext.ofAnswer(truncatedBecause: reason)
       }
     }
-    applyAnswer(place, index, fields.answer, frame.payload, truncatedBecause: knownReason, at: now)
+    applyAnswer(place, index, fields.answer, frame.payload, truncatedBecause: &truncation, at: now)
     proceed(place, tail: nil, at: now)
     emitWaitingQuestions(of: inbox, at: now)
+    return truncation.map(LoggedContext.ofAnswer)
   }
 
   private mutating func applyAnswer(
     _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan,
-    truncatedBecause knownReason: String?, at now: Instant
+    truncatedBecause reason: inout String?, at now: Instant
   ) {
     let outcome: OutcomeKind =
       switch answer {
@@ -200,22 +204,17 @@ extension Bus {
       }
     let isValue = if case .answered = outcome { true } else { false }
     if case .value = answer, !isValue {
-      let reason = "the answer is a value, but the query is not for values"
-      queries[place].settle(index, outcome, reason: reason, at: now)
+      let flaw = "the answer is a value, but the query is not for values"
+      queries[place].settle(index, outcome, reason: flaw, at: now)
       return
     }
     let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
     // A veto stays a veto without its reason. A delegate whose value does not fit has failed.
     let truncated = isValue ? .failed : outcome
-    if let knownReason {
-      settleTruncated(place, index, truncated, because: knownReason, at: now)
-      return
+    if reason == nil, length > 0, !chargeAnswer(length, to: queries[place].asker.slot) {
+      reason = "the limit on the answers to one asker is reached"
     }
-    guard length == 0 || chargeAnswer(length, to: queries[place].asker.slot) else {
-      let reason = "the limit on the answers to one asker is reached"
-      settleTruncated(place, index, truncated, because: reason, at: now)
-      return
-    }
+    if let reason { return settleTruncated(place, index, truncated, because: reason, at: now) }
     queries[place].settle(
       index, outcome, reason: isValue || length == 0 ? "" : payload.reason,
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
@@ -225,7 +224,6 @@ extension Bus {
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
-    restoring.truncationReason = reason
     let length = max(0, reason.utf8.count - Self.participantOverhead / 2)
     let isKept = length == 0 || chargeAnswer(length, to: queries[place].asker.slot)
     queries[place].settle(

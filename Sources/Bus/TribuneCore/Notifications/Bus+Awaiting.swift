@@ -15,7 +15,7 @@ extension Bus {
   mutating func awaitingReceivers(
     of posted: PostedNotification, from slot: ConnectionSlot
   ) throws(WireError) -> Set<ConnectionSlot> {
-    let route = try center.route(of: posted.key, nameLength: posted.header.nameLength, access)
+    let route = try center.route(of: posted.key, nameLength: posted.header.nameLength, access).index
     let receivers = center.receivers(atRoute: route)
     let awaiting = receivers.filter { $0.isAwaited && $0.way(for: posted.fields.options) != .drop }
     guard connections[slot].awaitedCount + awaiting.count <= limits.awaitedMax else {

@@ -16,7 +16,7 @@ extension Bus {
     try frame.object.requireObject()
     try frame.name.requireUnreservedName()
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
-    let route = try center.route(of: key, nameLength: frame.header.nameLength, access)
+    let route = try center.route(of: key, nameLength: frame.header.nameLength, access).index
     for action in options.contains(.retain) ? [Action.post, .retain] : [.post] {
       try requirePermission(action, on: key, nameLength: frame.header.nameLength, route: route, from: slot)
     }
@@ -36,7 +36,6 @@ extension Bus {
     let awaiting = try options.contains(.awaited) ? awaitingReceivers(of: posted, from: slot) : []
     if options.contains(.retain), posted.isKept { try reserve(&posted) }
 
-    totals.acceptedPosts += 1
     for replaced in postings.coalesce(with: posted) {
       release(replaced)
       emitNoLongerWaiting(for: replaced)
@@ -94,7 +93,7 @@ extension Bus {
 
   private mutating func validReceivers(of posted: PostedNotification) -> [Receiver] {
     do throws(WireError) {
-      let route = try center.route(of: posted.key, nameLength: posted.header.nameLength, access)
+      let route = try center.route(of: posted.key, nameLength: posted.header.nameLength, access).index
       return center.receivers(atRoute: route)
     } catch {
       preconditionFailure("an accepted name or object is invalid: \(error.message)")

@@ -41,7 +41,7 @@ struct Monitors: ~Copyable {
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {
-      let route = try center.route(of: name, nameLength: name.byteCount, access)
+      let route = try center.route(of: name, nameLength: name.byteCount, access).index
       return center.receivers(atRoute: route).map(\.slot)
     } catch {
       return watchers

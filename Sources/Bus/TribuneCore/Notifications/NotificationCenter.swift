@@ -34,7 +34,7 @@ package struct NotificationCenter {
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
   private var places: [Place] = []
-  private(set) var round: UInt64 = 0
+  private var round: UInt64 = 0
 
   private let keepsBusApart: Bool
 
@@ -111,10 +111,10 @@ package struct NotificationCenter {
   /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
   @inline(__always) mutating func route(
     of key: RawSpan, nameLength: Int, _ access: borrowing Access
-  ) throws(WireError) -> Int {
+  ) throws(WireError) -> (index: Int, isNew: Bool) {
     let place = routes.place(of: key, nameLength: nameLength)
-    if let index = routes.index(at: place, of: key, nameLength: nameLength) { return index }
-    return try makeRoute(of: key, nameLength: nameLength, at: place, access)
+    if let index = routes.index(at: place, of: key, nameLength: nameLength) { return (index, false) }
+    return (try makeRoute(of: key, nameLength: nameLength, at: place, access), true)
   }
 
   private mutating func makeRoute(

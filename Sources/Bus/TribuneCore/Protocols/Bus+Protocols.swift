@@ -37,8 +37,9 @@ extension Bus {
 
   // MARK: Declaring
 
-  mutating func declare(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
-    defer { declarations.context = [] }
+  mutating func declare(
+    _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?
+  ) throws(WireError) -> Acceptance {
     let name = try frame.decode(Declare.self).protocolName
     let serial = frame.header.serial
     try frame.object.requireOneObject()
@@ -59,10 +60,12 @@ extension Bus {
       .declare, on: [.any],
       object: DeclarationRegistration.objectToPermit(object, isDefinition: isDefinition), from: slot)
     let definer = Definer(connection: connections[slot].id, serial: serial)
-    let protocolCount = isDefinition ? try define(frame.payload, for: definer, from: slot) : 0
+    var (given, loggedLength): ([DelegateProtocol], Int) = ([], 0)
+    if case .declare(let protocols, let length) = context { (given, loggedLength) = (protocols, length) }
+    let protocolCount = isDefinition ? try define(frame.payload, for: definer, from: slot, &given) : 0
     let linked: DelegateProtocol?
     do throws(WireError) {
-      linked = isDeclared ? try declarable(frame.object, as: name) : nil
+      linked = isDeclared ? try declarable(frame.object, as: name, given) : nil
     } catch {
       declarations.undefine(definer)
       throw error
@@ -74,10 +77,19 @@ extension Bus {
     accounts.charge(protocolCount, of: .protocols, to: connections[slot].account)
     connections[slot].declarations[serial] = declaration
     emit(.okay(slot, serial, Okay(registration: serial)))
+    var acceptance = Acceptance()
+    acceptance.chargedLength = loggedLength
+    if context == nil {
+      let context = LoggedContext.of(declaration, in: declarations.library)
+      acceptance.chargedLength = context.count
+      if context.count > 0 { acceptance.context = context }
+    }
+    return acceptance
   }
 
+  /// Appends the definitions to the given protocols.
   private mutating func define(
-    _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot
+    _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot, _ given: inout [DelegateProtocol]
   ) throws(WireError) -> Int {
     guard source.byteCount <= WireLimits.definitionLength else {
       throw WireError(
@@ -86,7 +98,8 @@ extension Bus {
     guard connections[slot].declarations.values.count(where: \.isDefinition) < limits.definitionsMax else {
       throw WireError(limit: "\(limits.definitionsMax) declarations with definitions per connection")
     }
-    try declarations.define([UInt8](source), for: definer, yieldingToFiles: restoring.isReplaying)
+    given += try declarations.define(
+      [UInt8](source), for: definer, inheriting: given, yieldingToFiles: restoring.isReplaying)
     let count = declarations.library.protocols(of: definer).count
     do throws(WireError) {
       try accounts.require(count, of: .protocols, for: connections[slot].account)
@@ -97,9 +110,11 @@ extension Bus {
     return count
   }
 
-  private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
+  private mutating func declarable(
+    _ object: RawSpan, as name: String, _ given: [DelegateProtocol]
+  ) throws(WireError) -> DelegateProtocol {
     let known = declarations.library[name]
-    let given = declarations.context.first { $0.name == name }
+    let given = given.first { $0.name == name }
     guard
       let linked = given.map({ given in known.flatMap { $0.isSame(as: given) ? $0 : nil } ?? given }) ?? known
     else { throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"") }

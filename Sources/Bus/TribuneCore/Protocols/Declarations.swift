@@ -55,8 +55,6 @@ struct Declarations {
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
   private(set) var count = 0
-  /// The protocols that the next declaration defines and, during a replay, those that it named when it first came.
-  var context: [DelegateProtocol] = []
 
   let payloadCheck: PayloadCheck
 
@@ -132,11 +130,12 @@ struct Declarations {
 
   /// - Parameter yields: differing definitions in files win, as if they had been loaded later.
   mutating func define(
-    _ source: [UInt8], for definer: Definer, yieldingToFiles yields: Bool
-  ) throws(WireError) {
+    _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
+    yieldingToFiles yields: Bool
+  ) throws(WireError) -> [DelegateProtocol] {
     do throws(ProtocolLibrary<Definer>.Refusal) {
-      context += try library.add(
-        ProtocolSource(file: "connection \(definer.connection)", text: source), inheriting: context,
+      return try library.add(
+        ProtocolSource(file: "connection \(definer.connection)", text: source), inheriting: parents,
         yieldingToFiles: yields, for: definer)
     } catch {
       let lines = error.diagnostics.map { diagnostic in

@@ -5,8 +5,7 @@ package import TribuneWire
 /// A replay runs under the configuration that was in force.
 ///
 /// Limits on quantities are omitted, because accepted frames are not refused. Values that a registration
-/// takes from the configuration (`limits.delegateTimeout`, `appendContext`) are stored with its frame, which
-/// outlives that configuration.
+/// takes from the configuration (`LoggedContext`) are stored with its frame, which outlives that configuration.
 extension Bus {
   package mutating func appendConfiguration(to buffer: ByteBuffer) {
     buffer.append(limits.deadline)

@@ -10,8 +10,7 @@ extension Bus {
 
   // MARK: Counting
 
-  /// Drops the counts of a replay, whose events the earlier bus has counted.
-  package mutating func beginCounting() {
+  mutating func beginCounting() {
     totals = Totals()
     tallies.names.beginCounting()
     tallies.participants.beginCounting()

@@ -127,7 +127,7 @@ extension Interpreter {
   private func receivers(of name: String, object: String) -> [Receiver] {
     let key = name + object
     do throws(WireError) {
-      return try bus.value.receivers(of: key.utf8Bytes, nameLength: name.utf8.count, from: nil)
+      return try bus.value.receivers(of: key.utf8Bytes, nameLength: name.utf8.count, from: nil).receivers
     } catch {
       preconditionFailure("an announcement has an invalid name: \(error.message)")
     }

@@ -36,6 +36,36 @@ final class Interpreter {
 
   // MARK: Events
 
+  /// Performs the transaction of a frame. The log gets it if it is accepted.
+  ///
+  /// - Throws: an error that closes the connection.
+  func receive(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) -> Receipt {
+    let isLogged: Bool
+    do throws(WireError) {
+      isLogged = try recorder.admit(frame, of: session)
+    } catch {
+      replier.refuse(session, serial: frame.header.serial, error)
+      return .refused(error)
+    }
+    recorder.beginTransaction()
+    defer { recorder.endTransaction() }
+    let last = bus.value.counters
+    let receipt = try bus.value.receive(frame, in: slice, from: session.slot, at: context.now)
+    let isPost = if case .post = frame.header.kind { true } else { false }
+    switch receipt {
+    case .accepted(let acceptance):
+      if isLogged { recorder.record(frame, acceptance, after: last, of: session) }
+      recorder.storeIDs(givenTo: acceptance)
+      applyEffects()
+      if isPost { recorder.recordAwaitedPost(frame.header.serial, of: session) }
+    case .refused:
+      if isPost, monitor.isWatched { monitor.showRefusedPost(frame, slice, from: session) }
+      applyEffects()
+    case .unknownKind: break
+    }
+    return receipt
+  }
+
   /// Performs one transaction. If a replay cannot derive the event, the caller must have logged it.
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()

@@ -17,7 +17,6 @@ final class Router {
   private let monitor: TrafficMonitor
   private let replier: Replier
   private let timeShares: TimeShares
-  private var madeRouteCount: UInt64 = 0
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
@@ -36,12 +35,9 @@ final class Router {
       in: buffer, at: start, first: first, from: poster.id, limits: poster.limits, isAlone: isDeclared)
     let slice = ByteSlice(buffer, run.range)
     do throws(WireError) {
-      let receivers = try bus.value.receivers(
+      let (receivers, isNewRoute) = try bus.value.receivers(
         of: key, nameLength: first.nameLength, from: poster.slot)
-      if receivers.count > Self.manyReceivers || bus.value.madeRouteCount != madeRouteCount {
-        madeRouteCount = bus.value.madeRouteCount
-        timeShares.markMuchWork()
-      }
+      if isNewRoute || receivers.count > Self.manyReceivers { timeShares.markMuchWork() }
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int

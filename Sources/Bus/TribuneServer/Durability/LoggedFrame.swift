@@ -20,8 +20,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: the last query and delegate ids before it, the frame, then its context: from
-/// `Bus.appendContext` for a declaration or a delegate, the truncation reason for an answer.
+/// A client's frame in an entry: the last query and delegate ids before it, the frame, then its context
+/// (`Acceptance.context`).
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

@@ -83,64 +83,56 @@ final class Recorder {
 
   // MARK: Frames
 
-  /// One transaction. Logs the frame first if it can change the core, and discards the entry if the core
-  /// refuses it.
+  /// Before the core gets the frame. May compact.
   ///
-  /// - Returns: the error if the log has no space.
-  func perform(
-    _ frame: FrameView, _ kind: FrameKind?, of session: Session,
-    _ take: () throws(WireError) -> Void, apply: () -> Void
-  ) throws(WireError) -> WireError? {
+  /// - Returns: true if the frame must be logged when it is accepted.
+  /// - Throws: a refusal, if the log has no space.
+  func admit(_ frame: FrameView, of session: Session) throws(WireError) -> Bool {
     compactor.reserve(frame.bytes.byteCount, at: context.now)
-    var position: EntryPosition?
-    do throws(WireError) {
-      position = try record(frame, kind, of: session)
-    } catch {
-      return error
-    }
-    if position != nil { compactor.turnover.charge(frame.bytes.byteCount, to: session.account) }
-    beginTransaction()
-    defer { endTransaction() }
-    defer { if let position { wal.discard(from: position) } }
-    let refusedBefore = bus.value.totals.refused
-    try take()
-    if let recorded = position {
-      position = nil
-      if bus.value.totals.refused != refusedBefore {
-        wal.discard(from: recorded)
-      } else {
-        finishEntry(of: frame, kind, at: recorded, of: session)
-        keepOpen(session)
-      }
-    }
-    storeGivenIDs()
-    apply()
-    if case .post = kind, bus.value.totals.refused == refusedBefore {
-      recordAwaitedPost(frame.header.serial, of: session)
-    }
-    return nil
-  }
-
-  private func record(
-    _ frame: FrameView, _ kind: FrameKind?, of session: Session
-  ) throws(WireError) -> EntryPosition? {
-    guard session.positions.connect != nil else { return nil }
-    switch kind?.effect {
+    guard session.positions.connect != nil else { return false }
+    switch frame.header.kind?.effect {
     case .decides, .asks:
       if let error = compactor.refusal(of: frame, from: session.account, at: context.now) { throw error }
     // Without space, observers and monitors are admitted unlogged, and must reconnect after a restart.
     case .observes:
       if compactor.refusal(of: frame, from: session.account, at: context.now) != nil {
         setFlag(.incomplete, of: session)
-        return nil
+        return false
       }
     case .suspends, .cancels, .answers: break
-    case .passes, nil: return nil
+    case .passes, nil: return false
     }
-    let fields = emptyBuffer()
-    // The registration outlasts the configuration under which it was made.
-    if case .attach = kind { bus.value.appendContext(ofAttach: frame, from: session.slot, to: fields) }
-    return append(frame.bytes, fields.bytes, of: session)
+    compactor.turnover.charge(frame.bytes.byteCount, to: session.account)
+    return true
+  }
+
+  /// Must precede the frame's effects.
+  ///
+  /// - Parameter last: the last ids before the frame.
+  func record(_ frame: FrameView, _ acceptance: Acceptance, after last: BusCounters, of session: Session) {
+    let (words, bytes) = ((last.lastQuery, last.lastDelegate), frame.bytes)
+    let position: EntryPosition?
+    if let context = acceptance.context {
+      position = record(.frame, of: session.id, words: words, bytes, context.bytes)
+    } else {
+      position = record(.frame, of: session.id, words: words, bytes)
+    }
+    switch frame.header.kind?.effect {
+    // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no
+    // counter.
+    case .suspends: session.positions.suspend = position
+    case .observes, .decides:
+      if acceptance.isRegistered { session.positions.registrations[frame.header.serial] = position }
+    case .answers, .asks, .cancels, .passes, nil: break
+    }
+    keepOpen(session)
+  }
+
+  /// Call before a client learns of the ids.
+  func storeIDs(givenTo acceptance: Acceptance) {
+    guard survivesDeath else { return }
+    if let query = acceptance.query { wal.setLast(.query, query.rawValue) }
+    if let delegate = acceptance.delegate { wal.setLast(.delegate, delegate.rawValue) }
   }
 
   func keepOpen(_ session: Session) {
@@ -148,68 +140,11 @@ final class Recorder {
     session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
   }
 
-  private func append(_ frame: RawSpan, _ context: RawSpan, of session: Session) -> EntryPosition? {
-    let last = bus.value.counters
-    return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
-  }
-
-  /// The kind matters: another frame may have a registration's serial.
-  private func finishEntry(
-    of frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
-  ) {
-    let serial = frame.header.serial
-    switch kind?.effect {
-    case .answers: if case .answer = kind { replaceAnswer(frame, at: position, of: session) }
-    // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no
-    // counter.
-    case .suspends: session.positions.suspend = position
-    case .observes, .decides:
-      guard bus.value.isRegistered(serial, by: session.slot) else { return }
-      if case .declare = kind {
-        session.positions.registrations[serial] = addContext(to: frame, at: position, of: session)
-      } else {
-        session.positions.registrations[serial] = position
-      }
-    case .asks, .cancels, .passes, nil: break
-    }
-  }
-
-  /// Logs the answer without its content if the core kept none, so that a replay decides the same.
-  private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
-    guard let reason = bus.value.restoring.truncationReason else { return }
-    wal.discard(from: position)
-    let buffer = emptyBuffer()
-    buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
-    buffer.setFrameLength(frame.header.payloadStart, frameAt: 0)
-    buffer.append(reason.utf8Bytes)
-    _ = append(buffer.bytes, RawSpan(), of: session)
-  }
-
-  /// The entry must be the last one.
-  private func addContext(
-    to frame: FrameView, at position: EntryPosition, of session: Session
-  ) -> EntryPosition? {
-    let fields = ByteBuffer(capacity: 0)
-    bus.value.appendContext(ofDeclaration: frame.header.serial, by: session.slot, to: fields)
-    guard fields.count > 0 else { return position }
-    bus.value.charge(fields.count, toRegistration: frame.header.serial, of: session.slot)
-    wal.discard(from: position)
-    return append(frame.bytes, fields.bytes, of: session)
-  }
-
   func recordEnd(of serial: Serial, by id: ConnectionID) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
     buffer.append(serial)
     record(.registrationEnd, of: id, buffer.bytes)
-  }
-
-  /// Call before a client learns of the ids.
-  func storeGivenIDs() {
-    guard survivesDeath else { return }
-    let counters = bus.value.counters
-    wal.setLast(.query, counters.lastQuery)
-    wal.setLast(.delegate, counters.lastDelegate)
   }
 
   // MARK: Other entries
@@ -261,7 +196,7 @@ final class Recorder {
     record(.advance, buffer.bytes)
   }
 
-  private func recordAwaitedPost(_ serial: Serial, of session: Session) {
+  func recordAwaitedPost(_ serial: Serial, of session: Session) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
     guard bus.value.appendAwaitedPost(serial, by: session.id, to: buffer) else { return }

@@ -18,9 +18,7 @@ extension Recovery {
   /// The core must be empty. Drops all effects.
   func replayLog() -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
-    // A limit that was lowered later must not refuse a formerly allowed frame.
-    bus.value.limits = bus.value.limits.lifted
-    bus.value.restoring.isReplaying = true
+    bus.value.beginReplay()
     let damage = wal.forEachEntry { entry in
       do throws(WireError) {
         if try !replay(entry, into: &replayed) { replayed.skippedCount += 1 }
@@ -31,8 +29,7 @@ extension Recovery {
       }
       bus.value.dropEffects()
     }
-    bus.value.restoring.isReplaying = false
-    bus.value.beginCounting()
+    bus.value.endReplay()
     bus.value.apply(context.configuration, at: context.now, log: context.log)
     // In each slot, the last connection has the highest id.
     wal.forEachSession { counters in
@@ -131,30 +128,16 @@ extension Recovery {
     }
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.value.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
-    switch header.kind {
-    case .declare: try bus.value.setDeclarationContext(recorded.context)
-    case .attach: try bus.value.setAttachContext(recorded.context)
-    case .answer:
-      bus.value.restoring.truncationReason =
-        recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil
-    default: break
-    }
-    let refusedBefore = bus.value.totals.refused
-    _ = try bus.value.receive(
-      FrameView(header, buffer.bytes), in: ByteSlice(buffer, 0..<buffer.count), from: slot, at: entry.moment)
-    if bus.value.counters.lastDelegate > recorded.lastDelegate {
-      replayed.givenDelegates.insert(recorded.lastDelegate + 1)
-    }
-    if bus.value.totals.refused == refusedBefore {
-      replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused
-    }
+    let receipt = try bus.value.replay(
+      FrameView(header, buffer.bytes), with: recorded.context, in: ByteSlice(buffer, 0..<buffer.count),
+      from: slot, at: entry.moment)
+    guard case .accepted(let acceptance) = receipt else { return true }
+    if let delegate = acceptance.delegate { replayed.givenDelegates.insert(delegate.rawValue) }
+    replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused
     if header.kind == .suspend {
       replayed.found[entry.connection.rawValue]?.positions.suspend = entry.position
-    } else if header.kind?.effect?.isRegistration == true, bus.value.isRegistered(header.serial, by: slot) {
+    } else if acceptance.isRegistered {
       replayed.found[entry.connection.rawValue]?.positions.registrations[header.serial] = entry.position
-      if header.kind == .declare, recorded.context.byteCount > 0 {
-        bus.value.charge(recorded.context.byteCount, toRegistration: header.serial, of: slot)
-      }
     }
     return true
   }

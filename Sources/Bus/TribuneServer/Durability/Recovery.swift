@@ -85,7 +85,8 @@ final class Recovery {
     bus.value.finishRestoring(at: context.now)
     applyEffectsToPresent()
     wal.setLast(.connection, sessions.lastID.rawValue)
-    recorder.storeGivenIDs()
+    wal.setLast(.query, bus.value.counters.lastQuery)
+    wal.setLast(.delegate, bus.value.counters.lastDelegate)
     // One store commits all effects before any is sent. The log has their causes only in this compaction's queries and
     // posts.
     recorder.compactAll()

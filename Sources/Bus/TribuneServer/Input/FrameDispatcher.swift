@@ -52,28 +52,16 @@ final class FrameDispatcher {
         session.listing = Listing(frame)
         return
       }
+    case .succeed: return try succeed(frame, by: session)
     default: break
     }
-    let refusal = try recorder.perform(
-      frame, kind, of: session,
-      { () throws(WireError) in
-        switch kind {
-        case .succeed: try succeed(frame, by: session)
-        default:
-          let (postsBefore, refusedBefore) = (bus.value.totals.acceptedPosts, bus.value.totals.refused)
-          guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
-            return try refuseUnknown(header, of: session)
-          }
-          switch kind {
-          case .ask where bus.value.totals.refused == refusedBefore: session.traffic.asked += 1
-          case .post: finishPost(frame, slice, of: session, before: postsBefore, isShown: isShown)
-          case .hold where bus.value.totals.refused == refusedBefore:
-            if try frame.decode(Hold.self).isLast { recorder.markLast(of: session) }
-          default: break
-          }
-        }
-      }, apply: { interpreter.applyEffects() })
-    if let refusal { replier.refuse(session, serial: header.serial, refusal) }
+    switch (try interpreter.receive(frame, in: slice, of: session), kind) {
+    case (.unknownKind, _): try refuseUnknown(header, of: session)
+    case (.accepted, .ask): session.traffic.asked += 1
+    case (.accepted, .post): countPost(slice, of: session)
+    case (.accepted, .hold): if try frame.decode(Hold.self).isLast { recorder.markLast(of: session) }
+    case (.accepted, _), (.refused, _): break
+    }
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
@@ -94,16 +82,11 @@ final class FrameDispatcher {
     }
   }
 
-  private func finishPost(
-    _ post: FrameView, _ slice: ByteSlice, of session: Session, before: UInt64, isShown: Bool
-  ) {
-    let count = bus.value.totals.acceptedPosts - before
-    if isShown, count == 0 { monitor.showRefusedPost(post, slice, from: session) }
-    let byteCount = count == 0 ? 0 : UInt64(slice.count)
-    session.traffic.posted += count
-    session.traffic.postedBytes += byteCount
-    context.statistics.value.posted += count
-    context.statistics.value.postedBytes += byteCount
+  private func countPost(_ slice: ByteSlice, of session: Session) {
+    session.traffic.posted += 1
+    session.traffic.postedBytes += UInt64(slice.count)
+    context.statistics.value.posted += 1
+    context.statistics.value.postedBytes += UInt64(slice.count)
   }
 
   private func refuseUnknown(_ header: FrameHeader, of session: Session) throws(WireError) {
@@ -177,9 +160,10 @@ final class FrameDispatcher {
       &+ recorder.bufferedCount(of: detached.slot, before: detached.bufferedBefore)
     let received = detached.id == fields.predecessor ? UInt32(truncatingIfNeeded: fields.received) : 0
     let missed = Int32(bitPattern: counted &- received)
-    if missed > 0 { sender.enqueueLost(UInt64(missed), for: session) }
-    recorder.recordSuccession(of: detached.predecessors + [detached.id], by: session)
-    gatekeeper.close(detached)
+    gatekeeper.close(detached) {
+      if missed > 0 { sender.enqueueLost(UInt64(missed), for: session) }
+      recorder.recordSuccession(of: detached.predecessors + [detached.id], by: session)
+    }
     replier.enqueue(Okay(), for: session, serial: serial)
   }
 }

@@ -232,10 +232,14 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  func close(_ session: DetachedSession) {
+  /// - Parameter succeed: is part of the transaction.
+  func close(_ session: DetachedSession, succeed: () -> Void = {}) {
     recorder.recordDisconnection(of: session.id)
     sessions.rememberDeparture(of: session, at: context.now)
-    interpreter.perform { bus.value.disconnect(session.slot, at: context.now) }
+    interpreter.perform {
+      succeed()
+      bus.value.disconnect(session.slot, at: context.now)
+    }
     sessions.remove(session)
     acceptor.resume()
   }

@@ -92,7 +92,7 @@ private struct World: ~Copyable {
     case .post where header.fieldsLength == 0:
       do throws(WireError) {
         let key = slice.bytes.extracting(header.nameStart..<header.payloadStart)
-        let receivers = try bus.receivers(of: key, nameLength: header.nameLength, from: slot)
+        let receivers = try bus.receivers(of: key, nameLength: header.nameLength, from: slot).receivers
         precondition(Set(receivers.map(\.slot)).count == receivers.count)
         try bus.check(post: FrameView(header, slice.bytes))
         var run = RunToBuffer(slice, count: 1)

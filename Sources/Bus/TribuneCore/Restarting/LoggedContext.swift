@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneProtocols
+package import TribuneWire
+
+/// What decided about a frame and is neither in it nor in earlier frames of the log (`Acceptance.context`).
+enum LoggedContext {
+  /// The values that it took from configuration and policy.
+  case attach(timeout: UInt32, replaced: Set<DelegateID>)
+  /// The protocols on which it relies: by now, they may be gone or differ.
+  case declare([DelegateProtocol], length: Int)
+  /// Why its text or value was dropped: the limits depend on what others have.
+  case answer(truncation: String)
+
+  init?(_ fields: RawSpan, of kind: FrameKind?) throws(WireError) {
+    var reader = FieldReader(fields)
+    switch kind {
+    case .attach:
+      let timeout: UInt32 = try reader.integer()
+      var replaced: Set<DelegateID> = []
+      for _ in 0..<(try reader.integer(UInt32.self)) {
+        replaced.insert(DelegateID(rawValue: try reader.integer()))
+      }
+      self = .attach(timeout: timeout, replaced: replaced)
+    case .declare:
+      self = .declare(try ProtocolLibrary<Definer>.link(from: &reader), length: fields.byteCount)
+    case .answer where fields.byteCount > 0: self = .answer(truncation: String(repairing: fields))
+    default: return nil
+    }
+  }
+
+  var delegateTimeout: UInt32? { if case .attach(let timeout, _) = self { timeout } else { nil } }
+
+  static func ofAttach(timeout: UInt32, replacing replaced: [DelegateRegistration]) -> ByteBuffer {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.append(timeout)
+    buffer.append(UInt32(replaced.count))
+    for delegate in replaced { buffer.append(delegate.identity.id.rawValue) }
+    return buffer
+  }
+
+  static func ofAnswer(truncatedBecause reason: String) -> ByteBuffer {
+    ByteBuffer(holding: reason.utf8Bytes)
+  }
+
+  /// Excludes protocols that the frame itself defines.
+  static func of(_ declaration: DeclarationRegistration, in library: ProtocolLibrary<Definer>) -> ByteBuffer {
+    let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
+    var used = own.flatMap(\.ancestors)
+    if let linked = declaration.linked { used += linked.ancestors + [linked] }
+    var names = Set(own.map(\.name))
+    let buffer = ByteBuffer(capacity: 0)
+    for linked in used where names.insert(linked.name).inserted {
+      buffer.appendBytesField(linked.text.utf8Bytes)
+    }
+    return buffer
+  }
+}
+
+extension Bus {
+  /// Limits are lifted, because each frame met those in force when it first came. Must precede all else.
+  package mutating func beginReplay() {
+    restoring.isReplaying = true
+    limits = limits.lifted
+  }
+
+  /// Handles an accepted frame of the log as when it first came.
+  ///
+  /// - Parameter context: of its acceptance.
+  package mutating func replay(
+    _ frame: FrameView, with context: RawSpan, in slice: ByteSlice, from slot: ConnectionSlot,
+    at now: Instant
+  ) throws(WireError) -> Receipt {
+    try take(frame, in: slice, from: slot, try LoggedContext(context, of: frame.header.kind), at: now)
+  }
+
+  /// Drops the counts of the replay, whose events the earlier bus has counted. The limits must be set anew.
+  package mutating func endReplay() {
+    restoring.isReplaying = false
+    beginCounting()
+  }
+}
+
+extension ProtocolLibrary {
+  static func link(from reader: inout FieldReader) throws(WireError) -> [DelegateProtocol] {
+    var sources: [ProtocolSource] = []
+    while !reader.isAtEnd { sources.append(ProtocolSource(file: "log", text: try reader.byteArray())) }
+    return link(sources)
+  }
+}
