@@ -134,18 +134,12 @@ final class Sender {
     waitsForRoom: Bool = true
   ) {
     guard session.output.accepts else { return }
+    guard let slice = readable(slice, by: session) else {
+      return enqueueLost(1, for: session, wereBuffered: wereBuffered)
+    }
     let isLong = slice.count + (rest?.count ?? 0) > Self.shortLength
     if isLong, isNotification, accounts.isOverShare(of: .queues, session.account) {
       return enqueueLost(UInt64(count), for: session, wereBuffered: wereBuffered)
-    }
-    if slice.buffer.attachment != nil, !session.output.acceptsFiles {
-      guard let inlined = files.inlined(slice) else {
-        enqueueLost(1, for: session, wereBuffered: wereBuffered)
-        return
-      }
-      return enqueue(
-        inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered,
-        waitsForRoom: waitsForRoom)
     }
     if isNotification {
       if waitsForRoom, session.output.room < count {
@@ -206,12 +200,15 @@ final class Sender {
 
   /// Queues a notification of a snapshot, which is counted already.
   func enqueueFirst(_ slice: ByteSlice, for session: Session) {
-    if slice.buffer.attachment != nil, !session.output.acceptsFiles {
-      guard let inlined = files.inlined(slice) else { return enqueueFirstLost(for: session) }
-      return enqueueFirst(inlined, for: session)
-    }
+    guard let slice = readable(slice, by: session) else { return enqueueFirstLost(for: session) }
     session.output.queue.append(slice, isNotification: true, copyingInto: queuePool)
     queuedByteCount += slice.weight
+  }
+
+  /// Nil if the client takes no files, and this one cannot be read.
+  @inline(__always) func readable(_ slice: ByteSlice, by session: Session) -> ByteSlice? {
+    guard slice.buffer.attachment != nil, !session.output.acceptsFiles else { return slice }
+    return files.inlined(slice)
   }
 
   func enqueueFirstLost(for session: Session) {

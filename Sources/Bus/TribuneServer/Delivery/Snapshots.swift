@@ -62,7 +62,11 @@ final class Snapshots {
         let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
         encoded.append(sender.encode(facts), isNotification: false)
       }
-      encoded.append(encode(next, serial), isNotification: true)
+      if let frame = sender.readable(encode(next, serial), by: session) {
+        encoded.append(frame, isNotification: true)
+      } else {
+        encoded.appendLost(1)
+      }
     }
     part.snapshot = nil
     var room = Int.max
