@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneServer
+
+@MainActor
+@Suite("A client with a limit", .timeLimit(.minutes(15)))
+struct RoomTests {
+  private let bus: SteppedBus
+  private let observer: SteppedBus.Client
+  private let poster: SteppedBus.Client
+
+  init() throws {
+    bus = try SteppedBus(Self.configuration)
+    (observer, poster) = (try bus.client(), try bus.client())
+  }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.queue.lowMarkBytes = 4_096
+    configuration.queue.highMarkBytes = 16_384
+    return configuration
+  }
+
+  private func post(_ serials: ClosedRange<Serial>, _ name: String = "load.unit") throws {
+    try send(serials, name, from: poster)
+    try bus.pass(poster)
+  }
+
+  private func send(_ serials: ClosedRange<Serial>, _ name: String, from client: SteppedBus.Client) throws {
+    let frames = ByteBuffer(capacity: 0)
+    for serial in serials { frames.appendFrame(Post(), serial: serial, name: name) }
+    try client.send(frames)
+  }
+
+  private func grant(_ limit: UInt64, on bus: SteppedBus? = nil) throws {
+    try observer.send(Room(limit: limit), serial: 0)
+    try (bus ?? self.bus).pass(observer)
+  }
+
+  private func observe(_ options: ObserveOptions = [], limit: UInt64?) throws {
+    if let limit { try grant(limit) }
+    try observer.send(Observe(options: options), serial: 1, name: "load.*")
+    try bus.pass(observer)
+  }
+
+  private func received() throws -> [String] {
+    try observer.frames().map { frame in
+      switch frame.kind {
+      case .post: "\(frame.serial)"
+      case .some(let kind): "\(kind) \(frame.serial)"
+      case nil: "?"
+      }
+    }
+  }
+
+  @Test("is sent as many notifications as it has room for, and the others once it has more")
+  func waits() throws {
+    try observe(limit: 3)
+    try post(1...5)
+    #expect(try received() == ["ok 1", "1", "2", "3"])
+    try post(6...6)
+    #expect(try received() == [])
+    try grant(5)
+    #expect(try received() == ["4", "5"])
+    try grant(100)
+    #expect(try received() == ["6"])
+    try post(7...8)
+    #expect(try received() == ["7", "8"])
+    #expect(try bus.session(of: observer).output.backlog.isEmpty)
+  }
+
+  @Test("is sent everything at once if it never says a limit")
+  func unlimited() throws {
+    try observe(limit: nil)
+    try post(1...200)
+    #expect(try received() == ["ok 1"] + (1...200).map { "\($0)" })
+  }
+
+  @Test("is sent verdicts and replies although notifications wait")
+  func overtaken() throws {
+    try observe(limit: 0)
+    try post(1...2)
+    try observer.send(Ask(), serial: 7, name: "backup.shouldPrune")
+    try observer.send(Cancel(target: 99), serial: 8)
+    try bus.pass(observer)
+    #expect(try received() == ["ok 1", "verdict 7", "error 8"])
+    try grant(2)
+    #expect(try received() == ["1", "2"])
+  }
+
+  @Test("is sent the will of its delegate although notifications wait, and counts it")
+  func delegates() throws {
+    try observe(limit: 1)
+    try observer.send(Attach(patterns: ["load.**"]), serial: 2)
+    try bus.pass(observer)
+    try post(1...2)
+    try post(3...3, "load.willRise")
+    #expect(try received() == ["ok 1", "ok 2", "1", "3"])
+    try grant(2)
+    #expect(try received() == [])
+    try grant(3)
+    #expect(try received() == ["2"])
+  }
+
+  @Test("pauses its posters when much waits, then loses the oldest, with a count")
+  func slow() throws {
+    try observe(limit: 10)
+    try post(1...10)
+    _ = try received()
+    try post(11...600)
+    let (session, posting) = (try bus.session(of: observer), try bus.session(of: poster))
+    #expect(session.pacing.isPacing && posting.pacing.isPaused)
+    bus.server.sender.drop(from: session, downTo: 4_096)
+    #expect(session.pacing.isLossy && !posting.pacing.isPaused)
+    #expect(session.output.unreadByteCount <= 4_096 + Lost.frameLength)
+    // A `lost` needs no room, and counts.
+    try grant(10)
+    let lost = try observer.frames(of: .lost, Lost.self).map(\.count)
+    #expect(lost.count == 1 && lost[0] > 400)
+    try grant(10 + lost.reduce(0, +) + 1_000)
+    let rest = try received()
+    #expect(UInt64(rest.count) + lost[0] == 590 && rest.last == "600")
+    #expect(session.pacing.isFlowing)
+  }
+
+  @Test("is not paused by its own posts, which it may not have read yet")
+  func own() throws {
+    try observe(limit: 1)
+    try send(2...600, "load.unit", from: observer)
+    try bus.pass(observer)
+    let session = try bus.session(of: observer)
+    #expect(session.pacing.isFlowing && session.output.unreadByteCount > 16_384)
+    try grant(1_000)
+    #expect(try received() == ["ok 1"] + (2...600).map { "\($0)" })
+  }
+
+  @Test("gets retained notifications as it has room, and later ones behind them")
+  func snapshot() throws {
+    for number in 1...9 {
+      let frame = ByteBuffer(capacity: 256)
+      frame.appendFrame(
+        Post(options: .retain), serial: Serial(number), name: "load.unit", object: "o/\(number)", text: "1")
+      try poster.send(frame)
+    }
+    try bus.pass(poster)
+    try observe(.retained, limit: 2)
+    try bus.pass()
+    #expect(try received() == ["ok 1", "retained 1", "retained 1"])
+    try post(10...10)
+    try grant(8)
+    try bus.pass()
+    #expect(try received() == [String](repeating: "retained 1", count: 6))
+    try grant(100)
+    try bus.pass()
+    #expect(try received() == ["retained 1", "10"])
+    let session = try bus.session(of: observer)
+    #expect(session.output.backlog.isEmpty && session.output.chargedByteCount == 0)
+  }
+
+  @Test("has no room after a take-over, is asked for its limit, and loses only what it is told of")
+  func takeOver() throws {
+    try observe(limit: 2)
+    // A connection without a registration is not kept.
+    try poster.send(Observe(), serial: 9, name: "other")
+    try post(1...5)
+    _ = try received()
+    let successor = try bus.successor()
+    #expect(try observer.frames(of: .lost, Lost.self).map(\.count) == [3])
+    try poster.send(Post(), serial: 6, name: "load.unit")
+    try successor.pass(poster)
+    #expect(try received() == [])
+    try grant(6, on: successor)
+    #expect(try received() == ["6"])
+  }
+}
