@@ -531,6 +531,7 @@ local kinds = {
   [28] = "amend",
   [29] = "poster",
   [30] = "room",
+  [31] = "pace",
 }
 
 local frames = {
@@ -750,7 +751,11 @@ local frames = {
   },
   [30] = {
     of = "room",
-    { "limit", "u64" },
+    { "limit", "u64", own = true },
+  },
+  [31] = {
+    of = "pace",
+    { "limit", "u16", own = true, unit = "ms" },
   },
 }
 

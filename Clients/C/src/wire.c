@@ -185,6 +185,17 @@ void wire_write_room(struct wire_writer *writer, const struct wire_room *value)
   wire_write_u64(writer, value->limit);
 }
 
+void wire_read_pace(struct wire_reader *reader, struct wire_pace *value)
+{
+  *value = (struct wire_pace){0};
+  value->limit = wire_read_u16(reader);
+}
+
+void wire_write_pace(struct wire_writer *writer, const struct wire_pace *value)
+{
+  wire_write_u16(writer, value->limit);
+}
+
 void wire_read_suspend(struct wire_reader *reader, struct wire_suspend *value)
 {
   *value = (struct wire_suspend){0};

@@ -100,6 +100,8 @@ enum wire_kind {
   WIRE_KIND_POSTER = 29,
   /* How many notifications the client takes. */
   WIRE_KIND_ROOM = 30,
+  /* How long this connection's posts wait for slow observers. */
+  WIRE_KIND_PACE = 31,
 };
 
 /* Flags of a frame. */
@@ -344,6 +346,14 @@ struct wire_room {
 };
 void wire_read_room(struct wire_reader *reader, struct wire_room *value);
 void wire_write_room(struct wire_writer *writer, const struct wire_room *value);
+
+/* How long this connection's posts wait for slow observers. */
+struct wire_pace {
+  /* 0 for the bus's setting, 65,535 for as long as it takes */
+  uint16_t limit;
+};
+void wire_read_pace(struct wire_reader *reader, struct wire_pace *value);
+void wire_write_pace(struct wire_writer *writer, const struct wire_pace *value);
 
 /* Suspends or resumes notifications. */
 struct wire_suspend {

@@ -220,6 +220,17 @@ static void print_room(FILE *out, const struct wire_room *value)
   fputc('}', out);
 }
 
+static void print_pace(FILE *out, const struct wire_pace *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"limit\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->limit);
+  (void)comma;
+  fputc('}', out);
+}
+
 static void print_suspend(FILE *out, const struct wire_suspend *value)
 {
   const char *comma = "";
@@ -1827,6 +1838,8 @@ const char *vector_kind_word(uint8_t kind)
     return "poster";
   case WIRE_KIND_ROOM:
     return "room";
+  case WIRE_KIND_PACE:
+    return "pace";
   default:
     return "";
   }
@@ -2105,6 +2118,15 @@ bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader)
     print_room(out, &value);
     return true;
   }
+  case WIRE_KIND_PACE: {
+    struct wire_pace value;
+    wire_read_pace(reader, &value);
+    if (reader->failed) {
+      return false;
+    }
+    print_pace(out, &value);
+    return true;
+  }
   default:
     return false;
   }
@@ -2381,6 +2403,15 @@ bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_wr
       return false;
     }
     wire_write_room(writer, &value);
+    return true;
+  }
+  case WIRE_KIND_PACE: {
+    struct wire_pace value;
+    wire_read_pace(reader, &value);
+    if (reader->failed) {
+      return false;
+    }
+    wire_write_pace(writer, &value);
     return true;
   }
   default:

@@ -104,6 +104,8 @@ class FrameKind(enum.IntEnum):
     POSTER = 29
     # How many notifications the client takes.
     ROOM = 30
+    # How long this connection's posts wait for slow observers.
+    PACE = 31
 
 
 class FrameFlags(enum.IntFlag):
@@ -520,6 +522,24 @@ class Room:
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.limit)
+
+
+@dataclass(slots=True, kw_only=True)
+class Pace:
+    """How long this connection's posts wait for slow observers."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.PACE
+
+    # 0 for the bus's setting, 65,535 for as long as it takes
+    limit: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Pace:
+        limit = reader.u16()
+        return cls(limit=limit)
+
+    def write(self, writer: Writer) -> None:
+        writer.u16(self.limit)
 
 
 @dataclass(slots=True, kw_only=True)

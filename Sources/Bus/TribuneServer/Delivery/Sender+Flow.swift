@@ -14,10 +14,14 @@ extension Sender {
 
   func pace(_ poster: Session, for observer: Session) {
     if observer.pacing.isFlowing {
+      observer.pacing.flow = .pacing(since: context.now, isOver: false)
       let end = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
-      observer.pacing.flow = .pacing(until: end)
       context.timeouts.value.insert(.pace, observer.token, due: end)
     }
+    pause(poster, for: observer)
+  }
+
+  func pause(_ poster: Session, for observer: Session) {
     // All frames of one read have the same poster, so the last paused one is compared first.
     guard observer.pacing.pausedPosters.last !== poster,
       !observer.pacing.pausedPosters.contains(where: { $0 === poster })
@@ -27,23 +31,47 @@ extension Sender {
   }
 
   func mayPace(_ poster: Session, for observer: Session) -> Bool {
-    observer.account === poster.account || observer.account.pauses.value.hasTime(at: context.now)
+    observer.account === poster.account || poster.output.flags.pace > 0
+      || observer.account.pauses.value.hasTime(at: context.now)
   }
 
   private func countPause(for observer: Session) {
-    guard case .pacing(let end) = observer.pacing.flow,
+    guard case .pacing(let since, _) = observer.pacing.flow,
       observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
     else { return }
     let most = context.configuration.queue.paceMaxNanoseconds
-    let left = end > context.now ? end.nanoseconds(since: context.now) : 0
-    observer.account.pauses.value.take(nanoseconds: most - min(most, left))
+    observer.account.pauses.value.take(nanoseconds: min(most, context.now.nanoseconds(since: since)))
+  }
+
+  /// Nil if the poster waits as long as it takes.
+  private func end(ofPausing poster: Session, since: Instant) -> Instant? {
+    switch poster.output.flags.pace {
+    case 0: since.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
+    case .max: nil
+    case let milliseconds: since.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+    }
+  }
+
+  func mayWait(_ poster: Session, since: Instant) -> Bool {
+    end(ofPausing: poster, since: since).map { $0 > context.now } ?? true
   }
 
   /// The timeout may be stale: the observer may have caught up and fallen behind again.
   func checkPacing(of observer: Session) {
-    guard observer.isOpen, case .pacing(let end) = observer.pacing.flow, end <= context.now else { return }
-    becomeLossy(observer)
-    drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+    guard observer.isOpen, case .pacing(let since, let isOver) = observer.pacing.flow,
+      isOver || context.now.nanoseconds(since: since) >= context.configuration.queue.paceMaxNanoseconds
+    else { return }
+    let posters = observer.pacing.pausedPosters
+    observer.pacing.pausedPosters = posters.filter { mayWait($0, since: since) }
+    guard !observer.pacing.pausedPosters.isEmpty else {
+      observer.pacing.pausedPosters = posters
+      becomeLossy(observer)
+      return drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+    }
+    observer.pacing.flow = .pacing(since: since, isOver: true)
+    for poster in posters where !mayWait(poster, since: since) { resumeReading(poster) }
+    let next = observer.pacing.pausedPosters.compactMap { end(ofPausing: $0, since: since) }.min()
+    if let next { context.timeouts.value.insert(.pace, observer.token, due: next) }
   }
 
   func endPacing(of observer: Session) {

@@ -74,14 +74,27 @@ final class Sender {
   /// Pauses the poster if the observer is slow.
   func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
     guard let observer = sessions[receiver.slot] else { return recorder.countMissed(count, at: receiver.slot) }
+    if case .pacing(let since, isOver: true) = observer.pacing.flow, isSlow(observer),
+      !mayWait(poster, since: since), !receiver.isDelegate
+    {
+      return lose(count, for: observer)
+    }
     enqueue(run, for: observer, isNotification: true, count: count, waitsForRoom: !receiver.isDelegate)
     guard isSlow(observer) else { return }
     switch observer.pacing.flow {
     // A paused client could not raise its limit.
     case .flowing where observer === poster: applyHardLimit(to: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
-    case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+    case .flowing, .lossy:
+      drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+      if poster.output.flags.pace > 0 { pause(poster, for: observer) }
     }
+  }
+
+  /// Patient posters wait for the observer, so what it has not read is kept, and a new notification is lost.
+  private func lose(_ count: Int, for observer: Session) {
+    enqueueLost(UInt64(count), for: observer)
+    events.value.append(.lost(UInt64(count), observer))
   }
 
   private func isSlow(_ observer: Session) -> Bool {
@@ -94,6 +107,9 @@ final class Sender {
     _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
   ) {
     guard let observer = sessions[slot] else { return recorder.countMissed(1, at: slot) }
+    if case .pacing(_, isOver: true) = observer.pacing.flow, isSlow(observer), waitsForRoom {
+      return lose(1, for: observer)
+    }
     enqueue(slice, for: observer, isNotification: true, waitsForRoom: waitsForRoom)
     guard isSlow(observer), !observer.pacing.isPacing else { return }
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)

@@ -153,6 +153,10 @@ extension Recorder {
     setFlags(session.output.flags.subtracting(flag), of: session)
   }
 
+  func setPace(_ limit: UInt16, of session: Session) {
+    setFlags(session.output.flags.with(pace: limit), of: session)
+  }
+
   private func setFlags(_ flags: SessionFlags, of session: Session) {
     guard flags != session.output.flags else { return }
     session.output.flags = flags

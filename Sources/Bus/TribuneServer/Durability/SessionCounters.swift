@@ -32,6 +32,13 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let inCall = SessionFlags(rawValue: 128)
   /// The client has sent a limit, which no log has.
   package static let limited = SessionFlags(rawValue: 256)
+
+  /// The limit of the client's last `pace`.
+  package var pace: UInt16 { UInt16(rawValue >> 16) }
+
+  package func with(pace: UInt16) -> SessionFlags {
+    SessionFlags(rawValue: rawValue & 0xFFFF | UInt32(pace) << 16)
+  }
 }
 
 nonisolated package struct SessionCounters: Equatable, Sendable {

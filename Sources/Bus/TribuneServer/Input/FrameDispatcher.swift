@@ -43,6 +43,7 @@ final class FrameDispatcher {
     defer { if isShown { monitor.endFrame() } }
     switch kind {
     case .room: return sender.setLimit(try frame.decode(Room.self).limit, of: session)
+    case .pace: return recorder.setPace(try frame.decode(Pace.self).limit, of: session)
     case .list, .ask:
       if let error = refusalToAnswer(session) {
         return replier.refuse(session, serial: header.serial, error)

@@ -8,7 +8,9 @@ struct Pacing {
     /// → pacing, lossy
     case flowing
     /// The queue has passed the high mark. The bus does not read from its posters. → flowing, lossy
-    case pacing(until: Instant)
+    ///
+    /// - isOver: the time of posters that did not ask for more is over. Their posts are lost, while patient ones wait.
+    case pacing(since: Instant, isOver: Bool)
     /// The oldest notifications are dropped. → flowing
     ///
     /// - lostBefore: its total losses before this state.
@@ -18,7 +20,7 @@ struct Pacing {
     func mayBecome(_ next: Flow) -> Bool {
       switch (self, next) {
       case (.flowing, .pacing), (.flowing, .lossy), (.pacing, .flowing), (.pacing, .lossy): true
-      case (.lossy, .flowing): true
+      case (.lossy, .flowing), (.pacing, .pacing(_, isOver: true)): true
       case (.flowing, .flowing), (.pacing, .pacing), (.lossy, .pacing), (.lossy, .lossy): false
       }
     }

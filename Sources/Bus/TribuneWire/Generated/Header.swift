@@ -64,13 +64,15 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case poster = 29
   /// How many notifications the client takes.
   case room = 30
+  /// How long this connection's posts wait for slow observers.
+  case pace = 31
 }
 
 extension FrameKind {
   /// What the bus remembers of a frame; nil if clients do not send it.
   @inlinable package var effect: Effect? {
     switch self {
-    case .post, .list, .succeed, .room: .passes
+    case .post, .list, .succeed, .room, .pace: .passes
     case .observe, .monitor: .observes
     case .attach, .hold, .declare, .amend: .decides
     case .suspend: .suspends
@@ -87,7 +89,7 @@ extension FrameKind {
     switch self {
     case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend: .long
     case .post, .observe: .longFields
-    case .answer, .cancel, .done, .room: .longPayload
+    case .answer, .cancel, .done, .room, .pace: .longPayload
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
       .retained, .awaited, .poster:
       nil
@@ -99,7 +101,8 @@ extension FrameKind {
     case .post, .ask: .named
     case .answer, .`defer`: .namedByQuery
     case .done: .namedByPost
-    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend, .room:
+    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend, .room,
+      .pace:
       .unnamed
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
       .retained, .awaited, .poster:

@@ -183,6 +183,26 @@ package struct Room: FrameFields {
   }
 }
 
+/// How long this connection's posts wait for slow observers.
+package struct Pace: FrameFields {
+  package static let kind = FrameKind.pace
+
+  /// 0 for the bus's setting, 65,535 for as long as it takes.
+  package var limit: UInt16
+
+  package init(limit: UInt16) {
+    self.limit = limit
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    limit = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(limit)
+  }
+}
+
 /// Suspends or resumes notifications.
 package struct Suspend: FrameFields {
   package static let kind = FrameKind.suspend
