@@ -8,19 +8,22 @@ extension Connection {
   ///
   /// Returns once the bus has confirmed the observation. It covers all later posts. With `retained`, the sequence
   /// begins with the matching retained notifications (``Notification/isRetained``) and continues with new ones, without
-  /// a gap or a repetition. Retained notifications beyond the limit are reported as lost.
+  /// a gap or a repetition.
+  ///
+  /// The connection drops nothing. Once `limit` deliveries wait in the sequence, further ones wait on the bus, which
+  /// slows their posters down. All sequences of a connection, also those of monitors, share this flow: one that is full
+  /// stops the others. So read every sequence, or cancel it, and use a connection for each independent pace.
   ///
   /// - Parameters:
   ///   - pattern: the pattern of names; nil for any name.
   ///   - object: the object; nil for any object.
-  ///   - limit: how many unread deliveries, of at most 64 MiB together, are buffered; at least one. Beyond that, the
-  ///     oldest are dropped and reported as lost.
+  ///   - limit: how many unread deliveries wait in the sequence; at least one. If they have over 32 MiB of userInfo, no
+  ///     more are requested until some are read.
   ///   - suspension: the treatment of notifications while the connection is suspended.
   ///   - retained: true to begin with the retained notifications.
   ///   - awaited: true if awaited posts shall wait for this observer, which must acknowledge each of them
-  ///     (``Notification/acknowledgement``). A notification that is dropped unread counts as failed.
-  /// - Throws: `invalidPattern`, `invalidObject`; `limitExceeded`, also when retained notifications cannot be sent
-  ///   because this connection has not read earlier data.
+  ///     (``Notification/acknowledgement``).
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`.
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -28,7 +31,8 @@ extension Connection {
     try await observe(pattern.map { [$0] } ?? [], object, limit, suspension, retained, awaited)
   }
 
-  /// Observes notifications whose name matches any of several patterns, one copy of each.
+  /// Observes notifications whose name matches any of several patterns, one copy of each. The retained notifications of
+  /// a pattern can come after new ones of an earlier pattern.
   ///
   /// - Throws: as the other `observe`; `invalidPattern` also for an empty array.
   public func observe(
@@ -56,9 +60,7 @@ extension Connection {
     }
     // If one observation fails, the subscription is released, which takes back the others.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
-    if wantsRetained { stream.bufferChanges() }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
-    if wantsRetained { stream.addChanges() }
     return Notifications(subscription: subscription)
   }
 
@@ -70,8 +72,8 @@ extension Connection {
   /// Cancelling the task does not stop it.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
-  /// Ends the suspension. On return, the buffered notifications are in the sequences, in the order of their posts.
-  /// Cancelling the task does not stop this.
+  /// Ends the suspension. The buffered notifications come first, in the order of their posts. On return, they are in the
+  /// sequences, unless one is full. Cancelling the task does not stop this.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
   /// As the bus last confirmed.

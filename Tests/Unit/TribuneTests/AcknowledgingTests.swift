@@ -119,23 +119,6 @@ struct AcknowledgingTests {
     #expect(kinds == [.post, .done])
   }
 
-  @Test func aDroppedNotificationIsReportedAsFailed() async throws {
-    let bus = try ScriptedBus()
-    let script: Playing<[String]> = try bus.play { peer in
-      try peer.greet()
-      try peer.confirmObservation()
-      for serial in 1...3 { try peer.postAwaited("a.willB", serial: Serial(serial)) }
-      return try peer.restOfDones(2)
-    }
-    let connection = try await Connection.connect(to: bus.address)
-    let notifications = try await connection.observe("a.*", limit: 1, awaited: true)
-    #expect(try await script.value == ["1 failed: not read in time", "2 failed: not read in time"])
-    var iterator = notifications.makeAsyncIterator()
-    #expect(try await iterator.next() == .lost(2))
-    #expect(try await iterator.next()?.acknowledgement != nil)
-    await connection.close()
-  }
-
   @Test func releasingASequenceReportsItsUnreadNotificationsAsFailed() async throws {
     let told = try await conversation(busEndsFirst: true) { peer in
       try peer.postOneAwaited()

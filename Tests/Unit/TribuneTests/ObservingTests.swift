@@ -155,21 +155,15 @@ struct ObservingTests {
     }
   }
 
-  @Test func theOldestUnreadAreDroppedAndReported() async throws {
+  @Test func aLossOfTheBusIsReportedWhereItHappened() async throws {
     try await conversation { peer in
       try peer.confirmObservation()
-      for number in 0..<10 { try peer.post("a", text: "\(number)") }
-      try peer.send(Lost(count: 5))
-      try peer.post("a", text: "10")
-      try peer.confirmPost()
+      for number in 0..<2 { try peer.post("a", text: "\(number)") }
+      for _ in 0..<2 { try peer.send(Lost(count: 5)) }
+      try peer.post("a", text: "2")
     } client: { connection in
       let notifications = try await connection.observe(limit: 3)
-      try await connection.postAcknowledged("ping")
-      var iterator = notifications.makeAsyncIterator()
-      #expect(try await iterator.next() == .lost(9))
-      #expect(try await iterator.next()?.text == "9")
-      #expect(try await iterator.next() == .lost(5))
-      #expect(try await iterator.next()?.text == "10")
+      #expect(try await notifications.words(4) == ["a 0", "a 1", "lost 10", "a 2"])
     }
   }
 
@@ -181,7 +175,6 @@ struct ObservingTests {
     } client: { connection in
       var iterator = try await connection.observe(limit: 1).makeAsyncIterator()
       try await connection.postAcknowledged("ping")
-      #expect(try await iterator.next() == .lost(.max))
       #expect(try await iterator.next() == .lost(.max))
     }
   }

@@ -44,18 +44,16 @@ struct RenewalTests {
   @Test func retainedNotificationsComeAgain() async throws {
     try await conversationOverRestarts { peer in
       for pass in 1...2 {
-        let observe = try peer.next(.observe)
+        let observe = try peer.confirmObservation()
         try peer.retained(observe.name.replacing("*", with: "kept"), text: "\(pass)", under: observe)
-        try peer.confirm(observe)
       }
       try peer.post("a.changed")
       try peer.confirmPost()
       let next = try peer.restart()
       for pass in 3...4 {
-        let observe = try next.next(.observe)
+        let observe = try next.confirmObservation()
         #expect(try observe.decode(Observe.self).options == .retained)
         try next.retained(observe.name.replacing("*", with: "kept"), text: "\(pass)", under: observe)
-        try next.confirm(observe)
       }
       try next.confirmSuccession(of: 7, received: 3)
       try next.post("a.last")

@@ -47,6 +47,8 @@ extension ScriptedPeer {
     close()
     let next = try bus.accept()
     try next.greet(as: id)
+    _ = try next.nextLimit()
+    #expect(next.early.isEmpty, "a renewal begins with another frame than a limit")
     successor = next
     return next
   }

@@ -113,6 +113,8 @@ func greeting(_ hello: Hello = Hello(), write: (ByteBuffer) -> Void = { _ in }) 
 }
 
 /// A client, as the bus sees it. All methods block, and fail after 50 seconds.
+///
+/// It obeys the client's `room` and keeps the limits, but never returns such a frame.
 final class ScriptedPeer {
   static let patience = Duration.seconds(50)
 
@@ -142,7 +144,11 @@ final class ScriptedPeer {
   private let socket: FileDescriptor
   private var input = ByteBuffer(capacity: 1 << 16)
   private var consumed = 0
+  private(set) var early: [Frame] = []
   private let slices = GatherList(capacity: 1)
+  /// Counted as in `succeed`.
+  private(set) var sent: UInt64 = 0
+  private(set) var limits: [UInt64] = []
   private var passed = PassedDescriptors()
 
   fileprivate init(_ socket: consuming FileDescriptor, of bus: ScriptedBus) {
@@ -182,6 +188,34 @@ final class ScriptedPeer {
   }
 
   func nextIfAny() throws -> Frame? {
+    if !early.isEmpty { return early.removeFirst() }
+    while let frame = try nextOfAnyKind() {
+      guard frame.header.kind == .room else { return frame }
+      try take(frame)
+    }
+    return nil
+  }
+
+  /// Reads up to a `room`.
+  func nextLimit() throws -> UInt64 {
+    while let frame = try nextOfAnyKind() {
+      guard frame.header.kind == .room else {
+        early.append(frame)
+        continue
+      }
+      try take(frame)
+      return limits.last ?? 0
+    }
+    throw Failure("the client ended before a limit")
+  }
+
+  private func take(_ frame: Frame) throws {
+    let limit = try frame.decode(Room.self).limit
+    #expect(frame.serial == 0 && limit >= limits.last ?? 0)
+    limits.append(limit)
+  }
+
+  private func nextOfAnyKind() throws -> Frame? {
     while true {
       if let header = try FrameHeader(input.bytes, at: consumed, limits: .fromBus),
         input.count - consumed >= header.frameLength
@@ -207,6 +241,11 @@ final class ScriptedPeer {
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial = 0, name: String = "",
     object: String = "", text: String = ""
   ) throws {
+    if [.post, .retained, .traffic].contains(F.kind) {
+      while let limit = limits.last, sent >= limit { _ = try nextLimit() }
+      sent += 1
+    }
+    if let lost = fields as? Lost { sent = sent.saturatingAdding(lost.count) }
     let out = ByteBuffer(capacity: 256)
     out.appendFrame(
       fields, flags: flags, sender: sender, serial: serial, name: name, object: object, text: text)

@@ -7,7 +7,7 @@ import TribuneWire
 
 @Suite(.timeLimit(.minutes(15)))
 struct SuspendingTests {
-  @Test func bufferedNotificationsHaveArrivedWhenResumingReturns() async throws {
+  @Test func bufferedNotificationsWithinTheLimitHaveArrivedWhenResumingReturns() async throws {
     let suspensions = try await conversation { peer in
       try peer.confirmObservation()
       let suspend = try peer.next(.suspend)

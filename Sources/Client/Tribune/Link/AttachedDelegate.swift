@@ -107,7 +107,7 @@ final class AttachedDelegate: Sendable {
       while let item = reports.popFirst().map({ .delivery($0, behind: state.lastQuestion) })
         ?? behind?.popFirst()
       {
-        _ = state.items.append(item)
+        state.items.append(item)
         added = true
       }
       guard added else { return false }
@@ -123,12 +123,11 @@ final class AttachedDelegate: Sendable {
   private func enqueue(_ item: (UInt64) -> Item) -> Bool {
     state.withLock { state -> Bool in
       guard !state.isOver else { return false }
-      // Notifications to delegates are never awaited, so a drop needs no report.
       if state.behind != nil {
-        _ = state.behind?.append(item(state.lastQuestion))
+        state.behind?.append(item(state.lastQuestion))
         return false
       }
-      _ = state.items.append(item(state.lastQuestion))
+      state.items.append(item(state.lastQuestion))
       defer { state.isDelivering = true }
       return !state.isDelivering
     }

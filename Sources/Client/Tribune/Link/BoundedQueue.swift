@@ -8,16 +8,9 @@ protocol LossReporting: Sendable {
   var lostCount: Int? { get }
   var isInterrupted: Bool { get }
   var byteCount: Int { get }
-  var isAwaited: Bool { get }
-  func failUnread()
 }
 
-extension LossReporting {
-  var isAwaited: Bool { false }
-  func failUnread() {}
-}
-
-/// Elements for a reader that may be slow, bounded in elements and in bytes of payload.
+/// A delegate's notifications, bounded in elements and in bytes of payload.
 ///
 /// When full, it drops the oldest; the newest always stays. So one number at the head reports all drops, followed by
 /// `interrupted` if an `interrupted` was dropped.
@@ -32,9 +25,7 @@ struct BoundedQueue<Element: LossReporting> {
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
-  /// Returns dropped awaited elements, which the caller reports without any lock held.
-  mutating func append(_ element: Element) -> [Element] {
-    var unread: [Element] = []
+  mutating func append(_ element: Element) {
     byteCount += element.byteCount
     while elements.count == limit || byteCount > Self.byteLimit, let oldest = elements.popFirst() {
       byteCount -= oldest.byteCount
@@ -43,10 +34,8 @@ struct BoundedQueue<Element: LossReporting> {
       } else {
         lost = lost.saturatingAdding(oldest.lostCount ?? 1)
       }
-      if oldest.isAwaited { unread.append(oldest) }
     }
     elements.append(element)
-    return unread
   }
 
   mutating func popFirst() -> Element? {
@@ -69,10 +58,15 @@ struct Ring<Element> {
   private var start = 0
   private(set) var count = 0
 
+  private var end: Int { start + count < slots.count ? start + count : start + count - slots.count }
+
+  var last: Element? {
+    get { count > 0 ? slots[end == 0 ? slots.count - 1 : end - 1] : nil }
+    set { slots[end == 0 ? slots.count - 1 : end - 1] = newValue }
+  }
+
   mutating func append(_ element: Element) {
     if count == slots.count { grow() }
-    var end = start + count
-    if end >= slots.count { end -= slots.count }
     slots[end] = element
     count += 1
   }

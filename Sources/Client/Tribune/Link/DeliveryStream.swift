@@ -1,95 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneWire
 
-/// A bounded queue between the connection's thread and the tasks that read.
+/// Elements between the connection's thread and the tasks that read. The bus keeps what exceeds its limit.
 ///
-/// No reader is resumed and no element released under its lock: a released awaited element reports a failure.
-final class DeliveryStream<Element: LossReporting>: Sendable {
+/// Readers are never resumed under its lock, and elements never released: an awaited one then reports a failure.
+final class DeliveryStream<Element: LossReporting>: FlowControlled {
   typealias Reader = Reply<Element?>
+  /// If it `makesRoom`, the connection raises its limit.
+  typealias Taken = (element: Element?, makesRoom: Bool)
 
   private struct State {
-    var queue: BoundedQueue<Element>
-    /// Elements behind an incomplete snapshot.
-    var changes: BoundedQueue<Element>?
+    var queue = UnreadQueue<Element>()
     /// Elements behind the reserved position of a loss report.
-    var behind: BoundedQueue<Element>?
+    var behind: UnreadQueue<Element>?
     /// An inner nil is an end without an error.
     var ending: TribuneError??
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
 
-    /// Returns the reader that gets the element, or dropped awaited elements.
-    mutating func add(_ element: Element) -> (reader: Reader?, unread: [Element]) {
-      if changes != nil { return (nil, changes?.append(element) ?? []) }
-      if !readers.isEmpty { return (readers.removeFirst().reader, []) }
-      return (nil, queue.append(element))
+    var count: Int { queue.count + (behind?.count ?? 0) }
+    var isLong: Bool { queue.byteCount + (behind?.byteCount ?? 0) > UnreadQueue<Element>.byteMark }
+
+    /// Returns the reader that gets the element.
+    mutating func add(_ element: Element) -> Reader? {
+      if !readers.isEmpty { return readers.removeFirst().reader }
+      queue.append(element)
+      return nil
     }
   }
 
-  private let state: Mutex<State>
+  private let state = Mutex(State())
+  let limit: Int
 
-  private let limit: Int
+  /// The bus refuses limits that are further ahead.
+  init(limit: Int) { self.limit = min(max(limit, 1), Int(Int32.max)) }
 
-  init(limit: Int) {
-    self.limit = limit
-    state = Mutex(State(queue: BoundedQueue(limit: limit)))
-  }
+  var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
 
   func deliver(_ element: Element) {
-    let (reader, unread) = state.withLock { state -> (Reader?, [Element]) in
-      guard state.ending == nil else { return (nil, []) }
-      if state.behind != nil { return (nil, state.behind?.append(element) ?? []) }
+    let reader = state.withLock { state -> Reader? in
+      guard state.ending == nil else { return nil }
+      guard state.behind == nil else {
+        state.behind?.append(element)
+        return nil
+      }
       return state.add(element)
     }
     reader?.resume(returning: .success(element))
-    for element in unread { element.failUnread() }
-  }
-
-  /// Elements of the first snapshot precede all changes; those of later snapshots are queued like changes.
-  func deliverSnapshot(_ element: Element) {
-    let unread = state.withLock { state -> [Element]? in
-      // Readers never wait before the first snapshot is complete.
-      guard state.changes != nil else { return nil }
-      return state.ending == nil ? state.queue.append(element) : []
-    }
-    guard let unread else { return deliver(element) }
-    for element in unread { element.failUnread() }
-  }
-
-  /// Discards an incomplete snapshot, because the next connection sends it again.
-  func restartSnapshot() {
-    let discarded = state.withLock { state -> [BoundedQueue<Element>] in
-      guard let changes = state.changes else { return [] }
-      defer {
-        state.queue = BoundedQueue(limit: limit)
-        state.changes = BoundedQueue(limit: limit)
-      }
-      return [state.queue, changes]
-    }
-    withExtendedLifetime(discarded) {}
-  }
-
-  func bufferChanges() {
-    state.withLock { $0.changes = BoundedQueue(limit: limit) }
-  }
-
-  func addChanges() {
-    let unread = state.withLock { state -> [Element] in
-      var unread: [Element] = []
-      while let element = state.changes?.popFirst() { unread += state.queue.append(element) }
-      state.changes = nil
-      return unread
-    }
-    for element in unread { element.failUnread() }
   }
 
   /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Those behind an
   /// earlier position are dropped.
   func reservePosition() {
-    let dropped = state.withLock { state -> BoundedQueue<Element>? in
+    let dropped = state.withLock { state -> UnreadQueue<Element>? in
       guard state.ending == nil else { return nil }
-      defer { state.behind = BoundedQueue(limit: limit) }
+      defer { state.behind = UnreadQueue() }
       return state.behind
     }
     withExtendedLifetime(dropped) {}
@@ -97,31 +64,23 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
 
   func fillPosition(with reports: [Element]) -> Bool {
     var read: [(reader: Reader, element: Element)] = []
-    var unread: [Element] = []
     let wasReserved = state.withLock { state -> Bool in
       guard var behind = state.behind else { return false }
       state.behind = nil
       var reports = reports[...]
       while let element = reports.popFirst() ?? behind.popFirst() {
-        let added = state.add(element)
-        if let reader = added.reader { read.append((reader, element)) }
-        unread += added.unread
+        if let reader = state.add(element) { read.append((reader, element)) }
       }
       return true
     }
     for (reader, element) in read { reader.resume(returning: .success(element)) }
-    for element in unread { element.failUnread() }
     return wasReserved
   }
 
   func discard() {
-    let discarded = state.withLock { state -> [BoundedQueue<Element>] in
-      defer {
-        state.queue = BoundedQueue(limit: limit)
-        state.changes = nil
-        state.behind = nil
-      }
-      return [state.queue] + [state.changes, state.behind].compactMap { $0 }
+    let discarded = state.withLock { state in
+      defer { (state.queue, state.behind) = (UnreadQueue(), nil) }
+      return (state.queue, state.behind)
     }
     withExtendedLifetime(discarded) {}
   }
@@ -129,7 +88,7 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
   /// Queued elements stay readable up to a reserved position, whose report will never be known.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
-      state -> ([(id: UInt64, reader: Reader)], BoundedQueue<Element>?) in
+      state -> ([(id: UInt64, reader: Reader)], UnreadQueue<Element>?) in
       guard state.ending == nil else { return ([], nil) }
       state.ending = .some(error)
       defer { (state.readers, state.behind) = ([], nil) }
@@ -139,21 +98,23 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     for (_, reader) in readers { reader.resume(returning: error.map { .failure($0) } ?? .success(nil)) }
   }
 
-  func next() async throws(TribuneError) -> Element? {
-    let (ready, id) = state.withLock { state -> (Result<Element?, TribuneError>?, UInt64) in
-      if let ready = Self.takeReady(&state) { return (ready, 0) }
+  func next() async throws(TribuneError) -> Taken {
+    let (ready, id) = state.withLock { state -> (Result<Taken, TribuneError>?, UInt64) in
+      if let ready = takeReady(&state) { return (ready, 0) }
       state.lastReader += 1
       return (nil, state.lastReader)
     }
     if let ready { return try ready.get() }
-    return try await Reader.wait { reader throws(TribuneError) in
-      let ready = state.withLock { state -> Result<Element?, TribuneError>? in
-        if let ready = Self.takeReady(&state) { return ready }
+    var makesRoom = false
+    let element = try await Reader.wait { reader throws(TribuneError) in
+      let ready = state.withLock { state -> Result<Taken, TribuneError>? in
+        if let ready = takeReady(&state) { return ready }
         state.readers.append((id, reader))
         return nil
       }
-      guard let ready else { return nil }
-      return .some(try ready.get())
+      guard let ready = try ready?.get() else { return nil }
+      makesRoom = ready.makesRoom
+      return .some(ready.element)
     } onCancel: {
       let reader = state.withLock { state -> Reader? in
         guard let place = state.readers.firstIndex(where: { $0.id == id }) else { return nil }
@@ -161,11 +122,41 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       }
       reader?.resume(returning: .success(nil))
     }.get()
+    return (element, makesRoom)
   }
 
-  private static func takeReady(_ state: inout State) -> Result<Element?, TribuneError>? {
-    if let element = state.queue.popFirst() { return .success(element) }
+  private func takeReady(_ state: inout State) -> Result<Taken, TribuneError>? {
+    let wasLong = state.isLong
+    if let element = state.queue.popFirst() {
+      return .success((element, state.count == limit / 2 || wasLong && !state.isLong))
+    }
     guard let ending = state.ending else { return nil }
-    return ending.map { .failure($0) } ?? .success(nil)
+    return ending.map { .failure($0) } ?? .success((nil, false))
+  }
+}
+
+struct UnreadQueue<Element: LossReporting> {
+  /// A stream with more bytes of payload gives no room.
+  static var byteMark: Int { 32 << 20 }
+
+  private var elements = Ring<Element>()
+  private(set) var byteCount = 0
+
+  var count: Int { elements.count }
+
+  /// Adds a loss to one that is last: the bus may report any number of them.
+  mutating func append(_ element: Element) {
+    if let count = element.lostCount, let last = elements.last?.lostCount {
+      elements.last = .lost(last.saturatingAdding(count))
+      return
+    }
+    byteCount += element.byteCount
+    elements.append(element)
+  }
+
+  mutating func popFirst() -> Element? {
+    guard let element = elements.popFirst() else { return nil }
+    byteCount -= element.byteCount
+    return element
   }
 }

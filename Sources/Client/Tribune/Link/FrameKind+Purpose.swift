@@ -9,7 +9,7 @@ extension FrameKind {
     case request
     case registration
     case suspension
-    /// Refers to a frame that the bus sent over this connection.
+    /// Refers to frames that the bus sent over this connection.
     case answer
     case deferral, cancel, other
   }
@@ -20,7 +20,7 @@ extension FrameKind {
     case .ask, .list, .amend: .request
     case .observe, .attach, .hold, .declare, .monitor: .registration
     case .suspend: .suspension
-    case .answer, .done: .answer
+    case .answer, .done, .room: .answer
     case .defer: .deferral
     case .cancel: .cancel
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,

@@ -84,6 +84,9 @@ struct FrameReceiver {
     case .retained:
       received &+= 1
       try receiveRetained(frame, file)
+    case .room:
+      _ = try frame.decode(Room.self)
+      link.perform(link.state.withLock { $0.confirmRoom() })
     case .awaited:
       let awaited = try frame.decode(Awaited.self)
       link.perform(link.state.withLock { $0.awaited(serial, awaited) })
@@ -137,14 +140,14 @@ struct FrameReceiver {
     let stream = link.state.withLock { $0.snapshotStream(frame.header.serial, name: name, object: object) }
     guard let stream else { return }
     guard let userInfo = UserInfo(of: frame, file) else {
-      stream.deliverSnapshot(.lost(1))
+      stream.deliver(.lost(1))
       return
     }
     let sender = frame.header.sender
     let notification = Notification(
       name, object: object, sender: sender == .bus ? nil : sender.description, poster: posters[sender],
       userInfo: userInfo, isRetained: true)
-    stream.deliverSnapshot(.notification(notification))
+    stream.deliver(.notification(notification))
   }
 
   private func receiveQuestion(_ frame: FrameView) throws(WireError) {

@@ -40,6 +40,7 @@ extension FrameView {
     case .poster:
       let facts = try decode(PosterFacts.self)
       return "\(facts.connection) is \(facts.peer.process) \(facts.peer.pid)"
+    case .room: return "up to \(try decode(Room.self).limit)"
     case .traffic: return "traffic"
     case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,
       nil:

@@ -84,6 +84,7 @@ extension LinkState {
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
     try requireOpen()
     if observations[key] != nil {
+      flow.add(stream)
       observations[key]?.streams.append(stream)
       if observations[key]?.isLive == true { return (true, .none) }
       observations[key]?.waiting.append((stream, reply))
@@ -99,6 +100,7 @@ extension LinkState {
     if key.snapshotStream != nil { fields.options.insert(.retained) }
     let message = Link.Message(name: key.pattern, object: key.object.text)
     keep(fields, serial, message)
+    stageRoom(for: stream)
     return (false, outbox.append(fields, message, serial: serial))
   }
 
@@ -126,6 +128,8 @@ extension LinkState {
       retirements[serial] = observation.matcher
       duties.append(outbox.append(Cancel(target: observation.serial), serial: serial))
     }
+    flow.remove(stream)
+    duties.append(raiseRoom())
     return duties
   }
 
@@ -135,6 +139,8 @@ extension LinkState {
       removeRegistration(serial)
       duties.append(appendCancel(serial))
     }
+    flow.remove(stream)
+    duties.append(raiseRoom())
     return duties
   }
 
@@ -160,14 +166,17 @@ extension LinkState {
     return found
   }
 
-  /// Nil if another live observation of the stream matches: then the stream already has the notification, as a retained
-  /// or as a new one.
+  /// Nil if an earlier live observation of the stream matches: then it delivers the notification, as a retained or as a
+  /// new one.
   func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
-    guard let key = requests[serial]?.observation, let identity = key.snapshotStream else { return nil }
-    for (other, observation) in observations where other.snapshotStream == identity && observation.isLive {
-      if observation.matcher.matches(name: name, object: object) { return nil }
+    guard let (key, observation) = observations.first(where: { $0.value.serial == serial }),
+      key.snapshotStream != nil
+    else { return nil }
+    let isElsewhere = observations.contains { other in
+      other.key.snapshotStream == key.snapshotStream && other.value.serial < serial && other.value.isLive
+        && other.value.matcher.matches(name: name, object: object)
     }
-    return observations[key]?.streams.first
+    return isElsewhere ? nil : observation.streams.first
   }
 
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }

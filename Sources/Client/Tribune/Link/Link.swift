@@ -11,7 +11,7 @@ import TribuneWire
 /// caller suspends. The link's thread reads, and writes the rest.
 ///
 /// Callers are on any thread, so they share `state` with the link's thread under a lock. No call is resumed, and no
-/// frame written, under it. The locks of `work` and of each `OpenQuestion` are taken after it.
+/// frame written, under it. The locks of `work`, of each stream and of each `OpenQuestion` are taken after it.
 ///
 /// The receiving thread retains the link, which lives until that thread has ended.
 final class Link: Sendable {

@@ -17,28 +17,12 @@ extension LinkState {
     var closingDeadline: Instant?
     /// Lost connections, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    var renewal: Renewal?
+    /// How many predecessors the bus has not answered yet; nil without a renewal.
+    var successions: Int?
     /// False if a predecessor's loss is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
-  }
-
-  struct Renewal {
-    var frames: ArraySlice<RenewalFrame>
-    /// The bus must confirm it before more is sent.
-    var awaited: Serial?
-    /// How many predecessors the bus has not answered yet.
-    var successions: Int
-
-    var isComplete: Bool { frames.isEmpty && awaited == nil && successions == 0 }
-  }
-
-  struct RenewalFrame {
-    let serial: Serial
-    let bytes: [UInt8]
-    /// Retained notifications come with its confirmation, and must be read before the next frame is sent.
-    let bringsSnapshot: Bool
   }
 
   /// The losses of older ones remain unknown.

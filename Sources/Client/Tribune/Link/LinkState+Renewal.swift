@@ -3,16 +3,14 @@
 import TribuneWire
 
 extension LinkState {
-  /// Prepares to send every registration over a new connection, in the original order. Returns also the delegates,
+  /// Returns the frames of every registration for a new connection, in the original order. Returns also the delegates,
   /// because the last reference to one must not end under the lock.
-  mutating func beginRenewal() -> (streams: [DeliveryStream<Delivery>], delegates: [any Delegate]) {
+  mutating func beginRenewal() -> (frames: [UInt8], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
-    var streams: [DeliveryStream<Delivery>] = []
     var delegates: [any Delegate] = []
     var keys: [Serial: ObservationKey] = [:]
     for (key, observation) in observations where observation.serial <= interruption.lastSerial {
       keys[observation.serial] = key
-      if key.snapshotStream != nil { streams += observation.streams }
     }
     for case (let serial, .attachment(let attached)) in registrations {
       if let delegate = attached.delegate {
@@ -21,28 +19,29 @@ extension LinkState {
         removeRegistration(serial)
       }
     }
-    var frames: [RenewalFrame] = []
+    var frames: [(serial: Serial, bytes: [UInt8])] = []
     for (serial, bytes) in registered where serial <= interruption.lastSerial {
       if requests[serial] == nil { requests[serial] = .renewal(keys[serial]) }
-      frames.append(
-        RenewalFrame(serial: serial, bytes: bytes, bringsSnapshot: keys[serial]?.snapshotStream != nil))
+      frames.append((serial, bytes))
     }
     for (serial, request) in requests where serial <= interruption.lastSerial {
       guard case .suspension(_, let isSuspended) = request else { continue }
-      frames.append(RenewalFrame(Suspend(isSuspended: isSuspended), serial: serial))
+      frames.append((serial, Suspend(isSuspended: isSuspended).frame(serial: serial)))
     }
     frames.sort { $0.serial < $1.serial }
-    if isSuspended { frames.insert(RenewalFrame(Suspend(isSuspended: true), serial: nextSerial()), at: 0) }
+    var bytes = Room(limit: flow.restart()).frame(serial: 0)
+    if isSuspended { bytes += Suspend(isSuspended: true).frame(serial: nextSerial()) }
+    for frame in frames { bytes += frame.bytes }
     for predecessor in interruption.predecessors {
       let serial = nextSerial()
       requests[serial] = .succession
-      frames.append(RenewalFrame(predecessor, serial: serial))
+      bytes += predecessor.frame(serial: serial)
     }
     changeInterruption {
-      $0.renewal = Renewal(frames: frames[...], successions: interruption.predecessors.count)
+      $0.successions = interruption.predecessors.count
       $0.failure = nil
     }
-    return (streams, delegates)
+    return (bytes, delegates)
   }
 
   /// - Parameter isWelcomed: true if the bus knows the connection.
@@ -63,35 +62,16 @@ extension LinkState {
     }
     changeInterruption {
       $0.failure = $0.failure ?? error
-      $0.renewal = nil
+      $0.successions = nil
       // These losses were reported over the lost connection, and the report is void with it.
       $0.missed = 0
     }
     return actions + takeQuestions()
   }
 
-  mutating func nextRenewals() -> [UInt8] {
-    var bytes: [UInt8] = []
-    changeInterruption {
-      guard $0.renewal?.awaited == nil else { return }
-      while let frame = $0.renewal?.frames.popFirst() {
-        bytes += frame.bytes
-        if frame.bringsSnapshot {
-          $0.renewal?.awaited = frame.serial
-          break
-        }
-      }
-    }
-    return bytes
-  }
-
-  mutating func markRenewed(_ serial: Serial) {
-    changeInterruption { if $0.renewal?.awaited == serial { $0.renewal?.awaited = nil } }
-  }
-
   mutating func countSuccession(isLossKnown: Bool) {
     changeInterruption {
-      $0.renewal?.successions -= 1
+      $0.successions? -= 1
       if !isLossKnown { $0.isLossKnown = false }
     }
   }
@@ -115,11 +95,5 @@ extension LinkState {
     requests[serial] = nil
     removeRegistration(serial)
     return [.endHold(term, hasExpired: true)]
-  }
-}
-
-extension LinkState.RenewalFrame {
-  fileprivate init(_ fields: some FrameFields, serial: Serial) {
-    self.init(serial: serial, bytes: fields.frame(serial: serial), bringsSnapshot: false)
   }
 }

@@ -21,12 +21,6 @@ extension LinkState {
     /// An observation has its key.
     case renewal(ObservationKey?)
     case succession
-
-    var observation: ObservationKey? {
-      if case .observation(let key) = self { return key }
-      if case .renewal(let key) = self { return key }
-      return nil
-    }
   }
 
   enum Registration {
@@ -86,6 +80,7 @@ extension LinkState {
     try requireFitting(message)
     requests[serial] = request
     keep(fields, serial, message)
+    if case .registration(_, .monitor(let stream)) = request { stageRoom(for: stream) }
     let duty = outbox.append(fields, message, flags: flags, serial: serial)
     guard fields.deadline > 0 else { return duty }
     let now = now()
@@ -162,7 +157,6 @@ extension LinkState {
   // MARK: Replies
 
   mutating func okay(_ serial: Serial, _ okay: Okay) -> Action {
-    markRenewed(serial)
     switch requests.removeValue(forKey: serial) {
     case nil: return .none
     case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
@@ -199,7 +193,6 @@ extension LinkState {
   }
 
   mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Action {
-    markRenewed(serial)
     guard let request = requests.removeValue(forKey: serial) else { return .none }
     registered[serial] = nil
     deadlineStarts[serial] = nil

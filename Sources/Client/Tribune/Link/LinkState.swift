@@ -63,6 +63,7 @@ struct LinkState {
   var isSuspended = false
   var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
+  var flow = FlowControl()
 
   init(reconnectTimeout: Duration?) {
     self.reconnectTimeout = reconnectTimeout
@@ -279,6 +280,7 @@ struct LinkState {
     for case .hold(let term) in registrations.values { actions.append(.endHold(term, hasExpired: false)) }
     actions += closers.values.map { .endClosing($0, error) }
     (observations, registrations, registered, closers) = ([:], [:], [:], [:])
+    flow = FlowControl()
     return actions
   }
 }

@@ -103,7 +103,7 @@ extension LinkThread {
     let interruption = link.state.withLock { $0.interruption }
     // A frame that was just read may have ended the interruption.
     guard let interruption else { return .ended }
-    return greeting == .done && isSent && interruption.renewal?.isComplete == true ? .found : .goesOn
+    return greeting == .done && isSent && interruption.successions == 0 ? .found : .goesOn
   }
 
   private mutating func attempt(_ reconnection: inout Reconnection) {
@@ -115,13 +115,13 @@ extension LinkThread {
       return
     }
     startOver()
-    let (streams, delegates) = link.state.withLock { $0.beginRenewal() }
-    withExtendedLifetime(delegates) {}
-    for stream in streams { stream.restartSnapshot() }
     link.reservePositions()
+    let (frames, delegates) = link.state.withLock { $0.beginRenewal() }
+    withExtendedLifetime(delegates) {}
     link.routesVersion.add(1, ordering: .releasing)
     let batch = OutgoingBatch(PassedCount())
     batch.appendHello(link.capabilities)
+    batch.append(frames)
     reconnection.stage = .renewing(batch)
     _ = goOnRenewing(&reconnection)
   }
@@ -147,18 +147,12 @@ extension LinkThread {
   }
 
   private func goOnRenewing(_ reconnection: inout Reconnection) -> Bool {
-    while true {
-      if case .renewing(let batch?) = reconnection.stage {
-        // If the write fails, the next read reports the error.
-        guard case .whole = batch.write(to: link.socket).progress else { return false }
-      }
-      reconnection.stage = .renewing(nil)
-      let bytes = link.state.withLock { $0.nextRenewals() }
-      guard !bytes.isEmpty else { return true }
-      let batch = OutgoingBatch(PassedCount())
-      batch.append(bytes)
-      reconnection.stage = .renewing(batch)
+    if case .renewing(let batch?) = reconnection.stage {
+      // If the write fails, the next read reports the error.
+      guard case .whole = batch.write(to: link.socket).progress else { return false }
     }
+    reconnection.stage = .renewing(nil)
+    return true
   }
 
   private mutating func giveUp(_ reconnection: inout Reconnection) {

@@ -101,9 +101,13 @@ struct LinkThread: ~Copyable {
   }
 
   private mutating func serve(isWaiting: Bool) throws(TribuneError) -> Bool {
-    let (step, capacityDeadline, isStuck, isFullOfFiles) = link.state.withLock {
-      ($0.nextStep(at: .now), $0.outbox.nextCapacityDeadline, $0.outbox.isStuck, $0.outbox.isFullOfFiles)
+    let (step, room, capacityDeadline, isStuck, isFullOfFiles) = link.state.withLock {
+      (
+        $0.nextStep(at: .now), $0.receive(upTo: receiver.received), $0.outbox.nextCapacityDeadline,
+        $0.outbox.isStuck, $0.outbox.isFullOfFiles
+      )
     }
+    link.perform(room)
     var deadline = capacityDeadline
     switch step {
     case .receive: break

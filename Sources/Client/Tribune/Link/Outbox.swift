@@ -78,15 +78,27 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
+  /// Appends a frame that the next one takes along.
+  mutating func stage(_ fields: some FrameFields) {
+    guard writer != .broken else { return }
+    add(fields, Link.Message(), flags: .none, serial: 0)
+  }
+
+  private mutating func add(
+    _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial
+  ) {
+    let bytes = pending.append(fields, message, flags: flags, serial: serial)
+    pendingBytes += bytes
+    unwritten += bytes
+  }
+
   /// - Parameter tick: of the coarse clock, for a frame without a reply, which may go in a burst.
   mutating func append(
     _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
     serial: Serial, at tick: @autoclosure () -> Int64? = nil
   ) -> Duty {
     guard writer != .broken else { return .none }
-    let bytes = pending.append(fields, message, flags: flags, serial: serial)
-    pendingBytes += bytes
-    unwritten += bytes
+    add(fields, message, flags: flags, serial: serial)
     guard writer == .idle else { return .none }
     if let tick = tick(), isBurst(at: tick) {
       writer = .thread

@@ -22,6 +22,12 @@ final class Subscription<Element: LossReporting>: Sendable {
     stream.discard()
   }
 
+  func next() async throws(TribuneError) -> Element? {
+    let (element, makesRoom) = try await stream.next()
+    if makesRoom { connection.link.raiseRoom() }
+    return element
+  }
+
   func cancel() {
     takeBack(connection.link, stream)
     stream.finish(nil)
@@ -37,15 +43,6 @@ extension Delivery: LossReporting {
 
   var byteCount: Int {
     if case .notification(let notification) = self { notification.userInfo.count } else { 0 }
-  }
-
-  var isAwaited: Bool {
-    if case .notification(let notification) = self { notification.acknowledgement != nil } else { false }
-  }
-
-  func failUnread() {
-    guard case .notification(let notification) = self else { return }
-    notification.acknowledgement?.failed("not read in time")
   }
 }
 

@@ -53,8 +53,8 @@ public struct Notification: Hashable, Sendable {
 public enum Delivery: Hashable, Sendable {
   /// One poster's notifications come in the order of its posts.
   case notification(Notification)
-  /// This many notifications were dropped here, because this side did not read them in time, or because too many came
-  /// while the connection was suspended.
+  /// This many notifications were dropped here: by the bus, because the connection fell behind for too long, or too many
+  /// came while it was suspended; or because this process could not receive or map the file with their userInfo.
   ///
   /// The bus counts drops per connection, so this observation need not match all of them.
   case lost(Int)

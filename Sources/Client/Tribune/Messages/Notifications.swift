@@ -2,10 +2,14 @@
 
 /// The notifications of an observation.
 ///
-/// **Its buffer.** The connection reads from the bus even if its readers are slow. Each sequence buffers unread
-/// deliveries: at most the observation's limit, 4,096 by default, and at most 64 MiB of userInfo, but always the
-/// newest delivery. Beyond either limit, the oldest are dropped, and the next element reports their number as
-/// ``Delivery/lost(_:)``. Losses on the bus are also reported. A dropped awaited notification has failed.
+/// **What waits where.** Unread deliveries wait in the sequence, up to the observation's limit, 4,096 by default, and
+/// further ones on the bus. The connection tells the bus how many notifications it has room for, so it drops none. The
+/// bus slows the posters down for a slow observer, and drops the oldest notifications only if that does not help. It
+/// reports their number as ``Delivery/lost(_:)``.
+///
+/// All sequences of a connection share its room: the bus sends nothing to a connection while one of its sequences is
+/// full. A sequence that is created later with a smaller limit may first receive what the bus was allowed to send
+/// before.
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
 /// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation
@@ -27,12 +31,12 @@ public struct Notifications: AsyncSequence, Sendable {
 
     /// Nil after the end, and on cancellation.
     public mutating func next() async throws(TribuneError) -> Delivery? {
-      try await subscription.stream.next()
+      try await subscription.next()
     }
 
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(TribuneError) -> Delivery? { try await subscription.stream.next() }
+    ) async throws(TribuneError) -> Delivery? { try await subscription.next() }
   }
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }

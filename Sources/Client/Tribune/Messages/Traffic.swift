@@ -60,7 +60,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
 /// An element of a monitor's traffic: a frame, or a report of missed ones.
 public enum TrafficDelivery: Sendable {
   case item(TrafficItem)
-  /// This many frames were dropped here because they were not read in time.
+  /// The bus dropped this many frames here, because the connection fell behind.
   case lost(Int)
   /// The connection was interrupted here, and an unknown number of frames was missed.
   case interrupted
@@ -68,8 +68,8 @@ public enum TrafficDelivery: Sendable {
 
 /// The traffic on the bus.
 ///
-/// Like ``Notifications``, it buffers at most 4,096 unread items, of 64 MiB together, reports dropped ones as
-/// ``TrafficDelivery/lost(_:)``, and ends with the connection or with its last reference.
+/// Like ``Notifications``, it lets at most 4,096 unread items wait, shares the room of its connection, and ends with the
+/// connection or with its last reference.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError
@@ -82,12 +82,12 @@ public struct Traffic: AsyncSequence, Sendable {
 
     /// Nil after the end, and on cancellation.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
-      try await subscription.stream.next()
+      try await subscription.next()
     }
 
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(TribuneError) -> TrafficDelivery? { try await subscription.stream.next() }
+    ) async throws(TribuneError) -> TrafficDelivery? { try await subscription.next() }
   }
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }

@@ -87,14 +87,16 @@ extension RetainedInfo {
 
 struct RetainedSnapshot: Sendable {
   private(set) var notifications: [Notification] = []
-  /// Notifications that did not fit in the connection's buffer.
+  /// Notifications that the bus dropped.
   private(set) var lost = 0
 
   /// - Parameter object: empty for any.
   /// - Throws: `notPermitted` if this user may observe none of it.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, limit: .max, retained: true)
-    // The sequence still has its buffered elements: all retained notifications, perhaps with later ones.
+    // All fits within the limit, so the bus has sent it before its reply to any later request. This one changes nothing.
+    try await connection.resume()
+    // The sequence still has its unread elements: all retained notifications, perhaps with later ones.
     await sequence.cancel()
     for try await delivery in sequence {
       switch delivery {
