@@ -55,6 +55,8 @@ public final class Connection: Sendable {
   ///     welcome.
   ///   - identifiesPosters: true if notifications shall have their ``Notification/poster``. The bus sends the facts
   ///     about each poster once, so this costs nothing per notification.
+  ///   - pace: how long this connection's posts wait for slow observers. Posts, and any other message behind them, wait
+  ///     in this process, so ``post(_:object:userInfo:options:)`` waits once its buffer is full.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's thread and must not
   ///     block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach the
@@ -64,13 +66,13 @@ public final class Connection: Sendable {
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
     reconnectingFor reconnectTimeout: Duration? = .seconds(10),
-    identifyingPosters identifiesPosters: Bool = false,
+    identifyingPosters identifiesPosters: Bool = false, pace: Pace = .setting,
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
     let address = if let address { address } else { try Address.resolve() }
     return try await Link.connect(
       to: address, within: limit, reconnectingFor: reconnectTimeout, identifyingPosters: identifiesPosters,
-      events: events)
+      pace: pace, events: events)
   }
 
   /// Returns the reason when the connection has ended; nil after ``close()``, and on cancellation.

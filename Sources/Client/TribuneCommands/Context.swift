@@ -207,6 +207,7 @@ struct Context: Sendable {
 
   func connect(
     within limit: Duration? = nil, identifyingPosters identifiesPosters: Bool = false,
+    pace: Tribune.Pace = .setting,
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
@@ -214,7 +215,7 @@ struct Context: Sendable {
       // The library's limit ends later than this one, whose message names the span.
       try await Connection.connect(
         to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
-        identifyingPosters: identifiesPosters, events: events)
+        identifyingPosters: identifiesPosters, pace: pace, events: events)
     }
   }
 

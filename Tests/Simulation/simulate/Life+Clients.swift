@@ -34,6 +34,10 @@ extension Life {
     known.append(link)
     unaccepted.append(link)
     greet(link, isHonest: isHonest)
+    if !isHonest, random.oneIn(3) {
+      let limit = random.pick([0, 1, 150, UInt16.max])
+      link.compose(.pace) { $0.appendFrame(Pace(limit: limit), serial: 0) }
+    }
     if link.isLimited { link.grant(random.oneIn(4) ? 0 : Int.random(in: 1...8, using: &random)) }
     if random.oneIn(2) { link.send() }
     return link

@@ -158,7 +158,7 @@ extension Life {
       link.suspensionChangedAt = taken
       if !isSuspended { releaseBuffered(of: link) }
     case .succeed(let old): succeed(old, by: link)
-    case .list, .impersonate, .stray, .room: break
+    case .list, .impersonate, .stray, .room, .pace: break
     }
   }
 

@@ -382,7 +382,7 @@ extension Life {
         "link \(link.number) may not register: \(message)")
       retract(registration)
     case .suspend: violate("link \(link.number) may not suspend: \(message)")
-    case .hello, .room: break
+    case .hello, .room, .pace: break
     case .garbage:
       violate("link \(link.number) was refused \(frame.header.serial), and not closed: \(message)")
     }

@@ -6,7 +6,7 @@ import TribuneWire
 
 extension Life {
   private static let foreignKinds: [UInt8] =
-    [0, 29, 31, 100, 255]
+    [0, 29, 32, 100, 255]
     + [
       FrameKind.welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic,
       .ended, .retained, .awaited,

@@ -259,7 +259,7 @@ final class Operation {
     case done(Posting, hasFailed: Bool)
     /// A foreign process tries to succeed a connection.
     case impersonate(Link)
-    case room
+    case room, pace
     case suspend(Bool)
     case list(ofConnections: Bool)
     case stray(ErrorCode)
@@ -311,6 +311,7 @@ final class Operation {
     case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"
     case .list: "list"
     case .room: "room"
+    case .pace: "pace"
     case .stray(let code): "what is to be refused with \(code)"
     case .succeed(let old): "succeed link \(old.number)"
     case .garbage(let codes): "garbage, \(codes)"

@@ -128,6 +128,27 @@ struct RoomTests {
     #expect(session.pacing.isFlowing)
   }
 
+  @Test("makes a patient poster wait as long as it takes, while another poster's notifications are lost with a count")
+  func patience() throws {
+    try observe(limit: 0)
+    try poster.send(Pace(limit: .max), serial: 0)
+    try post(1...600)
+    let (session, posting) = (try bus.session(of: observer), try bus.session(of: poster))
+    #expect(session.pacing.isPacing && posting.pacing.isPaused)
+    session.pacing.flow = .flowing
+    session.pacing.flow = .pacing(since: Instant(nanoseconds: 0), isOver: false)
+    bus.server.sender.checkPacing(of: session)
+    #expect(session.pacing.isPacing && posting.pacing.isPaused && session.output.lostCount == 0)
+
+    let other = try bus.client()
+    try send(601...605, "load.unit", from: other)
+    try bus.pass(other)
+    #expect(session.output.lostCount == 5 && posting.pacing.isPaused)
+    try grant(1_000)
+    #expect(try received() == ["ok 1"] + (1...600).map { "\($0)" } + ["lost 0"])
+    #expect(session.pacing.isFlowing && !posting.pacing.isPaused)
+  }
+
   @Test("is not paused by its own posts, which it may not have read yet")
   func own() throws {
     try observe(limit: 1)

@@ -73,9 +73,10 @@ struct SessionTests {
     let flushes: [Output.Flush] = [.none, .deferred, .scheduled]
     #expect(transitions(flushes) { $0.mayBecome($1) } == ["-++", "+-+", "+--"])
     let flows: [Pacing.Flow] = [
-      .flowing, .pacing(until: Instant(nanoseconds: 1)), .lossy(lostBefore: 0, isAnnounced: true),
+      .flowing, .pacing(since: Instant(nanoseconds: 1), isOver: false),
+      .pacing(since: Instant(nanoseconds: 1), isOver: true), .lossy(lostBefore: 0, isAnnounced: true),
     ]
-    #expect(transitions(flows) { $0.mayBecome($1) } == ["-++", "+-+", "+--"])
+    #expect(transitions(flows) { $0.mayBecome($1) } == ["-+++", "+-++", "+-++", "+---"])
   }
 
   @Test("of its output do not change once nothing can be written")

@@ -107,6 +107,7 @@ extension FrameVector {
       name: "archive.*"),
     FrameVector("suspend", Suspend(isSuspended: true), serial: 51),
     FrameVector("suspend-resume", Suspend(isSuspended: false), serial: 52),
+    FrameVector("pace", Pace(limit: .max), serial: 0),
     FrameVector("room", Room(limit: 4_294_971_392), serial: 0),
     FrameVector(
       "retained", Retained(age: 2_000_000), sender: 9, serial: 50, name: "archive.state",

@@ -43,17 +43,13 @@ extension Sender {
     observer.account.pauses.value.take(nanoseconds: min(most, context.now.nanoseconds(since: since)))
   }
 
-  /// Nil if the poster waits as long as it takes.
-  private func end(ofPausing poster: Session, since: Instant) -> Instant? {
-    switch poster.output.flags.pace {
-    case 0: since.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
-    case .max: nil
-    case let milliseconds: since.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
-    }
-  }
-
   func mayWait(_ poster: Session, since: Instant) -> Bool {
-    end(ofPausing: poster, since: since).map { $0 > context.now } ?? true
+    let waited = context.now.nanoseconds(since: since)
+    // A paused client cannot raise its limit, so two could wait for each other for ever.
+    guard poster.output.flags.pace > 0, poster.output.backlog.isEmpty else {
+      return waited < context.configuration.queue.paceMaxNanoseconds
+    }
+    return poster.output.flags.pace == .max || waited < UInt64(poster.output.flags.pace) * 1_000_000
   }
 
   /// The timeout may be stale: the observer may have caught up and fallen behind again.
@@ -70,8 +66,8 @@ extension Sender {
     }
     observer.pacing.flow = .pacing(since: since, isOver: true)
     for poster in posters where !mayWait(poster, since: since) { resumeReading(poster) }
-    let next = observer.pacing.pausedPosters.compactMap { end(ofPausing: $0, since: since) }.min()
-    if let next { context.timeouts.value.insert(.pace, observer.token, due: next) }
+    context.schedule(
+      .pace, observer.token, afterNanoseconds: context.configuration.queue.paceMaxNanoseconds)
   }
 
   func endPacing(of observer: Session) {

@@ -84,6 +84,7 @@ final class Sender {
     switch observer.pacing.flow {
     // A paused client could not raise its limit.
     case .flowing where observer === poster: applyHardLimit(to: observer)
+    case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
     case .flowing, .lossy:
       drop(from: observer, downTo: context.configuration.queue.highMarkBytes)

@@ -24,7 +24,7 @@ extension FrameKind {
     case .defer: .deferral
     case .cancel: .cancel
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .succeed, .poster:
+      .retained, .awaited, .succeed, .poster, .pace:
       .other
     }
   }

@@ -96,7 +96,7 @@ struct FrameReceiver {
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(actions)
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .amend,
-      .declare, .suspend, .done, .succeed:
+      .declare, .suspend, .done, .succeed, .pace:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:

@@ -40,6 +40,9 @@ extension FrameView {
     case .poster:
       let facts = try decode(PosterFacts.self)
       return "\(facts.connection) is \(facts.peer.process) \(facts.peer.pid)"
+    case .pace:
+      let limit = try decode(TribuneWire.Pace.self).limit
+      return limit == .max ? "for ever" : limit == 0 ? "as set" : "\(limit)ms"
     case .room: return "up to \(try decode(Room.self).limit)"
     case .traffic: return "traffic"
     case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,

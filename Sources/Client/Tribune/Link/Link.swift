@@ -23,13 +23,15 @@ final class Link: Sendable {
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
+  let pace: Pace
 
   private init(
-    _ reconnectTimeout: Duration?, _ capabilities: Hello.Capabilities,
+    _ reconnectTimeout: Duration?, _ capabilities: Hello.Capabilities, _ pace: Pace,
     _ events: (@Sendable (ConnectionEvent) -> Void)?
   ) throws(Errno) {
     state = Mutex(LinkState(reconnectTimeout: reconnectTimeout))
     self.capabilities = capabilities
+    self.pace = pace
     self.events = events
     socket = try UnixSocket.make(nonblocking: true)
     wakeup = try Wakeup()
@@ -37,12 +39,12 @@ final class Link: Sendable {
 
   static func connect(
     to address: Address, within limit: Duration, reconnectingFor reconnectTimeout: Duration?,
-    identifyingPosters identifiesPosters: Bool, events: (@Sendable (ConnectionEvent) -> Void)?
+    identifyingPosters identifiesPosters: Bool, pace: Pace, events: (@Sendable (ConnectionEvent) -> Void)?
   ) async throws(TribuneError) -> Connection {
     try address.validate()
     let link: Link
     do throws(Errno) {
-      link = try Link(reconnectTimeout, identifiesPosters ? [.descriptors, .posters] : .descriptors, events)
+      link = try Link(reconnectTimeout, identifiesPosters ? [.descriptors, .posters] : .descriptors, pace, events)
     } catch {
       throw TribuneError(.limitExceeded, "cannot make a connection: \(error)")
     }

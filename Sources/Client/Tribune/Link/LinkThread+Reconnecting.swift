@@ -120,7 +120,7 @@ extension LinkThread {
     withExtendedLifetime(delegates) {}
     link.routesVersion.add(1, ordering: .releasing)
     let batch = OutgoingBatch(PassedCount())
-    batch.appendHello(link.capabilities)
+    batch.appendHello(of: link)
     batch.append(frames)
     reconnection.stage = .renewing(batch)
     _ = goOnRenewing(&reconnection)

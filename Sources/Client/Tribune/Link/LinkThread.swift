@@ -72,7 +72,7 @@ struct LinkThread: ~Copyable {
       try address.requireServer(of: link.socket)
       // A new socket has space for it. If the write fails, the next read reports it.
       let batch = OutgoingBatch(PassedCount())
-      batch.appendHello(link.capabilities)
+      batch.appendHello(of: link)
       _ = batch.write(to: link.socket)
       return
     }

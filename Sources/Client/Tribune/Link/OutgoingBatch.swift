@@ -51,8 +51,13 @@ final class OutgoingBatch: Sendable {
     content.withLock { $0.buffer.append(frames.rawBytes) }
   }
 
-  func appendHello(_ capabilities: Hello.Capabilities) {
-    content.withLock { Hello(capabilities: capabilities).append(to: $0.buffer) }
+  func appendHello(of link: Link) {
+    content.withLock { content in
+      Hello(capabilities: link.capabilities).append(to: content.buffer)
+      if link.pace != .setting {
+        content.buffer.appendFrame(TribuneWire.Pace(limit: link.pace.limit), serial: 0)
+      }
+    }
   }
 
   /// Returns the written bytes, including those of files. A wholly written batch is empty again.

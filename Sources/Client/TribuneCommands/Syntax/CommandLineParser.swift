@@ -171,7 +171,7 @@ struct CommandLineParser {
         throw error("\(row.spelling) must be \(range.formatted), not \(number)")
       }
       return .number(number)
-    case .spanOrInfinity where text == "infinity": return .flag
+    case .spanOrInfinity where text == "infinity" || text == "forever": return .flag
     case .span, .optionalSpan, .spanOrInfinity:
       do {
         return .span(try TimeSpan(text))

@@ -167,6 +167,9 @@ extension VerbName {
       with --text a text. Ends with the input, or at a line that is too long or not JSON, and names that line.
       The lines before it have been posted.
 
+      The bus pauses a poster whose observers are slow, but only for 100 ms (PaceMaxSec=). Then they lose
+      notifications. With --pace=forever, the lines wait for their slowest observer instead.
+
          --object=OBJECT         its object, such as unit/nginx.service
          --retain                keep it for later observers; without JSON, clear the kept one
          --coalesce=name,object  replace similar waiting notifications
@@ -174,6 +177,7 @@ extension VerbName {
          --wait[=SPAN]           wait for the awaited observers (the bus's default, 30s)
          --immediately           also deliver it to suspended observers
          --lines                 post a notification for each line of standard input
+         --pace=SPAN|forever     how long the lines wait for slow observers, up to 65s (the bus's setting)
          --text                  take a text instead of JSON
       """
     case .get:

@@ -15,7 +15,7 @@ enum Option: String, Sendable, CaseIterable {
   case pid, status, definitions, slots, keep, release, `break`, scope, since, until, vetoed, by, follow,
     summary
   case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
-    retained
+    retained, pace
   case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude
   case count = "N"
   case lines = "n"
@@ -54,7 +54,7 @@ enum OptionArgument: Equatable, Sendable {
   case text(String)
   /// systemd.time(7).
   case span
-  /// A span, or `infinity`, which acts as a flag.
+  /// A span, or `infinity` or `forever`, which act as a flag.
   case spanOrInfinity
   /// A span follows `=`.
   case optionalSpan
@@ -96,7 +96,7 @@ struct OptionSyntax: Sendable {
       switch rest {
       case "": .none
       case "=SPAN": .span
-      case "=SPAN|infinity": .spanOrInfinity
+      case "=SPAN|infinity", "=SPAN|forever": .spanOrInfinity
       case "[=SPAN]": .optionalSpan
       case " CMD…": .command
       case _ where value.contains("|"): .choice(words("|"))

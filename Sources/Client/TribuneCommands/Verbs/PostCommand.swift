@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneWire
 
 struct PostCommand: Command {
   private let name: String
   private let object: String
   private let userInfo: UserInfo
-  let options: PostOptions
+  let options: Tribune.PostOptions
   private let waiting: Waiting?
   private let readsLines: Bool
   /// Lines are texts, not JSON.
   private let areTexts: Bool
+  private let pace: Tribune.Pace
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.name(at: 0)
     object = try invocation.object()
     userInfo = try invocation.userInfo(at: 1)
-    var options = PostOptions(
-      style: invocation.text(.style).flatMap { PostOptions.Style(rawValue: $0) } ?? .now,
+    var options = Tribune.PostOptions(
+      style: invocation.text(.style).flatMap { Tribune.PostOptions.Style(rawValue: $0) } ?? .now,
       isRetained: invocation.has(.retain), isImmediate: invocation.has(.immediately))
     for word in invocation.words(.coalesce) { options.coalescing.insert(word == "name" ? .name : .object) }
     self.options = options
@@ -25,6 +27,7 @@ struct PostCommand: Command {
     guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
       throw .usage("--wait cannot be combined with --coalesce, or with a --style other than now")
     }
+    pace = try invocation.pace()
     readsLines = invocation.has(.eachLine)
     areTexts = invocation.has(.text)
     if readsLines {
@@ -32,12 +35,15 @@ struct PostCommand: Command {
       guard invocation.operands.count == 1 else {
         throw .usage("--lines takes the JSON from standard input, not the command line")
       }
+    } else if invocation.has(.pace) {
+      throw .usage("--pace needs --lines: a single post does not wait for observers")
     }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     if readsLines {
-      try await PostedLines(name: name, object: object, options: options, areTexts: areTexts).run(in: context)
+      let posted = PostedLines(name: name, object: object, options: options, areTexts: areTexts, pace: pace)
+      try await posted.run(in: context)
       return ExitStatus.success
     }
     guard let waiting else {
@@ -64,6 +70,17 @@ struct PostCommand: Command {
       try context.print(reply.json)
     }
     return reply.missing.isEmpty ? ExitStatus.success : ExitStatus.notAcknowledged
+  }
+}
+
+extension Invocation {
+  fileprivate func pace() throws(CommandError) -> Tribune.Pace {
+    guard has(.pace) else { return .setting }
+    guard let span = span(.pace)?.duration else { return .unlimited }
+    guard span > .zero, span <= Tribune.Pace.longest else {
+      throw .usage("--pace must be over 0 and at most \(Tribune.Pace.longest.formatted), or forever")
+    }
+    return .upTo(span)
   }
 }
 

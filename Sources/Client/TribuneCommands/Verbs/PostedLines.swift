@@ -14,12 +14,13 @@ struct PostedLines: Sendable {
   let object: String
   let options: Tribune.PostOptions
   let areTexts: Bool
+  let pace: Tribune.Pace
 
   private static let readLength = 65_536
 
   func run(in context: Context) async throws(CommandError) {
     let connection = try await orEnd { () async throws(TribuneError) -> Connection in
-      try await context.connect()
+      try await context.connect(pace: pace)
     }
     let limit = connection.bus.payloadMax
     // One byte more shows that a line is too long.
