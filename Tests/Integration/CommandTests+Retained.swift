@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneWire
 
 @Suite("tribunectl shows retained notifications", .timeLimit(.minutes(15)))
 struct RetainedCommandTests {
@@ -50,6 +51,18 @@ struct RetainedCommandTests {
     let get = try TestBus.tribunectl(["get"] + operands, address: bus.address)
     get.expect(1, output: "", errors: "tribunectl: \(message)\n")
     try TestBus.tribunectl(["get", "-q"] + operands, address: bus.address).expect(1, output: "", errors: "")
+  }
+
+  @Test("observe gets more retained notifications than wait in a process or a queue")
+  func many() throws {
+    let count = 6_000
+    let poster = try RawClient.greeted(bus)
+    for number in 1...count {
+      try poster.send(Post(options: .retain), serial: 0, name: "t.x", object: "o/\(number)", text: "1")
+    }
+    try poster.settle()
+    let observer = try bus.tribunectl("observe", "t.**", "--retained", "-N\(count)", "--format={object}")
+    observer.expect(0, output: (1...count).map { "o/\($0)\n" }.joined())
   }
 
   @Test("get takes no pattern, and exits with 255 without a bus")

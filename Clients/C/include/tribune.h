@@ -97,6 +97,9 @@ tribune *tribune_ref(tribune *bus);
 tribune *tribune_unref(tribune *bus);
 /* Waits until the bus has handled everything sent before. */
 int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error);
+/* How long later posts wait for slow observers, before these lose notifications: at most 65 s, UINT64_MAX as long as it
+   takes, 0 as the bus is configured. Does not wait. */
+int tribune_set_pace(tribune *bus, uint64_t pace_usec);
 /* `:N` in print. -EAGAIN before the bus's welcome. */
 int tribune_get_id(tribune *bus, uint64_t *ret);
 /* The limit of userInfo in bytes; 65,536 before the bus's welcome. */

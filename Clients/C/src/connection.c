@@ -196,6 +196,23 @@ int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error)
   return result;
 }
 
+int tribune_set_pace(tribune *bus, uint64_t pace_usec)
+{
+  int result = bus_check(bus);
+  if (result < 0) {
+    return result;
+  }
+  uint64_t limit = pace_usec / 1000 + (pace_usec % 1000 != 0);
+  if (pace_usec != UINT64_MAX && limit > UINT16_MAX - 1) {
+    return -EINVAL;
+  }
+  struct wire_writer writer = {0};
+  frame_begin(&writer, WIRE_KIND_PACE, 0, 0);
+  wire_write_pace(&writer, &(struct wire_pace){.limit = pace_usec == UINT64_MAX ? UINT16_MAX : (uint16_t)limit});
+  frame_end(&writer, NULL, NULL, NULL, 0);
+  return bus_send(bus, &writer, -1, 0);
+}
+
 int tribune_get_id(tribune *bus, uint64_t *ret)
 {
   if (bus == NULL || ret == NULL) {

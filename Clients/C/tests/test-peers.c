@@ -329,6 +329,12 @@ static uint8_t next_frame(uint64_t *limit)
     wire_read_room(&reader, &room);
     CHECK(!reader.failed);
     *limit = room.limit;
+  } else if (header.kind == WIRE_KIND_PACE) {
+    struct wire_reader reader = wire_reader_of(data, header.fields_length);
+    struct wire_pace pace;
+    wire_read_pace(&reader, &pace);
+    CHECK(!reader.failed);
+    *limit = pace.limit;
   }
   return header.kind;
 }
@@ -372,6 +378,25 @@ static void test_the_bus_gets_room_before_the_first_observation(void)
   SUCCEED(tribune_observe(bus, NULL, "b.*", NULL, 0, record_message, &record), NULL);
   CHECK_EQUAL(next_frame(NULL), WIRE_KIND_OBSERVE);
   record_end(&record);
+  end();
+}
+
+static void test_a_pace_is_sent_in_milliseconds(void)
+{
+  static const struct {
+    uint64_t usec;
+    uint64_t limit;
+  } paces[] = {{0, 0}, {1, 1}, {250000, 250}, {65534000, 65534}, {UINT64_MAX, 65535}};
+  begin();
+  greet();
+  for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
+    uint64_t limit = 1234;
+    CHECK_EQUAL(tribune_set_pace(bus, paces[i].usec), 0);
+    CHECK_EQUAL(next_frame(&limit), WIRE_KIND_PACE);
+    CHECK_EQUAL(limit, paces[i].limit);
+  }
+  CHECK_EQUAL(tribune_set_pace(bus, 65534001), -EINVAL);
+  CHECK(!has_sent());
   end();
 }
 
@@ -520,6 +545,7 @@ static const struct test tests[] = {
     {"fields that are not valid end the connection", test_fields_that_are_not_valid_end_the_connection},
     {"frames that are for nobody are skipped", test_frames_that_are_for_nobody_are_skipped},
     {"the bus gets room before the first observation", test_the_bus_gets_room_before_the_first_observation},
+    {"a pace is sent in milliseconds", test_a_pace_is_sent_in_milliseconds},
     {"room grows as the program handles notifications", test_room_grows_as_the_program_handles_notifications},
     {"a connection without observations gives no room", test_a_connection_without_observations_gives_no_room},
     {"a function that waits keeps what there is room for", test_a_function_that_waits_keeps_what_there_is_room_for},

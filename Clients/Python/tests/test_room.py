@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import socket
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +13,7 @@ from random import Random
 from typing import Any, cast
 
 import pytest
-from conftest import MadeBus
+from conftest import GREETING, MadeBus
 from test_renewal import accept, connect, frames, okay
 
 import tribune
@@ -471,3 +472,24 @@ async def test_readers_that_go_on_reading_are_never_stuck(seed: int) -> None:
             await random.choice(readable).next()
         if random.random() < 0.01 and len(simulated.streams) > 1:
             simulated.streams.pop(random.randrange(len(simulated.streams))).discard()
+
+
+@pytest.mark.parametrize(("pace", "limit"), [(0.25, 250), (65, 65_000), (math.inf, 65_535)])
+async def test_pace_is_sent_with_the_hello(made_bus: MadeBus, pace: float, limit: int) -> None:
+    connecting = asyncio.create_task(connect_paced(made_bus.address, pace))
+    peer = await made_bus.accept()
+    peer.send(GREETING)
+    async with await connecting:
+        frame = await anext(frames(peer))
+        assert decode_fields(_wire.Pace, frame).limit == limit
+    peer.close()
+
+
+async def connect_paced(address: str, pace: float) -> tribune.Bus:
+    return await tribune.connect(address, reconnect_timeout=0, pace=pace)
+
+
+@pytest.mark.parametrize("pace", [-1, 66, math.nan])
+def test_a_pace_out_of_range_is_refused(pace: float) -> None:
+    with pytest.raises(ValueError, match="pace is"):
+        tribune.connect("unix:/nowhere", pace=pace)

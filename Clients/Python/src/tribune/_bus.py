@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Generator
 from typing import Any, Self
 
+from . import _wire
 from ._address import Address
 from ._answering import Answering
 from ._asking import Asking
 from ._errors import TribuneError
-from ._frame import Capabilities
+from ._frame import Capabilities, Hello, encode
 from ._link import Link
 from ._lists import Lists
 from ._messages import BusInfo, ConnectionEvent, Suspension, connection_name
@@ -27,6 +29,7 @@ def connect(
     timeout: float = 30.0,
     reconnect_timeout: float = 10.0,
     identify_posters: bool = False,
+    pace: float = 0.0,
     on_event: Callable[[ConnectionEvent], object] | None = None,
 ) -> Connecting:
     """Connects to a bus. Enter the result with ``async with``, or await it.
@@ -40,13 +43,24 @@ def connect(
       never, `math.inf` for ever: then a bus that stops does not end the connection, either.
     - `identify_posters`: whether the bus tells who posts (`Notification.poster`). It does so once
       for each connection that posts, so it costs nothing for each notification.
+    - `pace`: seconds for which this connection's posts wait for slow observers, before these lose
+      notifications: at most 65; `math.inf` for as long as it takes; 0 as the bus is configured
+      (100 ms). Posts, and any other message behind them, wait in this process.
     - `on_event`: called when the connection is lost and when it is back. It must not wait.
 
     Raises `TribuneError`: `UNREACHABLE`, `INVALID_ADDRESS`, `UNSUPPORTED_VERSION`;
     `PROTOCOL_VIOLATION` when the peer is no bus; from a bus that refuses the connection,
     `LIMIT_EXCEEDED`, `SHUTTING_DOWN`, `TOO_SLOW` or `CONNECTION_LOST`.
     """
-    return Connecting(address, timeout, reconnect_timeout, identify_posters, on_event)
+    return Connecting(address, timeout, reconnect_timeout, identify_posters, pace, on_event)
+
+
+def _pace_limit(seconds: float) -> int:
+    if seconds == math.inf:
+        return 65_535
+    if not 0 < seconds <= 65:
+        raise ValueError(f"pace is {seconds} s: from 0 to 65, or math.inf")
+    return max(round(seconds * 1000), 1)
 
 
 class Connecting:
@@ -58,14 +72,18 @@ class Connecting:
         timeout: float,
         reconnect_timeout: float,
         identify_posters: bool,
+        pace: float,
         on_event: Callable[[ConnectionEvent], object] | None,
     ) -> None:
         self._address = address
         self._timeout = timeout
         self._reconnect_timeout = reconnect_timeout
-        self._capabilities = Capabilities.DESCRIPTORS
+        capabilities = Capabilities.DESCRIPTORS
         if identify_posters:
-            self._capabilities |= Capabilities.POSTERS
+            capabilities |= Capabilities.POSTERS
+        self._greeting = Hello(capabilities=capabilities).encode()
+        if pace:
+            self._greeting += encode(_wire.Pace(limit=_pace_limit(pace)))
         self._on_event = on_event
         self._bus: Bus | None = None
 
@@ -74,7 +92,7 @@ class Connecting:
         link = Link(
             address,
             reconnect_timeout=self._reconnect_timeout,
-            capabilities=self._capabilities,
+            greeting=self._greeting,
             on_event=self._on_event,
         )
         await link.connect(self._timeout)

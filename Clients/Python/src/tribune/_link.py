@@ -32,7 +32,7 @@ from ._errors import (
     require_loop,
     too_long,
 )
-from ._frame import DESCRIPTOR, Capabilities, Fields, Frame, encode
+from ._frame import DESCRIPTOR, Fields, Frame, encode
 from ._listing import DelegateInfo
 from ._messages import BusInfo, ConnectionEvent, Progress, shortened
 from ._names import Matcher
@@ -83,13 +83,13 @@ class Link:
         address: Address,
         *,
         reconnect_timeout: float,
-        capabilities: Capabilities,
+        greeting: bytes,
         on_event: Callable[[ConnectionEvent], object] | None,
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.address = address
         self.reconnect_timeout = reconnect_timeout
-        self.capabilities = capabilities
+        self.greeting = greeting
         self.on_event = on_event
         self.phase = Phase.CONNECTING
         self.takes_plain_posts = False
@@ -172,7 +172,7 @@ class Link:
                 # A full backlog becoming free causes no event.
                 await asyncio.sleep(_BACKLOG_PAUSE)
         self.receiver = Receiver(self)
-        self.transport = Transport(self, connected, self.capabilities, self.loop)
+        self.transport = Transport(self, connected, self.greeting, self.loop)
 
     def greeted(self, welcome: _wire.Welcome, accepts_files: bool) -> None:
         """Handles the bus's welcome."""

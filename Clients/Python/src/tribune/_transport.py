@@ -102,7 +102,7 @@ class Transport:
         self,
         user: TransportUser,
         connected: socket.socket,
-        capabilities: Capabilities,
+        greeting: bytes,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._user = user
@@ -120,9 +120,8 @@ class Transport:
         self._retry: asyncio.TimerHandle | None = None
         loop.add_reader(connected.fileno(), self._read)
         # A new socket has space for the hello. The next read reports a failure.
-        with_hello = Hello(capabilities=capabilities).encode()
         try:
-            connected.send(with_hello, socket.MSG_NOSIGNAL)
+            connected.send(greeting, socket.MSG_NOSIGNAL)
         except OSError:
             self._loop.call_soon(self._end)
 
