@@ -555,6 +555,7 @@ local frames = {
     of = "ok",
     { "registration", "u64" },
     { "delegate", "u64", own = true },
+    { "retained", "u32" },
   },
   [4] = {
     optional = true,

@@ -83,12 +83,14 @@ void wire_read_okay(struct wire_reader *reader, struct wire_okay *value)
   *value = (struct wire_okay){0};
   value->registration = wire_read_u64(reader);
   value->delegate = wire_read_u64(reader);
+  value->retained = wire_read_u32(reader);
 }
 
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value)
 {
   wire_write_u64(writer, value->registration);
   wire_write_u64(writer, value->delegate);
+  wire_write_u32(writer, value->retained);
 }
 
 void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value)

@@ -241,6 +241,8 @@ struct wire_okay {
   /* serial of the registration that the frame made; id of its delegate or hold; 0 without one */
   uint64_t registration;
   uint64_t delegate;
+  /* of an `observe`: how many retained notifications follow */
+  uint32_t retained;
 };
 void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value);

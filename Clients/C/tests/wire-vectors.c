@@ -102,6 +102,9 @@ static void print_okay(FILE *out, const struct wire_okay *value)
   fprintf(out, "%s\"registration\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->registration);
+  fprintf(out, "%s\"retained\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->retained);
   (void)comma;
   fputc('}', out);
 }

@@ -209,8 +209,12 @@ package struct Bus: ~Copyable {
     center.add(observation, slot: slot)
     connections[slot].observations[serial] = observation
     connections[slot].tokenCount += tokenCount
-    emit(.okay(slot, serial, Okay(registration: serial)))
-    if fields.options.contains(.retained) { emitSnapshot(of: observation, to: slot, serial) }
+    let kept = fields.options.contains(.retained) ? snapshot(of: observation, for: slot) : []
+    emit(.okay(slot, serial, Okay(registration: serial, retained: UInt32(clamping: kept.count))))
+    guard fields.options.contains(.retained) else { return }
+    // Buffered notifications are older than retained ones.
+    flushBuffered(for: slot)
+    if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }
 
   mutating func requireCapacity(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {

@@ -183,6 +183,16 @@ struct RoomTests {
     #expect(session.output.backlog.isEmpty && session.output.chargedByteCount == 0)
   }
 
+  @Test("is sent what waits for room when the bus stops, and then why")
+  func stop() throws {
+    try observe(limit: 1)
+    try post(1...4)
+    bus.beginIteration()
+    bus.server.stop(graceNanoseconds: .max)
+    bus.endIteration()
+    #expect(try received() == ["ok 1", "1", "2", "3", "4", "error 0"])
+  }
+
   @Test("has no room after a take-over, is asked for its limit, and loses only what it is told of")
   func takeOver() throws {
     try observe(limit: 2)

@@ -63,6 +63,7 @@ extension FrameVector {
     FrameVector("error", Refusal(.invalidName), serial: 12, text: #""a..b" is not a valid name"#),
     FrameVector("error-unknown-code", newerRefusal, serial: 0, text: "später"),
     FrameVector("ok", Okay(), serial: 12),
+    FrameVector("ok-observed", Okay(registration: 4, retained: 3), serial: 4),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 19), serial: 3),
     FrameVector("cancel", Cancel(target: 5), serial: 11),
     FrameVector(

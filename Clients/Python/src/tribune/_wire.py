@@ -326,16 +326,20 @@ class Okay:
     # serial of the registration that the frame made; id of its delegate or hold; 0 without one
     registration: int = 0
     delegate: int = 0
+    # of an `observe`: how many retained notifications follow
+    retained: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> Okay:
         registration = reader.u64()
         delegate = reader.u64()
-        return cls(registration=registration, delegate=delegate)
+        retained = reader.u32()
+        return cls(registration=registration, delegate=delegate, retained=retained)
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.registration)
         writer.u64(self.delegate)
+        writer.u32(self.retained)
 
 
 @dataclass(slots=True, kw_only=True)

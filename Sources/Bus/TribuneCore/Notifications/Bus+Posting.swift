@@ -173,7 +173,7 @@ extension Bus {
 
   package mutating func popBuffered() -> ConnectionSlot? { suspensions.slots.popLast() }
 
-  private mutating func flushBuffered(for slot: ConnectionSlot) {
+  mutating func flushBuffered(for slot: ConnectionSlot) {
     let byteCount = connections[slot].buffered?.byteCount ?? 0
     guard let buffered = connections[slot].buffered?.take(), buffered.lost > 0 || !buffered.slices.isEmpty
     else { return }
@@ -214,17 +214,15 @@ extension Bus {
     emit(.kept(kept))
   }
 
-  mutating func emitSnapshot(
-    of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial
-  ) {
-    // Buffered notifications are older than retained ones.
-    flushBuffered(for: slot)
+  func snapshot(
+    of observation: NotificationCenter.Observation, for slot: ConnectionSlot
+  ) -> [RetainedNotification] {
     var kept: [RetainedNotification] = []
     for notification in retained.matching(observation.pattern, object: observation.object) {
       let tail = notification.tail
       if access.mayReceive(slot, tail.name, tail.object) { kept.append(notification) }
     }
-    if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
+    return kept
   }
 }
 

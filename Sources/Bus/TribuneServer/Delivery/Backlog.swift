@@ -36,6 +36,13 @@ struct Backlog: ~Copyable {
     var introduced = ConnectionID.bus
 
     init(_ snapshot: Snapshot? = nil) { self.snapshot = snapshot }
+
+    func dropSnapshot() -> UInt64 {
+      guard let count = snapshot.map({ UInt64($0.values.count) }), count > 0 else { return 0 }
+      snapshot = nil
+      queue.prependLost(count)
+      return count
+    }
   }
 
   private(set) var parts: [Part] = []
@@ -76,11 +83,9 @@ struct Backlog: ~Copyable {
     var dropped: UInt64 = 0
     var left = dropsSnapshots ? byteCount : queuedByteCount
     for part in parts where left > target {
-      if dropsSnapshots, let snapshot = part.snapshot {
-        left -= snapshot.byteCount
-        part.snapshot = nil
-        part.queue.prependLost(UInt64(snapshot.values.count))
-        dropped += UInt64(snapshot.values.count)
+      if dropsSnapshots {
+        left -= part.snapshot?.byteCount ?? 0
+        dropped += part.dropSnapshot()
       }
       let before = part.queue.byteCount
       dropped += part.queue.dropOldest(downTo: max(0, before - (left - target)))

@@ -245,6 +245,15 @@ final class Sender {
     session.output.updateRoom()
   }
 
+  /// Before the bus stops, it sends what waits, without regard to room. The rest of snapshots is lost.
+  func releaseBacklog(of session: Session) {
+    changeOutput(of: session) { output in
+      for part in output.backlog.parts { context.statistics.value.lost += part.dropSnapshot() }
+      output.flags.remove(.limited)
+    }
+    refill(session)
+  }
+
   func scheduleFlush(_ session: Session) {
     guard session.output.flush != .scheduled else { return }
     session.output.flush = .scheduled

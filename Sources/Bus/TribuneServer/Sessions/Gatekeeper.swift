@@ -157,6 +157,7 @@ final class Gatekeeper {
       recorder.recordDisconnection(of: session.id)
       replier.enqueueHello(for: session)
     }
+    if error.code == .shuttingDown { sender.releaseBacklog(of: session) }
     replier.refuse(session, serial: 0, error)
     session.state = .closing
     releaseInput(of: session)

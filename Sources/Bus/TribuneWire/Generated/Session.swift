@@ -93,20 +93,25 @@ package struct Okay: FrameFields {
   /// Serial of the registration that the frame made; id of its delegate or hold; 0 without one.
   package var registration: UInt64
   package var delegate: UInt64
+  /// Of an `observe`: how many retained notifications follow.
+  package var retained: UInt32
 
-  package init(registration: UInt64 = 0, delegate: UInt64 = 0) {
+  package init(registration: UInt64 = 0, delegate: UInt64 = 0, retained: UInt32 = 0) {
     self.registration = registration
     self.delegate = delegate
+    self.retained = retained
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     registration = try reader.integer()
     delegate = try reader.integer()
+    retained = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(registration)
     buffer.append(delegate)
+    buffer.append(retained)
   }
 }
 

@@ -15,6 +15,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     var queue = UnreadQueue<Element>()
     /// Elements behind the reserved position of a loss report.
     var behind: UnreadQueue<Element>?
+    var retainedCount = 0
     /// An inner nil is an end without an error.
     var ending: TribuneError??
     var readers: [(id: UInt64, reader: Reader)] = []
@@ -38,6 +39,10 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
   init(limit: Int) { self.limit = min(max(limit, 1), Int(Int32.max)) }
 
   var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
+
+  var retainedCount: Int { state.withLock { $0.retainedCount } }
+
+  func addRetained(_ count: Int) { state.withLock { $0.retainedCount += count } }
 
   func deliver(_ element: Element) {
     let reader = state.withLock { state -> Reader? in

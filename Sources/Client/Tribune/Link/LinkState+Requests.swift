@@ -170,10 +170,10 @@ extension LinkState {
     case .amendment(let reply, let hold, let why)?:
       if let frame = registered[hold] { registered[hold] = frame.withPayload(why) }
       return .okay(reply, .success(okay))
-    case .observation(let key)?: return confirm(key, serial)
+    case .observation(let key)?: return confirm(key, serial, okay)
     case .renewal(let key)?:
       registrations[serial]?.storeID(okay.delegate)
-      return key.map { confirm($0, serial) } ?? .none
+      return key.map { confirm($0, serial, okay) } ?? .none
     case .succession?:
       countSuccession(isLossKnown: true)
       return .none
@@ -247,9 +247,10 @@ extension LinkState {
     requests[serial] = .entries(reply, entries)
   }
 
-  private mutating func confirm(_ key: ObservationKey, _ serial: Serial) -> Action {
+  private mutating func confirm(_ key: ObservationKey, _ serial: Serial, _ okay: Okay) -> Action {
     guard observations[key]?.serial == serial else { return .none }
     observations[key]?.isLive = true
+    if okay.retained > 0 { observations[key]?.streams.first?.addRetained(Int(okay.retained)) }
     return .plain(takeWaiting(key), .success(()))
   }
 

@@ -25,6 +25,10 @@ public struct Notifications: AsyncSequence, Sendable {
 
   let subscription: Subscription<Delivery>
 
+  /// How many retained notifications the bus found for this observation. They come first, less those that are lost, or
+  /// match two of its patterns. Includes those that come again after a reconnection.
+  public var retainedCount: Int { subscription.stream.retainedCount }
+
   /// Reads deliveries. If there are several iterators, each delivery goes to one of them.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<Delivery>

@@ -93,17 +93,15 @@ struct RetainedSnapshot: Sendable {
   /// - Parameter object: empty for any.
   /// - Throws: `notPermitted` if this user may observe none of it.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
-    let sequence = try await connection.observe(name, object: object, limit: .max, retained: true)
-    // All fits within the limit, so the bus has sent it before its reply to any later request. This one changes nothing.
-    try await connection.resume()
-    // The sequence still has its unread elements: all retained notifications, perhaps with later ones.
-    await sequence.cancel()
-    for try await delivery in sequence {
+    let sequence = try await connection.observe(name, object: object, retained: true)
+    var iterator = sequence.makeAsyncIterator()
+    while notifications.count + lost < sequence.retainedCount, let delivery = try await iterator.next() {
       switch delivery {
       case .notification(let notification): if notification.isRetained { notifications.append(notification) }
       case .lost(let count): lost = lost.saturatingAdding(count)
-      // The retained notifications come again over the next connection.
-      case .interrupted: notifications = []
+      case .interrupted:
+        self = try await RetainedSnapshot(of: name, object: object, over: connection)
+        return
       }
     }
   }
