@@ -51,7 +51,9 @@ import Testing
   @Test func lossesOneAfterTheOtherAreOne() async throws {
     let stream = DeliveryStream<Parcel>(limit: 2)
     stream.deliver(.lost(1))
-    for element in [Parcel.interrupted, .lost(1), .lost(.max), .parcel(1), .lost(3)] { stream.deliver(element) }
+    for element in [Parcel.interrupted, .lost(1), .lost(.max), .parcel(1), .lost(3)] {
+      stream.deliver(element)
+    }
     stream.finish(nil)
     for expected in [Parcel.lost(1), .interrupted, .lost(.max), .parcel(1), .lost(3), nil] {
       #expect(try await stream.next().element == expected)
@@ -71,7 +73,9 @@ import Testing
 
   @Test func anUnknownLossStaysUnknownWhenItsReportIsDropped() {
     var queue = BoundedQueue<Parcel>(limit: 2)
-    for element in [Parcel.parcel(1), .interrupted, .parcel(2), .parcel(3), .parcel(4)] { queue.append(element) }
+    for element in [Parcel.parcel(1), .interrupted, .parcel(2), .parcel(3), .parcel(4)] {
+      queue.append(element)
+    }
     for expected in [Parcel.lost(2), .interrupted, .parcel(3), .parcel(4), nil] {
       #expect(queue.popFirst() == expected)
     }
@@ -81,7 +85,9 @@ import Testing
     var queue = BoundedQueue<Parcel>(limit: 100)
     queue.append(.parcel(1))
     queue.append(.parcel(2, mebibytes: 1000))
-    for expected in [Parcel.lost(1), .parcel(2, mebibytes: 1000), nil] { #expect(queue.popFirst() == expected) }
+    for expected in [Parcel.lost(1), .parcel(2, mebibytes: 1000), nil] {
+      #expect(queue.popFirst() == expected)
+    }
   }
 }
 

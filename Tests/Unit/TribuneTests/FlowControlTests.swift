@@ -208,5 +208,7 @@ struct FlowControlTests {
 }
 
 extension Array {
-  fileprivate func random(_ numbers: inout SplitMix64) -> Element { self[Int.random(in: indices, using: &numbers)] }
+  fileprivate func random(_ numbers: inout SplitMix64) -> Element {
+    self[Int.random(in: indices, using: &numbers)]
+  }
 }

@@ -161,8 +161,10 @@ struct ObservingTests {
       for number in 0..<2 { try peer.post("a", text: "\(number)") }
       for _ in 0..<2 { try peer.send(Lost(count: 5)) }
       try peer.post("a", text: "2")
+      try peer.confirmPost()
     } client: { connection in
-      let notifications = try await connection.observe(limit: 3)
+      let notifications = try await connection.observe(limit: 8)
+      try await connection.postAcknowledged("ping")
       #expect(try await notifications.words(4) == ["a 0", "a 1", "lost 10", "a 2"])
     }
   }

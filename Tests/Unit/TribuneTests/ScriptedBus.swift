@@ -243,7 +243,7 @@ final class ScriptedPeer {
   ) throws {
     if [.post, .retained, .traffic].contains(F.kind) {
       while let limit = limits.last, sent >= limit { _ = try nextLimit() }
-      sent += 1
+      sent &+= 1
     }
     if let lost = fields as? Lost { sent = sent.saturatingAdding(lost.count) }
     let out = ByteBuffer(capacity: 256)
