@@ -167,13 +167,20 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation may retain 64 MiB, so only one runs at a time. Posts before it starts are lost.
+      // Each observation has notifications in memory, so only one runs at a time. Posts before it starts are lost.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
-      let notifications = try await bus.observe(anyOf: patterns, awaited: true)
+      // While JetStream is slow, this connection does not read. The other one goes on.
+      let exports = try await Connection.connect(identifyingPosters: true)
+      let closing = Task {
+        _ = await bus.closed()
+        await exports.close()
+      }
+      defer { closing.cancel() }
+      let notifications = try await exports.observe(anyOf: patterns, awaited: true)
       tries.finish(.durableExports)
       try await durable.outgoing.export(notifications)
     }
