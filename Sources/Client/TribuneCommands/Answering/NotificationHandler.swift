@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one after the other. The others wait in the observation's bounded queue.
+/// Runs a command for each notification, one after the other. The others wait in the observation, then on the bus.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner

@@ -221,10 +221,10 @@ extension VerbName {
       TRIBUNE_INTERRUPTED=1: the bus was unreachable, and an unknown number was missed. TRIBUNE_RETAINED=1:
       the notification was retained.
 
-      While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, tribunectl drops the
-      oldest, and reports the number on standard error. If a signal or the time limit of -N ends tribunectl,
-      it ends the running command, and starts none for waiting notifications. It also ends if a command cannot
-      be started.
+      While a command runs, up to 4096 notifications wait, and further ones on the bus. If the bus drops the
+      oldest, tribunectl reports the number on standard error. If a signal or the time limit of -N ends
+      tribunectl, it ends the running command, and starts none for waiting notifications. It also ends if a
+      command cannot be started.
 
       With --awaited, post --wait waits until the line is written or the command has ended. A command that
       does not exit with 0 has failed.
