@@ -29,15 +29,22 @@ struct Backlog: ~Copyable {
   }
 
   final class Part {
-    var snapshot: Snapshot?
+    fileprivate(set) var snapshot: Snapshot?
     /// Comes after the snapshot.
-    var queue = OutboundQueue()
+    fileprivate(set) var queue = OutboundQueue()
     /// The last poster introduced in `queue`.
     var introduced = ConnectionID.bus
 
-    init(_ snapshot: Snapshot? = nil) { self.snapshot = snapshot }
+    fileprivate init(_ snapshot: Snapshot? = nil) { self.snapshot = snapshot }
 
-    func dropSnapshot() -> UInt64 {
+    fileprivate var totals: Totals {
+      Totals(
+        queuedBytes: queue.byteCount, snapshotBytes: snapshot?.byteCount ?? 0,
+        notifications: Int(queue.unsentNotificationCount) + (snapshot?.values.count ?? 0),
+        lost: Int(queue.lostCount), unreportedLost: Int(queue.unreportedLostCount))
+    }
+
+    fileprivate func dropSnapshot() -> UInt64 {
       guard let count = snapshot.map({ UInt64($0.values.count) }), count > 0 else { return 0 }
       snapshot = nil
       queue.prependLost(count)
@@ -45,35 +52,86 @@ struct Backlog: ~Copyable {
     }
   }
 
-  private(set) var parts: [Part] = []
-  /// The losses of removed parts.
-  private var lostBefore: UInt64 = 0
+  /// Of all parts, because there can be as many as observations.
+  fileprivate struct Totals {
+    var (queuedBytes, snapshotBytes, notifications, lost, unreportedLost) = (0, 0, 0, 0, 0)
 
-  var isEmpty: Bool { parts.isEmpty }
-  var first: Part? { parts.first }
-
-  var last: Part {
-    mutating get {
-      if parts.isEmpty { parts.append(Part()) }
-      return parts[parts.count - 1]
+    mutating func add(_ other: Totals, times sign: Int) {
+      queuedBytes += sign * other.queuedBytes
+      snapshotBytes += sign * other.snapshotBytes
+      notifications += sign * other.notifications
+      lost += sign * other.lost
+      unreportedLost += sign * other.unreportedLost
     }
   }
 
-  var queuedByteCount: Int { parts.reduce(0) { $0 + $1.queue.byteCount } }
-  var byteCount: Int { parts.reduce(0) { $0 + $1.queue.byteCount + ($1.snapshot?.byteCount ?? 0) } }
-  var lostCount: UInt64 { parts.reduce(lostBefore) { $0 + $1.queue.lostCount } }
-  var unreportedLostCount: UInt64 { parts.reduce(0) { $0 + $1.queue.unreportedLostCount } }
-  var notificationCount: UInt64 {
-    parts.reduce(0) { $0 + $1.queue.unsentNotificationCount + UInt64($1.snapshot?.values.count ?? 0) }
+  private var parts: [Part] = []
+  private var head = 0
+  /// Includes the losses of removed parts.
+  fileprivate var totals = Totals()
+
+  var isEmpty: Bool { head == parts.count }
+  var first: Part? { isEmpty ? nil : parts[head] }
+
+  var queuedByteCount: Int { totals.queuedBytes }
+  var byteCount: Int { totals.queuedBytes + totals.snapshotBytes }
+  var lostCount: UInt64 { UInt64(totals.lost) }
+  var unreportedLostCount: UInt64 { UInt64(totals.unreportedLost) }
+  var notificationCount: UInt64 { UInt64(totals.notifications) }
+
+  mutating func append(_ snapshot: Snapshot) {
+    parts.append(Part(snapshot))
+    totals.add(parts[parts.count - 1].totals, times: 1)
   }
 
-  mutating func append(_ snapshot: Snapshot) { parts.append(Part(snapshot)) }
+  var lastIntroduced: ConnectionID { isEmpty ? .bus : parts[parts.count - 1].introduced }
 
-  /// The first part must be empty.
-  mutating func removeFirst() { lostBefore += parts.removeFirst().queue.lostCount }
+  /// Changes the queue behind everything.
+  mutating func changeLast<E: Error>(_ change: (inout OutboundQueue) throws(E) -> Void) throws(E) {
+    if isEmpty { parts.append(Part()) }
+    let part = parts[parts.count - 1]
+    totals.add(part.totals, times: -1)
+    defer { totals.add(part.totals, times: 1) }
+    try change(&part.queue)
+  }
+
+  mutating func introduce(_ poster: ConnectionID) { parts[parts.count - 1].introduced = poster }
+
+  mutating func removeNextRetained() -> RetainedNotification? {
+    guard let part = first else { return nil }
+    totals.add(part.totals, times: -1)
+    defer { totals.add(part.totals, times: 1) }
+    let next = part.snapshot?.removeNext()
+    if part.snapshot?.values.isEmpty == true { part.snapshot = nil }
+    return next
+  }
+
+  /// Moves notifications up to the next snapshot, and returns the control frames among them.
+  mutating func moveOldest(to queue: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
+    var controlFrames: [ByteSlice] = []
+    while let part = first, part.snapshot == nil {
+      totals.add(part.totals, times: -1)
+      controlFrames += part.queue.moveOldest(to: &queue, within: &room)
+      totals.add(part.totals, times: 1)
+      guard part.queue.isEmpty else { break }
+      removeFirst()
+    }
+    return controlFrames
+  }
+
+  private mutating func removeFirst() {
+    head += 1
+    if head == parts.count || head >= 64 && head * 2 >= parts.count {
+      parts.removeFirst(head)
+      head = 0
+    }
+  }
 
   mutating func removeAll() {
-    while !parts.isEmpty { removeFirst() }
+    (parts, head) = ([], 0)
+    let lost = totals.lost
+    totals = Totals()
+    totals.lost = lost
   }
 
   /// Drops the oldest notifications until `target` bytes are left.
@@ -81,20 +139,49 @@ struct Backlog: ~Copyable {
   /// - Parameter dropsSnapshots: false to spare notifications that are retained anyway.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool) -> UInt64 {
     var dropped: UInt64 = 0
-    var left = dropsSnapshots ? byteCount : queuedByteCount
-    for part in parts where left > target {
+    for part in parts[head...] {
+      let excess = (dropsSnapshots ? byteCount : queuedByteCount) - target
+      guard excess > 0 else { break }
+      totals.add(part.totals, times: -1)
+      var left = excess
       if dropsSnapshots {
         left -= part.snapshot?.byteCount ?? 0
         dropped += part.dropSnapshot()
       }
-      let before = part.queue.byteCount
-      dropped += part.queue.dropOldest(downTo: max(0, before - (left - target)))
-      left -= before - part.queue.byteCount
+      if left > 0 { dropped += part.queue.dropOldest(downTo: max(0, part.queue.byteCount - left)) }
+      totals.add(part.totals, times: 1)
     }
     return dropped
   }
 
-  func consolidate(with pool: BufferPool) {
-    for part in parts { part.queue.consolidate(with: pool) }
+  mutating func dropSnapshots() -> UInt64 {
+    var dropped: UInt64 = 0
+    for part in parts[head...] {
+      totals.add(part.totals, times: -1)
+      dropped += part.dropSnapshot()
+      totals.add(part.totals, times: 1)
+    }
+    return dropped
   }
+
+  /// For a hand-over: retained notifications become frames.
+  func encodeSnapshots(_ encode: (RetainedNotification, Serial, inout OutboundQueue) -> Void) {
+    for part in parts[head...] {
+      guard var snapshot = part.snapshot else { continue }
+      var encoded = OutboundQueue()
+      while let next = snapshot.removeNext() { encode(next, snapshot.serial, &encoded) }
+      part.snapshot = nil
+      var room = Int.max
+      _ = part.queue.moveOldest(to: &encoded, within: &room)
+      encoded.lostCount += part.queue.lostCount
+      swap(&part.queue, &encoded)
+    }
+  }
+
+  func forEachWaiting(_ body: (WaitingFrames) -> Void) {
+    for part in parts[head...] { part.queue.forEachWaiting(body) }
+  }
+
+  /// Earlier parts have not changed.
+  func consolidate(with pool: BufferPool) { parts.last?.queue.consolidate(with: pool) }
 }

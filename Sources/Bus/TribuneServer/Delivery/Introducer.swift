@@ -71,11 +71,11 @@ final class Introducer {
     _ wereBuffered: Bool
   ) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
-    guard session.output.backlog.last.introduced != id else { return true }
+    guard session.output.backlog.lastIntroduced != id else { return true }
     guard hasSpace(at: slot, before: count, wereBuffered) else { return false }
     let facts = PosterFacts(connection: id, slot: PosterFacts.waitingSlot, peer: peer())
     sender.enqueueInBacklog(facts, for: session)
-    session.output.backlog.last.introduced = id
+    session.output.backlog.introduce(id)
     return true
   }
 

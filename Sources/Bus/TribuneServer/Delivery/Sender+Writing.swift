@@ -71,9 +71,13 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    guard session.output.writing == .open, session.output.backlog.first?.snapshot != nil,
-      session.output.grantedRoom > 0,
-      session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes,
+    guard session.output.writing == .open,
+      session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
+    else { return }
+    // A snapshot may have been dropped, which leaves a `lost` frame.
+    refill(session)
+    if !session.output.queue.isEmpty { scheduleFlush(session) }
+    guard session.output.backlog.first?.snapshot != nil, session.output.grantedRoom > 0,
       !session.output.isSnapshotDue
     else { return }
     session.output.isSnapshotDue = true

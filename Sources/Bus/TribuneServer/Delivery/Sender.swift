@@ -124,7 +124,7 @@ final class Sender {
         output.queue.appendLost(count)
         output.takeRoom(Int(clamping: count))
       } else {
-        output.backlog.last.queue.appendLost(count)
+        output.backlog.changeLast { queue in queue.appendLost(count) }
       }
     }
     recorder.countQueued(Int(clamping: count), for: session, wereBuffered: wereBuffered)
@@ -184,8 +184,9 @@ final class Sender {
   /// Queues what the client has room for. The rest waits.
   private func hold(_ run: ByteSlice, count: Int, for session: Session, wereBuffered: Bool) {
     changeOutput(of: session) { output in
-      let part = output.backlog.last
-      part.queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
+      output.backlog.changeLast { queue in
+        queue.append(run, isNotification: true, count: count, copyingInto: queuePool)
+      }
     }
     recorder.countQueued(count, for: session, wereBuffered: wereBuffered)
     session.output.updateRoom()
@@ -204,7 +205,9 @@ final class Sender {
   func enqueueInBacklog(_ facts: PosterFacts, for session: Session) {
     let slice = encode(facts)
     changeOutput(of: session) { output in
-      output.backlog.last.queue.append(slice, isNotification: false, copyingInto: queuePool)
+      output.backlog.changeLast { queue in
+        queue.append(slice, isNotification: false, copyingInto: queuePool)
+      }
     }
   }
 
@@ -235,20 +238,14 @@ final class Sender {
 
   /// Moves notifications from the backlog into the queue, up to the next snapshot.
   func refill(_ session: Session) {
-    while let part = session.output.backlog.first, part.snapshot == nil {
-      var room = session.output.grantedRoom
-      let controlFrames = part.queue.moveOldest(to: &session.output.queue, within: &room)
-      for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
-      guard part.queue.isEmpty else { break }
-      session.output.backlog.removeFirst()
-    }
-    session.output.updateRoom()
+    let controlFrames = session.output.refill()
+    for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
   }
 
   /// Before the bus stops, it sends what waits, without regard to room. The rest of snapshots is lost.
   func releaseBacklog(of session: Session) {
     changeOutput(of: session) { output in
-      for part in output.backlog.parts { context.statistics.value.lost += part.dropSnapshot() }
+      context.statistics.value.lost += output.backlog.dropSnapshots()
       output.flags.remove(.limited)
     }
     refill(session)

@@ -47,45 +47,32 @@ final class Snapshots {
 
   /// Must precede a hand-over, for which snapshots are frames like any others.
   func encodeAll() {
-    for session in sessions.all where session.isServed {
-      for part in session.output.backlog.parts where part.snapshot != nil { encodeAll(of: part, for: session) }
-      session.output.updateRoom()
-    }
-  }
-
-  private func encodeAll(of part: Backlog.Part, for session: Session) {
-    var encoded = OutboundQueue()
-    var introduced = ConnectionID.bus
-    while let serial = part.snapshot?.serial, let next = part.snapshot?.removeNext() {
-      if session.output.wantsPosters, next.sender != .bus, next.sender != introduced {
-        introduced = next.sender
-        let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
-        encoded.append(sender.encode(facts), isNotification: false)
-      }
-      if let frame = sender.readable(encode(next, serial), by: session) {
-        encoded.append(frame, isNotification: true)
-      } else {
-        encoded.appendLost(1)
+    for session in sessions.all where session.isServed && !session.output.backlog.isEmpty {
+      var introduced = ConnectionID.bus
+      session.output.backlog.encodeSnapshots { next, serial, queue in
+        if session.output.wantsPosters, next.sender != .bus, next.sender != introduced {
+          introduced = next.sender
+          let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
+          queue.append(sender.encode(facts), isNotification: false)
+        }
+        if let frame = sender.readable(encode(next, serial), by: session) {
+          queue.append(frame, isNotification: true)
+        } else {
+          queue.appendLost(1)
+        }
       }
     }
-    part.snapshot = nil
-    var room = Int.max
-    _ = part.queue.moveOldest(to: &encoded, within: &room)
-    encoded.lostCount += part.queue.lostCount
-    swap(&part.queue, &encoded)
   }
 
   private func sendChunk(to session: Session) {
     let end = session.output.queue.byteCount + Self.chunkLength
-    while let part = session.output.backlog.first, part.snapshot != nil {
+    while let serial = session.output.backlog.first?.snapshot?.serial {
       guard session.output.grantedRoom > 0, session.output.queue.byteCount < end else { return }
-      guard let serial = part.snapshot?.serial, let next = part.snapshot?.removeNext() else {
-        part.snapshot = nil
-        return sender.refill(session)
-      }
+      guard let next = session.output.backlog.removeNextRetained() else { break }
       sender.queuedByteCount -= next.tail.slice.weight
       send(next, serial, to: session)
     }
+    sender.refill(session)
   }
 
   private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {

@@ -102,13 +102,7 @@ final class Handover {
       buffer.append(varlink.isLast)
       buffer.append(varlink.endsConnection)
     }
-    append(&session.output.queue, to: buffer, &files)
-    for part in session.output.backlog.parts { append(&part.queue, to: buffer, &files) }
-    return buffer
-  }
-
-  private func append(_ queue: inout OutboundQueue, to buffer: ByteBuffer, _ files: inout FilesHandedOver) {
-    queue.forEachWaiting { part in
+    func append(_ part: WaitingFrames) {
       buffer.append(part.kind.rawValue)
       buffer.append(UInt32(part.partialCount))
       buffer.append(part.count)
@@ -116,6 +110,9 @@ final class Handover {
       buffer.append(UInt32(part.slice.count))
       buffer.append(part.slice.bytes)
     }
+    session.output.queue.forEachWaiting(append)
+    session.output.backlog.forEachWaiting(append)
+    return buffer
   }
 
   private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {

@@ -139,6 +139,16 @@ struct Output: ~Copyable {
   /// Must follow changes of the backlog and of the counts.
   mutating func updateRoom() { room = backlog.isEmpty ? grantedRoom : 0 }
 
+  /// Moves notifications from the backlog into the queue, up to the next snapshot, and returns the control frames among
+  /// them.
+  mutating func refill() -> [ByteSlice] {
+    guard !backlog.isEmpty else { return [] }
+    var room = grantedRoom
+    let controlFrames = backlog.moveOldest(to: &queue, within: &room)
+    updateRoom()
+    return controlFrames
+  }
+
   /// The room for the first notifications of the backlog.
   var grantedRoom: Int {
     guard flags.contains(.limited) else { return .max }
@@ -157,7 +167,7 @@ struct Output: ~Copyable {
       case .others: !backlog.isEmpty && part.slice.bytes.isIntroduction
       }
     if isOrdered, flags.contains(.limited) {
-      try backlog.last.queue.restore(part)
+      try backlog.changeLast { queue throws(WireError) in try queue.restore(part) }
     } else {
       try queue.restore(part)
     }
