@@ -8,23 +8,26 @@ import Testing
 
   init() throws { folder = try TestFolder() }
 
-  private func run(programs: String) async throws -> Script {
-    try await Script.run(["Examples/demo/prune-demo", programs], environment: ["TMPDIR": folder.path])
+  private func run(_ demo: String = "prune-demo", programs: String) async throws -> Script {
+    try await Script.run(["Examples/demo/\(demo)", programs], environment: ["TMPDIR": folder.path])
+  }
+
+  private func left() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("tribune-demo") }
   }
 
   private func programs() throws -> String {
     URL(fileURLWithPath: try Programs.path(of: "tribunectl")).deletingLastPathComponent().path
   }
 
-  @Test("shows a restore that vetoes a prune, then the prune, and leaves nothing behind")
+  @Test("has its prune vetoed by a restore, then done, and leaves nothing behind")
   func succeeds() async throws {
     let demo = try await run(programs: programs())
     #expect(demo.status == 0, "\(demo.output)")
     #expect(demo.output.contains("was vetoed"))
     #expect(demo.output.contains(#/restore \(pid \d+\) holds the lock of \S+/archives/#))
     #expect(demo.output.contains(#/archive\.willPrune[^\n]*\n[^\n]*archive\.didPrune/#))
-    let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-    #expect(left.filter { $0.hasPrefix("tribune-demo") } == [])
+    #expect(try left() == [])
   }
 
   @Test("fails when the guard does not ask") func notGuarded() async throws {
@@ -50,11 +53,14 @@ import Testing
     #expect(demo.output.contains("FAILED: exit status of the vetoed prune"), "\(demo.output)")
   }
 
-  @Test("names what is missing", arguments: ["", "/none/release"])
-  func noPrograms(under place: String) async throws {
-    let demo = try await run(programs: folder.path + place)
-    #expect(demo.status == 1)
-    #expect(
-      demo.output.contains("no tribuned in \(folder.path)\(place): run \"make build\""), "\(demo.output)")
+  @Test(
+    "says only what is missing, and leaves nothing behind", arguments: ["prune-demo", "cluster-demo"],
+    ["", "/none/release"])
+  func noPrograms(_ demo: String, under place: String) async throws {
+    let ended = try await run(demo, programs: folder.path + place)
+    #expect(ended.status == 1)
+    let missing = "no tribuned in \(folder.path)\(place): run \"make build\""
+    #expect(ended.output == "\n\(demo): FAILED: \(missing)\n")
+    #expect(try left() == [])
   }
 }
