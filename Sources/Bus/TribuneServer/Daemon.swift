@@ -145,7 +145,7 @@ package final class Daemon {
   ) {
     Configuration.load(
       from: arguments.configurationDirectory,
-      defaults: arguments.isUserInstance ? .forUser : Configuration())
+      defaults: arguments.isUserInstance ? .forUser : Configuration(), hasUnits: PeerUnits.exist)
   }
 
   private static func write(_ diagnostics: [Diagnostic], to log: Log) {

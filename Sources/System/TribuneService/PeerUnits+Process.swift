@@ -5,6 +5,9 @@ import TribuneSystem
 package import TribuneWire
 
 extension PeerUnits {
+  /// False if systemd is not the system's service manager.
+  package static var exist: Bool { sd_booted() > 0 }
+
   /// Empty if the process is gone, or in another namespace.
   package init(of pid: Int32) {
     self.init()

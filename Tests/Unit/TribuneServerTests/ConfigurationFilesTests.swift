@@ -41,6 +41,20 @@ struct ConfigurationFilesTests {
     #expect(diagnostics == (subfolder.isEmpty ? [] : [error]))
   }
 
+  @Test("warn of a required unit where systemd does not run", arguments: [true, false])
+  func requiredUnit(hasUnits: Bool) throws {
+    let folder = try TemporaryFolder()
+    let lines = "RequireDelegate=unit:x.service\nRequireDelegate=\nRequireDelegate=label:b unit:a.service\n"
+    try folder.write("tribuned.conf", "[Query \"backup.*\"]\n\(lines)")
+    let warning = Diagnostic(
+      .warning, "\(folder.path)/tribuned.conf", 4,
+      """
+      no delegate can be in the unit a.service, because systemd does not run here: the bus vetoes backup.* until you \
+      require a label instead
+      """)
+    #expect(Configuration.load(from: folder.path, hasUnits: hasUnits).1 == (hasUnits ? [] : [warning]))
+  }
+
   @Test("report all their mistakes at once")
   func allProblems() throws {
     let folder = try TemporaryFolder()

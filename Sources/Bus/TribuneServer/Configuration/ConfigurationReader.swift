@@ -12,8 +12,12 @@ nonisolated package struct ConfigurationReader {
   private var reader: SettingsReader<Configuration>
   private var policy = PolicyParser(.ofHost)
   private var hasPolicy = false
+  private let hasUnits: Bool
 
-  package init(defaults: Configuration) { reader = SettingsReader(defaults, Configuration.sections) }
+  package init(defaults: Configuration, hasUnits: Bool = true) {
+    reader = SettingsReader(defaults, Configuration.sections)
+    self.hasUnits = hasUnits
+  }
 
   package mutating func readAll(in directory: String) {
     reader.read("tribuned.conf", in: directory)
@@ -67,6 +71,7 @@ nonisolated package struct ConfigurationReader {
       guard lines.allSatisfy({ reader.lines[$0].isValid }), let last = lines.max() else { continue }
       reader.diagnose(rule.severity, reader.lines[last].place, violation)
     }
+    checkUnits()
     checkProtocols()
     checkLength()
     finishPolicy()
@@ -94,6 +99,23 @@ nonisolated package struct ConfigurationReader {
     for test in self.policy.tests {
       guard let failure = test.failure(of: policy) else { continue }
       diagnose(.mistake, test.origin.file, test.origin.number, failure)
+    }
+  }
+
+  private mutating func checkUnits() {
+    if hasUnits { return }
+    for rule in reader.settings.policy.queryRules {
+      let place = reader.lines.last {
+        $0.key == "RequireDelegate" && $0.place.subject == rule.pattern.text
+      }?.place
+      for case .unit(let name) in rule.required {
+        diagnose(
+          .warning, place?.file ?? "", place?.line,
+          """
+          no delegate can be in the unit \(name.escaped), because systemd does not run here: the bus vetoes \
+          \(rule.pattern.text.escaped) until you require a label instead
+          """)
+      }
     }
   }
 
@@ -144,11 +166,12 @@ nonisolated extension Configuration {
   /// Missing files leave the defaults. A broken link, or a missing directory other than the default one, is an error,
   /// because its requirements would be lost unnoticed.
   ///
+  /// - Parameter hasUnits: true if a process can be in a unit of the system's service manager.
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.
   package static func load(
-    from directory: String, defaults: Configuration = Configuration()
+    from directory: String, defaults: Configuration = Configuration(), hasUnits: Bool = true
   ) -> (Configuration, [Diagnostic]) {
-    var reader = ConfigurationReader(defaults: defaults)
+    var reader = ConfigurationReader(defaults: defaults, hasUnits: hasUnits)
     reader.readAll(in: directory)
     return reader.finish()
   }
