@@ -18,6 +18,7 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
 ///   afterwards, it restarts. If the bus does not return, the work must end by itself.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
+  sleep: @escaping @Sendable (Duration) async -> Void = sleep,
   _ work: @escaping @Sendable () async throws(TribuneError) -> Answer
 ) async throws(TribuneError) -> Answer {
   let result = await first(

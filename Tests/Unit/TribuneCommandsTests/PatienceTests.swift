@@ -24,6 +24,38 @@ struct PatienceTests {
       outcomes: [Outcome(delegate: 1, kind: kind)])
   }
 
+  /// Stands still until it is moved.
+  private final class Clock: Sendable {
+    private struct State {
+      var now = ContinuousClock.now
+      var sleepers: [(end: ContinuousClock.Instant, wakeup: AsyncStream<Void>.Continuation)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var time: Patience.Time {
+      Patience.Time(now: { self.state.withLock { $0.now } }, rest: { await self.rest(until: $0) })
+    }
+
+    func moveOn() {
+      state.withLock { state in
+        state.now += .seconds(3600)
+        for sleeper in state.sleepers where sleeper.end <= state.now { sleeper.wakeup.finish() }
+        state.sleepers.removeAll { $0.end <= state.now }
+      }
+    }
+
+    private func rest(until end: ContinuousClock.Instant) async {
+      let (wakeups, wakeup) = AsyncStream<Void>.makeStream()
+      state.withLock { state in
+        if end <= state.now { wakeup.finish() } else { state.sleepers.append((end, wakeup)) }
+      }
+      for await _ in wakeups {}
+    }
+  }
+
+  private let clock = Clock()
+
   private func asked(
     _ asks: [Ask], _ patience: Patience, onVeto: @escaping @Sendable (ChangeSignal) -> Void = { _ in }
   ) async -> (count: Int, query: UInt64?) {
@@ -51,6 +83,7 @@ struct PatienceTests {
             return nil
           case .error: throw TribuneError(.connectionLost, "")
           case .silent:
+            clock.moveOn()
             let (answers, answer) = AsyncStream<Void>.makeStream()
             for await _ in answers {}
             withExtendedLifetime(answer) {}
@@ -86,18 +119,20 @@ struct PatienceTests {
 
   @Test("Several changes cause one new ask; without a further change, the last verdict stands")
   func several() async {
-    let result = await asked(
-      [.changing(5), .vetoed, .allowed], Patience(span: .seconds(5), pause: .zero, pauseMin: .zero))
+    let vetoCount = Atomic(0)
+    let patience = Patience(span: .seconds(5), pause: .zero, pauseMin: .zero, time: clock.time)
+    let result = await asked([.changing(5), .vetoed, .allowed], patience) { [clock] _ in
+      if vetoCount.add(1, ordering: .relaxed).newValue == 2 { clock.moveOn() }
+    }
     #expect(result == (2, 2))
   }
 
   @Test("Without a first verdict, it ends a little after the time; otherwise the last verdict stands")
   func silent() async {
-    let patience = Patience(span: .milliseconds(1), pauseMin: .zero, grace: .milliseconds(1))
-    #expect(await asked([.silent], patience) == (1, nil))
-    #expect(await asked([.away, .silent], patience) == (2, nil))
-    let last = await asked([.changing(1), .silent], Patience(span: .seconds(5), pauseMin: .zero))
-    #expect(last == (2, 1))
+    func patience() -> Patience { Patience(span: .seconds(5), pauseMin: .zero, time: clock.time) }
+    #expect(await asked([.silent], patience()) == (1, nil))
+    #expect(await asked([.away, .silent], patience()) == (2, nil))
+    #expect(await asked([.changing(1), .silent], patience()) == (2, 1))
   }
 
   @Test("It limits the wait for a bus")
@@ -113,7 +148,8 @@ struct PatienceTests {
     let result = await asked(
       [.failed, .failed, .allowed], Patience(pause: .milliseconds(1), pauseMin: .zero))
     #expect(result == (3, 3))
-    let late = await asked([.failed, .allowed], Patience(span: .milliseconds(1), pause: .seconds(3600)))
+    let patience = Patience(span: .seconds(5), pause: .seconds(7200), time: clock.time)
+    let late = await asked([.failed, .allowed], patience) { [clock] _ in clock.moveOn() }
     #expect(late == (1, 1))
   }
 

@@ -14,17 +14,26 @@ struct Patience: Sendable {
   let pauseMin: Duration
   /// After the end, for answers to earlier questions.
   let grace: Duration
+  private let time: Time
+
+  /// A test has its own.
+  struct Time: Sendable {
+    var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    var rest: @Sendable (_ end: ContinuousClock.Instant) async -> Void = {
+      await sleep(ContinuousClock.now.duration(to: $0))
+    }
+  }
 
   init(
     span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
-    grace: Duration = .seconds(5)
+    grace: Duration = .seconds(5), time: Time = Time()
   ) {
     self.span = span
-    end = span.map { .now.advanced(by: $0) }
-    (self.pause, self.pauseMin, self.grace) = (pause, pauseMin, grace)
+    end = span.map { time.now().advanced(by: $0) }
+    (self.pause, self.pauseMin, self.grace, self.time) = (pause, pauseMin, grace, time)
   }
 
-  var left: Duration? { end.map { max(.zero, ContinuousClock.now.duration(to: $0)) } }
+  var left: Duration? { end.map { max(.zero, time.now().duration(to: $0)) } }
 
   func bound(_ limit: Duration) -> Duration { left.map { min(limit, $0 + grace) } ?? limit }
 
@@ -58,7 +67,7 @@ struct Patience: Sendable {
           }
         },
         { () async -> Result<Verdict, TribuneError>? in
-          await sleep(ContinuousClock.now.duration(to: end))
+          await time.rest(end)
           return nil
         })
       switch result {
@@ -73,19 +82,20 @@ struct Patience: Sendable {
   private func firstVerdict(
     _ changes: ChangeSignal, _ ask: @escaping @Sendable (Bool) async throws(TribuneError) -> Verdict?
   ) async throws(TribuneError) -> Verdict {
-    guard let left else { return try await next(changes, after: nil, ask) }
-    return try await bounded(by: left + grace) { () async throws(TribuneError) -> Verdict in
+    guard let end, let left else { return try await next(changes, after: nil, ask) }
+    let first = { @Sendable () async throws(TribuneError) -> Verdict in
       try await next(changes, after: nil, ask)
     }
+    return try await bounded(by: left + grace, sleep: { _ in await time.rest(end + grace) }, first)
   }
 
   private func next(
     _ changes: ChangeSignal, after last: Verdict?, _ ask: (Bool) async throws(TribuneError) -> Verdict?
   ) async throws(TribuneError) -> Verdict {
     if let last {
-      let earliest = ContinuousClock.now.advanced(by: pauseMin)
+      let earliest = time.now().advanced(by: pauseMin)
       await wait(changes, retrying: last.mayEndUnannounced)
-      await sleep(ContinuousClock.now.duration(to: earliest))
+      await time.rest(earliest)
     }
     while true {
       guard !Task.isCancelled else { throw TribuneError(.cancelled, "interrupted") }
@@ -97,7 +107,7 @@ struct Patience: Sendable {
   private func wait(_ changes: ChangeSignal, retrying retries: Bool) async {
     let retry = Task {
       guard retries else { return }
-      await sleep(pause)
+      await time.rest(time.now() + pause)
       if !Task.isCancelled { changes.signal() }
     }
     await changes.wait()
