@@ -25,6 +25,11 @@ nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
       message: error.pointee.message.map { unsafe String(cString: $0) } ?? "")
   }
 
+  var isMissingUnit: Bool {
+    guard case .answered(let name, _) = self else { return false }
+    return ["org.freedesktop.DBus.Error.FileNotFound", "org.freedesktop.systemd1.NoSuchUnit"].contains(name)
+  }
+
   @discardableResult
   static func check(_ result: CInt) throws(Errno) -> CInt {
     guard result >= 0 else { throw Errno(rawValue: -result) }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneService
+
 /// Calls to systemd; see org.freedesktop.systemd1(5).
 struct SystemdProxy {
   private static let path = "/org/freedesktop/systemd1"
@@ -16,6 +18,8 @@ struct SystemdProxy {
       timeoutMicroseconds: 60_000_000)
   }
 
+  /// False if the unit is masked, or if this version of systemd does not have it. True if systemd cannot tell: a veto
+  /// must not be without effect.
   func canBeMasked(_ unit: String) async throws(DBusError) -> Bool {
     do throws(DBusError) {
       guard case .string(let state)? = try await bus.call(method("GetUnitFileState"), .string(unit)).first
@@ -23,9 +27,11 @@ struct SystemdProxy {
         throw .unexpected("GetUnitFileState")
       }
       return !state.hasPrefix("masked")
-    } catch .answered {
-      // This version of systemd does not have the target.
-      return false
+    } catch {
+      guard case .answered = error else { throw error }
+      if error.isMissingUnit { return false }
+      ServiceLog.warning("systemd does not tell whether \(unit) is masked: \(error)")
+      return true
     }
   }
 
