@@ -207,6 +207,7 @@ final class Gateway {
     case .connecting: inquiries.refuse(nil)
     case .up:
       double.linkChanged(isUp: true)
+      inquiries.beginHearing()
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
       // Earlier posts of other hosts are lost.
@@ -319,9 +320,10 @@ final class Gateway {
       case .presence(let host):
         let sender = try message.instance()
         let isNew = !neighbours.isPresent(host, sender)
+        let isRostered = settings.roster.contains(host)
+        if isRostered { inquiries.hear(host) }
         neighbours.remember(
-          host, sender, rosterMark: message.headers[.roster] ?? "",
-          isRostered: settings.roster.contains(host), at: .now)
+          host, sender, rosterMark: message.headers[.roster] ?? "", isRostered: isRostered, at: .now)
         rosters.update(with: neighbours.others(than: rosters.mark))
         hosts.addUnlisted(host)
         if isNew, neighbours.isPresent(host) { welcome() }

@@ -176,6 +176,23 @@ async def test_a_gateway_without_its_cluster_vetoes(cluster: Cluster, policy: st
     await until_allowed(hosts[0])
 
 
+@pytest.mark.any_server
+async def test_a_host_that_only_reconnects_still_vetoes(cluster: Cluster) -> None:
+    relay, *hosts = await cluster.relayed(QUERY, "OnMissingHost=abstain")
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    await db1.attach(vetoing, NAME)
+    await relay.sever()
+    await hosts[0].wait_for_status("cluster unreachable")
+    # Longer than NATS needs to report that the host is not connected.
+    loop = asyncio.get_running_loop()
+    mending = loop.create_future()
+    loop.call_later(2, lambda: mending.set_result(loop.create_task(relay.mend())))
+    verdict = await db2.ask(NAME, deadline=DEADLINE)
+    await (await mending)
+    assert not verdict
+    assert outcomes(verdict)["host:db1"][0] == "vetoed"
+
+
 async def test_a_question_in_flight_is_vetoed_when_the_link_is_lost(cluster: Cluster) -> None:
     relay, *hosts = await cluster.relayed(QUERY, "OnMissingHost=abstain")
     db1, db2 = [await cluster.connect(host) for host in hosts]

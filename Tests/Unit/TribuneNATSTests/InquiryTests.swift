@@ -39,7 +39,7 @@ struct InquiryTests {
     var inquiry = inquiry()
     _ = inquiry.reply(reply, payload: [], at: start)
     #expect(inquiry.reply(.approve, payload: [], at: start) == .none)
-    #expect(inquiry.isUnheard() == .none)
+    #expect(inquiry.isUnheard(mayReturn: false) == .none)
     #expect(inquiry.isCutOff("the connection to NATS was lost") == .none)
     #expect(inquiry.isDue(at: start + .seconds(60)) == .none)
   }
@@ -103,7 +103,7 @@ struct InquiryTests {
   @Test("A host that is not in the roster is not asked again, and is mute without a reply")
   func mute() {
     var unheard = inquiry(.unlisted)
-    #expect(unheard.isUnheard() == .conclude(.abstain))
+    #expect(unheard.isUnheard(mayReturn: true) == .conclude(.abstain))
     #expect(unheard.isMute)
     var failing = inquiry(.unlisted)
     _ = failing.reply(.failed("why"), payload: [], at: start)
@@ -116,13 +116,31 @@ struct InquiryTests {
     arguments: [MissingHost.veto, .abstain])
   func unheard(missing: MissingHost) {
     var inquiry = inquiry(missing)
-    for _ in 1..<Inquiry.triesMax { #expect(inquiry.isUnheard() == .askAgain(after: Inquiry.retryPause)) }
-    let action = inquiry.isUnheard()
+    for _ in 1..<Inquiry.triesMax {
+      #expect(inquiry.isUnheard(mayReturn: false) == .askAgain(after: Inquiry.retryPause))
+    }
+    let action = inquiry.isUnheard(mayReturn: false)
     #expect(isVeto(action) == (missing == .veto))
     #expect((action == .conclude(.abstain)) == (missing != .veto))
   }
 
-  @Test("Progress gives more time, with a margin for the way back, but never less")
+  @Test("A host that may just reconnect does not abstain before it is due")
+  func returning() {
+    var inquiry = inquiry(.abstain)
+    for _ in 0..<20 {
+      #expect(inquiry.isUnheard(mayReturn: true) == .askAgain(after: Inquiry.retryPause))
+    }
+    var vetoing = inquiry
+    #expect(vetoing.reply(.veto("why"), payload: [], at: start) == .conclude(.veto("why")))
+    var away = inquiry
+    #expect(away.isUnheard(mayReturn: false) == .conclude(.abstain))
+    guard case .prove = inquiry.isDue(at: inquiry.due) else {
+      Issue.record("nobody finds out whether NATS is there")
+      return
+    }
+  }
+
+  @Test("Progress gives more time, never less, and with a margin for the way back")
   func progress() {
     var inquiry = inquiry()
     let later = inquiry.reply(

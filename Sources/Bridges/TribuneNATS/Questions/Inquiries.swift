@@ -29,6 +29,9 @@ nonisolated final class Inquiries: Sendable {
     /// The hosts that are skipped, until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
+    /// When hosts of the roster last announced themselves, and since when this host hears that.
+    var heardAt: [String: ContinuousClock.Instant] = [:]
+    var hearsSince = ContinuousClock.now
     /// One timer for all, because most questions end long before theirs.
     var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
@@ -189,6 +192,16 @@ nonisolated final class Inquiries: Sendable {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
+  func hear(_ host: String) { state.withLock { $0.heardAt[host] = .now } }
+
+  /// Other hosts may reconnect later than this one.
+  func beginHearing() { state.withLock { $0.hearsSince = .now } }
+
+  private func mayReturn(_ host: String) -> Bool {
+    let lastHeard = state.withLock { max($0.hearsSince, $0.heardAt[host] ?? $0.hearsSince) }
+    return .now - lastHeard < Neighbours.silenceMax
+  }
+
   /// - Parameter why: nil if replies can arrive.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
@@ -211,7 +224,10 @@ nonisolated final class Inquiries: Sendable {
 
   func receive(_ message: ClusterMessage, from host: String, token: String) throws(EnvelopeError) {
     guard state.withLock({ $0.open[token]?.host == host }) else { return }
-    if message.isNoResponders { return update(token) { $0.isUnheard() } }
+    if message.isNoResponders {
+      let mayReturn = mayReturn(host)
+      return update(token) { $0.isUnheard(mayReturn: mayReturn) }
+    }
     let reply = try ReplyEnvelope(message)
     update(token) { $0.reply(reply, payload: message.payload, at: .now) }
   }

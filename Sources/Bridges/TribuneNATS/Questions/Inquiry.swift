@@ -64,9 +64,10 @@ nonisolated struct Inquiry {
     }
   }
 
-  mutating func isUnheard() -> Action {
+  /// - Parameter mayReturn: true if the gateway may only be reconnecting. Its veto must not be lost meanwhile.
+  mutating func isUnheard(mayReturn: Bool) -> Action {
     guard !isConcluded else { return .none }
-    if missing != .unlisted, tries < Self.triesMax {
+    if missing != .unlisted, tries < Self.triesMax || missing == .abstain && mayReturn {
       tries += 1
       return .askAgain(after: Self.retryPause)
     }
