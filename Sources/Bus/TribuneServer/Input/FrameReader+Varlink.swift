@@ -11,8 +11,10 @@ import TribuneWire
 /// calls like a partial frame, and does not read from the client.
 extension FrameReader {
   func handleCalls(
-    of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int
+    of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int,
+    hasTime: Bool = false
   ) {
+    var hasTime = hasTime
     let couldRead = session.interest.contains(.readable)
     var position = start
     varlink.waitsForTime = false
@@ -20,13 +22,12 @@ extension FrameReader {
       while session.isServed, !session.isInCall,
         let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
       {
-        if timeShares.waitsForCompaction(session.account)
-          || !timeShares.hasTime(for: session.account, isMuchWork: true)
-        {
+        guard hasTime || self.hasTime(for: session) else {
           varlink.waitsForTime = true
           sender.answered.value.append(session)
           break
         }
+        hasTime = false
         guard end - position < VarlinkCall.lengthMax else { throw PartialFrames.messageTooLong }
         varlink.scannedCount = 0
         try calls.take(buffer.bytes(in: position..<end), of: session)
@@ -47,6 +48,11 @@ extension FrameReader {
     gatekeeper.dismiss(session, error)
   }
 
+  private func hasTime(for session: Session) -> Bool {
+    !timeShares.waitsForCompaction(session.account)
+      && timeShares.hasTime(for: session.account, isMuchWork: true)
+  }
+
   func handleCallsOfAnswered() {
     let answered = sender.answered.value
     sender.answered.value = []
@@ -55,9 +61,14 @@ extension FrameReader {
 
   private func handleKeptCalls(of session: Session) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
+    // Without time, hundreds of long calls must not be copied in each iteration.
+    guard hasTime(for: session) else {
+      varlink.waitsForTime = true
+      return sender.answered.value.append(session)
+    }
     let buffer = ByteBuffer(holding: kept.bytes)
     partials.release(session)
-    handleCalls(of: session, varlink, in: buffer, from: 0)
+    handleCalls(of: session, varlink, in: buffer, from: 0, hasTime: true)
     recorder.markReceived(from: session)
   }
 

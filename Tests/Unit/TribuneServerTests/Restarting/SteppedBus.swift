@@ -128,8 +128,10 @@ final class SteppedBus {
       return fields
     }
 
-    /// Positions in the buffer hold until the next call.
-    private func received(isGreeting: Bool = false) throws -> [(header: FrameHeader, start: Int)] {
+    /// The number of a Varlink client's replies.
+    func replyCount() throws -> Int { try receive().array.count { $0 == 0 } }
+
+    private func receive() throws -> ByteBuffer {
       let buffer = socket.received
       buffer.truncate(to: 0)
       do throws(Errno) {
@@ -138,6 +140,12 @@ final class SteppedBus {
         // The bus closed the socket with unread bytes.
         try #require(error.isDisconnection)
       }
+      return buffer
+    }
+
+    /// Positions in the buffer hold until the next call.
+    private func received(isGreeting: Bool = false) throws -> [(header: FrameHeader, start: Int)] {
+      let buffer = try receive()
       if isGreeting { try #require(try Hello(buffer.bytes) != nil) }
       var frames: [(header: FrameHeader, start: Int)] = []
       var position = isGreeting ? Hello.length : 0
@@ -157,6 +165,18 @@ final class SteppedBus {
     let greeting = ByteBuffer(capacity: 4096)
     _ = try UnixSocket.receive(from: client.socket.descriptor, into: greeting)
     return client
+  }
+
+  /// A Varlink client.
+  func caller() throws -> Client {
+    let index = server.acceptor.listeners.count
+    let path = "\(folder.path)/varlink\(index)"
+    try server.acceptor.listen(on: try Listener(path: path, mode: 0o600, isVarlink: true))
+    let socket = try Client.Socket(connectedTo: path)
+    beginIteration()
+    server.handleEvent(.listener(index), .readable)
+    endIteration()
+    return Client(id: server.sessions.lastID, socket: socket)
   }
 
   /// Its hello is unread. Begins an iteration.
