@@ -190,7 +190,8 @@ simulate-debug:
 .PHONY: $(SIMULATION)
 $(SIMULATION):
 	@tools/setup build
-	TRIBUNE_TARGETS=simulate swift build --configuration release --static-swift-stdlib --scratch-path .build/simulation
+	TRIBUNE_TARGETS=simulate swift build --configuration release --static-swift-stdlib -Xswiftc -DDEBUG \
+	  --scratch-path .build/simulation
 
 ## plant-mistakes  checks that the simulation or a test notices each mistake in Tests/Simulation/mistakes
 plant-mistakes:

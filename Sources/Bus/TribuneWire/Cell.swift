@@ -4,13 +4,13 @@
 /// work for a post, and a quarter for a query.
 ///
 /// The owner must guarantee exclusivity instead: code that a mutating method of the value calls must not
-/// access the cell. Only the owner's isolation may access it.
+/// access the cell. Only the owner's isolation may access it. Debug builds and the simulation check this.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
-  @usableFromInline let address: UnsafeMutablePointer<Value>
+  @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 
   @inlinable package init(_ value: consuming Value) {
     unsafe address = .allocate(capacity: 1)
-    unsafe address.initialize(to: value)
+    unsafe address.initialize(to: CellStorage(value))
   }
 
   deinit {
@@ -19,23 +19,75 @@
   }
 
   @inlinable package var value: Value {
-    @inline(__always) _read { yield unsafe address.pointee }
-    @inline(__always) nonmutating _modify { yield unsafe &address.pointee }
+    @inline(__always) _read {
+      unsafe address.pointee.beginReading()
+      defer { unsafe address.pointee.endReading() }
+      yield unsafe address.pointee.value
+    }
+    @inline(__always) nonmutating _modify {
+      unsafe address.pointee.beginChanging()
+      defer { unsafe address.pointee.endChanging() }
+      yield unsafe &address.pointee.value
+    }
+  }
+}
+
+@usableFromInline struct CellStorage<Value: ~Copyable>: ~Copyable {
+  @usableFromInline var value: Value
+  #if DEBUG
+    /// The accesses that read, or -1 if one changes the value.
+    @usableFromInline var accessCount = 0
+  #endif
+
+  @inlinable init(_ value: consuming Value) { self.value = value }
+
+  @inlinable @inline(__always) mutating func beginReading() {
+    #if DEBUG
+      precondition(accessCount >= 0, "a cell is read while it changes")
+      accessCount += 1
+    #endif
+  }
+
+  @inlinable @inline(__always) mutating func endReading() {
+    #if DEBUG
+      accessCount -= 1
+    #endif
+  }
+
+  @inlinable @inline(__always) mutating func beginChanging() {
+    #if DEBUG
+      precondition(accessCount == 0, "a cell changes while it is accessed")
+      accessCount = -1
+    #endif
+  }
+
+  @inlinable @inline(__always) mutating func endChanging() {
+    #if DEBUG
+      accessCount = 0
+    #endif
   }
 }
 
 extension Cell where Value: ~Copyable {
   /// Does not retain the cell's owner, which would be the main cost of a loop over many cells.
   @usableFromInline @safe package struct Reference {
-    @usableFromInline let address: UnsafeMutablePointer<Value>
+    @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 
-    @usableFromInline @unsafe init(_ address: UnsafeMutablePointer<Value>) {
+    @usableFromInline @unsafe init(_ address: UnsafeMutablePointer<CellStorage<Value>>) {
       unsafe self.address = unsafe address
     }
 
     @inlinable package var value: Value {
-      @inline(__always) _read { yield unsafe address.pointee }
-      @inline(__always) nonmutating _modify { yield unsafe &address.pointee }
+      @inline(__always) _read {
+        unsafe address.pointee.beginReading()
+        defer { unsafe address.pointee.endReading() }
+        yield unsafe address.pointee.value
+      }
+      @inline(__always) nonmutating _modify {
+        unsafe address.pointee.beginChanging()
+        defer { unsafe address.pointee.endChanging() }
+        yield unsafe &address.pointee.value
+      }
     }
   }
 
