@@ -86,7 +86,7 @@ final class BusServer: EventLoopTarget {
       core, sessions, recorder, sender, monitor, replier, interpreter, gatekeeper, files, quota,
       context)
     let router = Router(
-      core, sessions, recorder, sender, monitor, replier, introducer, interpreter, timeShares, context)
+      core, sender, monitor, replier, introducer, interpreter, timeShares, context)
     let calls = VarlinkCalls(core, sessions, recorder, replier, router, dispatcher, context)
     reader = FrameReader(
       router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, timeShares, pool, calls,

@@ -9,8 +9,6 @@ final class Router {
 
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
-  private let sessions: SessionTable
-  private let recorder: Recorder
   private let sender: Sender
   private let introducer: Introducer
   private let interpreter: Interpreter
@@ -19,12 +17,11 @@ final class Router {
   private let timeShares: TimeShares
 
   init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ interpreter: Interpreter,
-    _ timeShares: TimeShares, _ context: ServerContext
+    _ bus: Cell<Bus>.Reference, _ sender: Sender, _ monitor: TrafficMonitor, _ replier: Replier,
+    _ introducer: Introducer, _ interpreter: Interpreter, _ timeShares: TimeShares, _ context: ServerContext
   ) {
-    (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
-    (self.monitor, self.replier, self.introducer) = (monitor, replier, introducer)
+    (self.bus, self.sender, self.monitor) = (bus, sender, monitor)
+    (self.replier, self.introducer) = (replier, introducer)
     (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
   }
 
@@ -40,30 +37,9 @@ final class Router {
       if isNewRoute || receivers.count > Self.manyReceivers { timeShares.markMuchWork() }
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
-      let deliveries: Int
-      if areAllPlain(receivers, slice, run.count, from: poster.slot) {
-        let isCopied = OutboundQueue.copies(slice)
-        for receiver in receivers {
-          guard let observer = sessions.output(at: receiver.slot) else {
-            preconditionFailure("slot \(receiver.slot.index) of a receiver has no session")
-          }
-          if !isCopied
-            || !observer.value.queue.extendOpenEntry(by: slice, isNotification: true, count: run.count)
-          {
-            observer.value.queue.append(
-              slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
-          }
-          observer.value.takeRoom(run.count)
-          recorder.countQueued(run.count, at: receiver.slot, &observer.value)
-          if observer.value.flush != .scheduled, let session = sessions[receiver.slot] {
-            sender.scheduleFlush(session)
-          }
-        }
-        sender.queuedByteCount += slice.count * receivers.count
-        deliveries = receivers.count
-      } else {
-        deliveries = deliverOneByOne(slice, count: run.count, to: receivers, from: poster)
-      }
+      let deliveries =
+        sender.deliverPlain(slice, count: run.count, to: receivers, from: poster.slot)
+        ? receivers.count : deliverOneByOne(slice, count: run.count, to: receivers, from: poster)
       context.statistics.value.delivered += UInt64(run.count * deliveries)
       context.statistics.value.posted += UInt64(run.count)
       context.statistics.value.postedBytes += UInt64(slice.count)
@@ -77,22 +53,6 @@ final class Router {
     }
     interpreter.relieveAndAnnounceIfNeeded()
     return run.range.upperBound
-  }
-
-  /// Checks all before the first gets the run: the receivers' memory is rarely in the cache, and this loop
-  /// fetches it for all at once.
-  private func areAllPlain(
-    _ receivers: [Receiver], _ run: ByteSlice, _ count: Int, from poster: ConnectionSlot
-  ) -> Bool {
-    guard sender.queuedByteCount + run.count * receivers.count <= sender.relievedAbove else { return false }
-    let queuedMax = context.configuration.queue.highMarkBytes - run.count
-    for receiver in receivers {
-      guard case .now = receiver.way, let observer = sessions.output(at: receiver.slot),
-        observer.value.accepts(from: poster), observer.value.queue.byteCount <= queuedMax,
-        observer.value.room >= count
-      else { return false }
-    }
-    return true
   }
 
   private func deliverOneByOne(
