@@ -213,7 +213,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, serial, Okay(registration: serial, retained: UInt32(clamping: kept.count))))
     guard fields.options.contains(.retained) else { return }
     // Buffered notifications are older than retained ones.
-    flushBuffered(for: slot)
+    emitBuffered(for: slot)
     if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }
 

@@ -21,8 +21,7 @@ package enum Effect {
   case forgotten(name: String, object: String)
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
   case noLongerWaiting(UInt64)
-  /// The connection learns first how many were lost for lack of space.
-  case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
+  case buffered(ConnectionSlot, FlushedNotifications)
   /// In the order of posting.
   case snapshot(ConnectionSlot, Serial, [RetainedNotification])
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
@@ -34,7 +33,7 @@ extension Effect {
     case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
-      .ended(let slot, _, _), .buffered(let slot, _, _, _), .snapshot(let slot, _, _),
+      .ended(let slot, _, _), .buffered(let slot, _), .snapshot(let slot, _, _),
       .awaited(let slot, _, _, _):
       slot
     }

@@ -191,11 +191,11 @@ final class BusUnderTest {
     var receivers = ""
     let slice = ByteSlice(run, 0..<run.count)
     var runToBuffer = RunToBuffer(slice, count: texts.count)
-    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).receivers
-    where receiver.way == .now || bus.admit(receiver, &runToBuffer) {
+    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).receivers {
+      guard case .delivered(let flushed) = bus.admit(receiver, &runToBuffer) else { continue }
+      if let flushed { transcript.append(Effect.buffered(receiver.slot, flushed).line) }
       receivers += receiver.slot.letter
     }
-    takeEffects()
     transcript.append("\(receivers) \(slice.summary)")
   }
 
@@ -391,9 +391,9 @@ extension Effect {
       return "\(slot.letter) ended \(serial) (\(why))"
     case .notification(let slice, let receivers, let poster):
       return "\(receivers.map(\.slot.letter).joined()) \(slice.summary) from \(poster.id)"
-    case .buffered(let slot, let slices, _, let lost):
-      return "\(slot.letter) held" + (lost == 0 ? "" : " lost \(lost)")
-        + slices.map { ", \($0.summary)" }.joined()
+    case .buffered(let slot, let flushed):
+      return "\(slot.letter) held" + (flushed.lost == 0 ? "" : " lost \(flushed.lost)")
+        + flushed.slices.map { ", \($0.summary)" }.joined()
     case .snapshot(let slot, let serial, let notifications):
       return "\(slot.letter) snapshot \(serial)"
         + notifications.map { ", \($0.tail.summary) from \($0.sender) at \($0.posted.nanoseconds / 1_000_000) ms" }

@@ -43,6 +43,28 @@ struct RestoringTests {
     #expect(other.takeQuestions().map(\.question.query.rawValue).last == 2)
   }
 
+  @Test("A replayed frame has what it once took from the configuration, and keeps no more than it did")
+  func underOtherLimits() {
+    let bus = BusUnderTest {
+      $0.delegateTimeout = 300
+      $0.answersMax = 10
+    }
+    bus.log = []
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
+    bus.ask("x", by: asker, serial: 1, mode: .all)
+    bus.answer(.veto, "for a reason of many words", delegate: 1, from: one)
+    _ = bus.take()
+    bus.bus.limits.delegateTimeout = 900
+    bus.bus.limits.answersMax = 1 << 20
+    bus.restart(.replay)
+    bus.answer(.veto, "late", delegate: 2, from: other)
+    let reasons = bus.lastVerdict?.outcomes.map(\.reason)
+    #expect(reasons == ["the limit on the answers to one asker is reached", "late"])
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 2)
+    #expect(bus.take() == ["B question 1 q2 d1 300ms x", "C question 1 q2 d2 300ms x"])
+  }
+
   @Test("A query is not restored twice, or without its asker")
   func refusedQueries() throws {
     bus.attach(["a"], by: delegate, serial: 1)

@@ -71,16 +71,29 @@ struct BufferedNotifications {
     return !removed.isEmpty
   }
 
-  mutating func take() -> (slices: [ByteSlice], count: UInt64, lost: UInt64) {
-    var slices: [ByteSlice] = []
-    var count: UInt64 = 0
-    while let run = runs.popFirst() {
-      slices.append(run.slice)
-      count += run.count
-    }
-    defer { (self.count, lostCount) = (0, 0) }
-    return (slices, count, lostCount)
+  /// Nil if there are none.
+  mutating func take() -> FlushedNotifications? {
+    guard dueCount > 0 else { return nil }
+    var flushed = FlushedNotifications(count: count, lost: lostCount)
+    while let run = runs.popFirst() { flushed.slices.append(run.slice) }
+    (count, lostCount) = (0, 0)
+    return flushed
   }
+}
+
+/// Buffered notifications that their connection now receives. It learns first how many were lost for lack of space.
+package struct FlushedNotifications {
+  package fileprivate(set) var slices: [ByteSlice] = []
+  package let count: UInt64
+  package let lost: UInt64
+}
+
+/// What becomes of a run for one receiver.
+package enum Admission {
+  /// Buffered or dropped.
+  case keptBack
+  /// Delivered now, after these.
+  case delivered(after: FlushedNotifications?)
 }
 
 /// A run to buffer for any number of connections. They share one copy, because its receive buffer is reused.

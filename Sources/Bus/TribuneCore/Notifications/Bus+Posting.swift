@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribunePolicy
-import TribuneWire
+package import TribuneWire
 
 /// Posts that need more than immediate delivery. The server forwards all others itself.
 extension Bus {
@@ -86,7 +86,11 @@ extension Bus {
     // Usually, the route's array is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
-      receivers = receivers.filter { admit($0, &run, options) }
+      receivers = receivers.filter { receiver in
+        guard case .delivered(let flushed) = admit(receiver, &run, options) else { return false }
+        if let flushed { emit(.buffered(receiver.slot, flushed)) }
+        return true
+      }
     }
     emit(.notification(posted.slice, to: receivers, from: posted.poster))
   }
@@ -121,7 +125,7 @@ extension Bus {
   }
 
   private mutating func resume(_ slot: ConnectionSlot) {
-    flushBuffered(for: slot)
+    emitBuffered(for: slot)
     forgetBuffered(for: slot)
   }
 
@@ -133,24 +137,17 @@ extension Bus {
     center.setSuspended(false, slot)
   }
 
-  /// Returns true if the connection receives the run now, after its buffered notifications.
-  package mutating func admit(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
-    admit(receiver, &run, [])
-  }
-
-  private mutating func admit(
-    _ receiver: Receiver, _ run: inout RunToBuffer, _ options: PostOptions
-  ) -> Bool {
+  package mutating func admit(
+    _ receiver: Receiver, _ run: inout RunToBuffer, _ options: PostOptions = []
+  ) -> Admission {
     switch receiver.way(for: options) {
-    case .now: return true
-    case .flush:
-      flushBuffered(for: receiver.slot)
-      return true
-    case .drop: return false
+    case .now: return .delivered(after: nil)
+    case .flush: return .delivered(after: takeBuffered(for: receiver.slot))
+    case .drop: break
     case .coalesce: buffer(&run, for: receiver.slot, coalesces: true)
     case .hold: buffer(&run, for: receiver.slot, coalesces: false)
     }
-    return false
+    return .keptBack
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
@@ -173,12 +170,15 @@ extension Bus {
 
   package mutating func popBuffered() -> ConnectionSlot? { suspensions.slots.popLast() }
 
-  mutating func flushBuffered(for slot: ConnectionSlot) {
+  private mutating func takeBuffered(for slot: ConnectionSlot) -> FlushedNotifications? {
     let byteCount = connections[slot].buffered?.byteCount ?? 0
-    guard let buffered = connections[slot].buffered?.take(), buffered.lost > 0 || !buffered.slices.isEmpty
-    else { return }
+    guard let flushed = connections[slot].buffered?.take() else { return nil }
     countBuffered(-byteCount, for: slot)
-    emit(.buffered(slot, buffered.slices, count: buffered.count, lost: buffered.lost))
+    return flushed
+  }
+
+  mutating func emitBuffered(for slot: ConnectionSlot) {
+    if let flushed = takeBuffered(for: slot) { emit(.buffered(slot, flushed)) }
   }
 
   // MARK: Retained notifications

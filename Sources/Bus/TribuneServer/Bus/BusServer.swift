@@ -113,7 +113,6 @@ final class BusServer: EventLoopTarget {
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
     context.configuration = configuration
     context.log.level = configuration.logLevel
-    recorder.makeSpace()
     interpreter.perform { bus.value.apply(configuration, at: context.now, log: context.log) }
     recorder.recordConfiguration()
     if modeHasChanged { acceptor.setMode(configuration.socketMode) }

@@ -116,12 +116,13 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// - Returns: true if a suspended connection receives the run at once.
+  /// - Returns: true if a suspended connection receives the run at once, behind its buffered notifications.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
-    let receivesNow = bus.value.admit(receiver, &run)
-    applyEffects()
-    recorder.storeAllBufferedCounts()
-    return receivesNow
+    let admission = bus.value.admit(receiver, &run)
+    defer { recorder.storeAllBufferedCounts() }
+    guard case .delivered(let flushed) = admission else { return false }
+    if let flushed { enqueueBuffered(flushed, for: receiver.slot) }
+    return true
   }
 
   private func receivers(of name: String, object: String) -> [Receiver] {

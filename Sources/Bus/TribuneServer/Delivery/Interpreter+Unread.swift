@@ -31,8 +31,10 @@ extension Interpreter {
       let period = UnixSocket.examinationPeriod(count: sessions.count)
       return context.schedule(.unread, session.token, afterNanoseconds: period)
     }
-    recorder.recordRead(by: session.id)
-    perform { bus.value.markRead(by: session.slot, at: context.now) }
+    perform {
+      recorder.recordRead(by: session.id)
+      bus.value.markRead(by: session.slot, at: context.now)
+    }
   }
 
   /// Ignores frames that were queued after questions began to wait: notifications could be endless.

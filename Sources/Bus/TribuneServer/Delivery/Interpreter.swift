@@ -19,8 +19,6 @@ final class Interpreter {
   private let snapshots: Snapshots
   private let effects = Cell(Batch<Effect>())
   private let unsentQuestions = Cell<[Question]>([])
-  /// Guards against recursion: `relieveAndAnnounce` delivers notifications, and each delivery may call it again.
-  private var isRelieving = false
   private let verdicts = Cell<[VerdictEntry]>([])
 
   /// `bus` must outlive the interpreter, because a `Reference` does not retain it.
@@ -47,32 +45,44 @@ final class Interpreter {
       replier.refuse(session, serial: frame.header.serial, error)
       return .refused(error)
     }
-    recorder.beginTransaction()
-    defer { recorder.endTransaction() }
+    let transaction = recorder.begin(reserving: frame.bytes.byteCount)
     let last = bus.value.counters
-    let receipt = try bus.value.receive(frame, in: slice, from: session.slot, at: context.now)
+    let receipt: Receipt
+    do throws(WireError) {
+      receipt = try bus.value.receive(frame, in: slice, from: session.slot, at: context.now)
+    } catch {
+      recorder.end(transaction)
+      throw error
+    }
     let isPost = if case .post = frame.header.kind { true } else { false }
     switch receipt {
     case .accepted(let acceptance):
       if isLogged { recorder.record(frame, acceptance, after: last, of: session) }
       recorder.storeIDs(givenTo: acceptance)
-      applyEffects()
+      applyEffects(within: transaction)
       if isPost { recorder.recordAwaitedPost(frame.header.serial, of: session) }
     case .refused:
       if isPost, monitor.isWatched { monitor.showRefusedPost(frame, slice, from: session) }
-      applyEffects()
+      applyEffects(within: transaction)
     case .unknownKind: break
     }
+    recorder.end(transaction)
     return receipt
   }
 
-  /// Performs one transaction. If a replay cannot derive the event, the caller must have logged it.
-  func perform(_ event: () -> Void) {
-    recorder.beginTransaction()
-    event()
-    applyEffects()
-    recorder.endTransaction()
+  /// Performs one transaction. If a replay cannot derive the event, the event must log it.
+  ///
+  /// - Parameter compacts: true if the log has the event's causes only in the queries and posts of a compaction.
+  func perform(compacting compacts: Bool = false, _ event: () -> Void) {
+    transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()
+  }
+
+  private func transact(compacting compacts: Bool = false, _ event: () -> Void) {
+    let transaction = recorder.begin(reserving: compacts ? nil : 0)
+    event()
+    applyEffects(within: transaction)
+    recorder.end(transaction, compacting: compacts)
   }
 
   @inline(__always) var isAnythingDue: Bool {
@@ -84,9 +94,11 @@ final class Interpreter {
 
   func advance(waitingFor unheard: [Session], until end: Instant) {
     guard isAnythingDue else { return }
-    recorder.recordAdvance(waitingFor: unheard, until: end)
     let slots = Set(unheard.map(\.slot))
-    perform { bus.value.advance(to: context.now, waitingFor: slots, until: end) }
+    perform {
+      recorder.recordAdvance(waitingFor: unheard, until: end)
+      bus.value.advance(to: context.now, waitingFor: slots, until: end)
+    }
   }
 
   func deliverSoon() {
@@ -109,10 +121,7 @@ final class Interpreter {
 
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
-    while isDelivering {
-      recorder.makeSpace()
-      perform { isDelivering = next(&bus.value) }
-    }
+    while isDelivering { perform { isDelivering = next(&bus.value) } }
   }
 
   /// Required after each transaction, and after plain posts, which are not transactions.
@@ -121,13 +130,10 @@ final class Interpreter {
   }
 
   private func relieveAndAnnounce() {
-    guard !recorder.isInTransaction, !isRelieving else { return }
-    isRelieving = true
-    defer { isRelieving = false }
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
         // Posts that wait for the end of the iteration are queued before `relieve` writes anything.
-        if bus.value.hasSoonPosts { deliverSoon() }
+        while bus.value.hasSoonPosts { transact { _ = bus.value.deliverSoon() } }
         sender.relieve()
       }
       announceEvents()
@@ -136,7 +142,7 @@ final class Interpreter {
 
   // MARK: Effects
 
-  func applyEffects() {
+  private func applyEffects(within _: borrowing Recorder.Transaction) {
     repeat {
       var effects = Batch<Effect>()
       swap(&self.effects.value, &effects)
@@ -197,9 +203,7 @@ final class Interpreter {
     case .waiting(let slice, let number, let poster, let uid):
       recorder.recordPostponed(slice, number: number, from: poster, uid: uid)
     case .noLongerWaiting(let number): recorder.recordDelivered(postponed: number)
-    case .buffered(let slot, let slices, let count, let lost):
-      enqueueBuffered(slices, lost: lost, for: slot)
-      context.statistics.value.delivered += count
+    case .buffered(let slot, let flushed): enqueueBuffered(flushed, for: slot)
     case .snapshot(let slot, let serial, let notifications):
       guard let session = session(at: slot) else { return recorder.countMissed(notifications.count, at: slot) }
       snapshots.begin(notifications, serial, for: session)
@@ -259,14 +263,14 @@ final class Interpreter {
   }
 
   /// Does not check the flow: the notifications are bounded in size, and the next one checks.
-  private func enqueueBuffered(_ slices: [ByteSlice], lost: UInt64, for slot: ConnectionSlot) {
+  func enqueueBuffered(_ flushed: FlushedNotifications, for slot: ConnectionSlot) {
+    context.statistics.value.delivered += flushed.count
     defer { recorder.storeBufferedCount(for: slot) }
     guard let session = session(at: slot) else {
-      let count = slices.reduce(Int(clamping: lost)) { $0 + $1.frameCount }
-      return recorder.countMissed(count, at: slot, wereBuffered: true)
+      return recorder.countMissed(Int(clamping: flushed.count + flushed.lost), at: slot, wereBuffered: true)
     }
-    sender.enqueueLost(lost, for: session, wereBuffered: true)
-    for slice in slices {
+    sender.enqueueLost(flushed.lost, for: session, wereBuffered: true)
+    for slice in flushed.slices {
       let (poster, count) = (slice.bytes.frameSender(at: 0), slice.frameCount)
       guard
         introducer.introduce(
@@ -274,7 +278,7 @@ final class Interpreter {
       else { continue }
       sender.enqueue(slice, for: session, isNotification: true, count: count, wereBuffered: true)
     }
-    if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
+    if monitor.isWatched { monitor.showBuffered(flushed.slices, lost: flushed.lost, to: session) }
   }
 
   private func peer(of id: ConnectionID) -> PeerIdentity {

@@ -35,7 +35,7 @@ extension Sender {
   }
 
   func flush(_ session: Session) {
-    precondition(!recorder.isInTransaction, "no queue may be flushed within a transaction")
+    precondition(!recorder.hasOpenTransaction, "no queue may be flushed within a transaction")
     guard !session.isClosed else { return }
     if session.output.flush == .deferred { session.output.flush = .none }
     var isRead = session.output.queue.isEmpty

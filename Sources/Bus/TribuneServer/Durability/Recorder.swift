@@ -13,8 +13,13 @@ import TribuneWire
 /// A *transaction* is one event for the core with all its effects. One store commits them before any is sent, so the
 /// next daemon knows every frame that a client has read, and finds all other frames in the log. If only half of a
 /// transaction were committed, its replay would produce the other half again, for no client. A compaction commits, so
-/// none begins within a transaction, except at the end of a recovery.
+/// none begins within a transaction.
 final class Recorder {
+  /// There is one, which the recorder has while no transaction is open.
+  struct Transaction: ~Copyable {
+    fileprivate init() {}
+  }
+
   /// In bytes. If a longer one is unsent when the daemon dies, its client must reconnect.
   private static let controlFrameLengthMax = 65_536
 
@@ -30,7 +35,7 @@ final class Recorder {
   private let files: UserInfoFiles
   private let buffer = ByteBuffer(capacity: 4096)
   let retainedFiles = Cell(RetainedFiles())
-  private var transactionDepth = 0
+  private var transaction: Transaction? = Transaction()
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
@@ -56,25 +61,28 @@ final class Recorder {
 
   func compactNow() { compactor.compactNow(at: context.now) }
 
-  func compactAll() { compactor.compactWhole(committing: true, at: context.now) }
-
-  func makeSpace() { compactor.reserve(0, at: context.now) }
-
   // MARK: Transactions
 
-  var isInTransaction: Bool { transactionDepth > 0 }
+  var hasOpenTransaction: Bool { transaction == nil }
 
-  func beginTransaction() { transactionDepth += 1 }
+  /// - Parameter length: bytes to log, besides consequences. If nil, the log is not compacted before.
+  func begin(reserving length: Int?) -> Transaction {
+    guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
+    if let length { compactor.reserve(length, at: context.now) }
+    return transaction
+  }
 
-  func endTransaction() {
-    transactionDepth -= 1
-    guard !isInTransaction else { return }
+  /// - Parameter compacts: if true, the store that commits is that of a compaction.
+  func end(_ transaction: consuming Transaction, compacting compacts: Bool = false) {
     storeAllBufferedCounts()
+    if compacts { compactor.compactWhole(committing: true, at: context.now) }
+    self.transaction = consume transaction
     commit()
   }
 
   @inline(__always) func commit() {
     precondition(!isSealed, "a bus that was handed over must not change")
+    precondition(!hasOpenTransaction, "a transaction is committed as a whole")
     wal.commit()
     if retainedFiles.value.hasForgotten { removeForgottenFiles() }
   }
@@ -88,7 +96,6 @@ final class Recorder {
   /// - Returns: true if the frame must be logged when it is accepted.
   /// - Throws: a refusal, if the log has no space.
   func admit(_ frame: FrameView, of session: Session) throws(WireError) -> Bool {
-    compactor.reserve(frame.bytes.byteCount, at: context.now)
     guard session.positions.connect != nil else { return false }
     switch frame.header.kind?.effect {
     case .decides, .asks:
@@ -162,9 +169,8 @@ final class Recorder {
     session.positions.connect = record(.connect, of: session.id, buffer.bytes)
   }
 
+  /// In a transaction: a compaction would drop the connect entry that the disconnect entry needs.
   func recordDisconnection(of id: ConnectionID) {
-    // A later compaction would drop the connect entry that the disconnect entry needs.
-    if !isInTransaction { compactor.reserve(0, at: context.now) }
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
       return positions.connect
@@ -174,7 +180,10 @@ final class Recorder {
     record(.disconnect, of: id)
   }
 
-  func recordDetached(_ id: ConnectionID, until end: Instant) { record(.detached, of: id, at: end) }
+  /// In a recovery, which must end before a compaction.
+  func recordDetached(_ id: ConnectionID, until end: Instant) {
+    if survivesDeath { append(.detached, of: id, at: end) }
+  }
 
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
@@ -297,10 +306,16 @@ final class Recorder {
     _ head: RawSpan = RawSpan(), _ body: RawSpan = RawSpan()
   ) -> EntryPosition? {
     guard survivesDeath else { return nil }
-    let now = context.now
-    if !isInTransaction { compactor.reserve(head.byteCount + body.byteCount, at: now) }
-    guard let position = wal.append(kind, connection: id, at: moment ?? now, prefix: words, head, body)
-    else {
+    if !hasOpenTransaction { compactor.reserve(head.byteCount + body.byteCount, at: context.now) }
+    return append(kind, of: id, at: moment ?? context.now, words: words, head, body)
+  }
+
+  @discardableResult
+  private func append(
+    _ kind: EntryKind, of id: ConnectionID, at moment: Instant, words: (UInt64, UInt64)? = nil,
+    _ head: RawSpan = RawSpan(), _ body: RawSpan = RawSpan()
+  ) -> EntryPosition {
+    guard let position = wal.append(kind, connection: id, at: moment, prefix: words, head, body) else {
       preconditionFailure(
         "the log segment is full: \(wal.usedLength) of \(wal.segmentCapacity) bytes are used"
       )
@@ -321,7 +336,8 @@ final class Recorder {
   private func endReceiving(from session: Session) {
     // Until its effects are committed, a read is lost if the daemon dies.
     commit()
-    guard session.input.isEmpty else { return }
+    // The counter slot of a closed session may have another owner.
+    guard !session.isClosed, session.input.isEmpty else { return }
     // The log lacks posts that are delivered at the end of the iteration.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)

@@ -75,23 +75,19 @@ final class Recovery {
     sessions.collectFreeSlots()
     // These connections are not in the log, so their in-flight I/O and registrations are unknown.
     unknownCount = passed.shutConnections()
-    recorder.beginTransaction()
     commitDetachedTimeouts()
-    for id in ids {
-      guard let found = replayed.found[id] else { continue }
-      resume(ConnectionID(rawValue: id), found, inFlight?[id])
+    interpreter.perform(compacting: true) {
+      for id in ids {
+        guard let found = replayed.found[id] else { continue }
+        resume(ConnectionID(rawValue: id), found, inFlight?[id])
+      }
+      for slot in missing { bus.value.disconnect(slot, at: context.now) }
+      bus.value.finishRestoring(at: context.now)
+      dropEffectsOnMissing()
+      wal.setLast(.connection, sessions.lastID.rawValue)
+      wal.setLast(.query, bus.value.counters.lastQuery)
+      wal.setLast(.delegate, bus.value.counters.lastDelegate)
     }
-    for slot in missing { bus.value.disconnect(slot, at: context.now) }
-    bus.value.finishRestoring(at: context.now)
-    applyEffectsToPresent()
-    wal.setLast(.connection, sessions.lastID.rawValue)
-    wal.setLast(.query, bus.value.counters.lastQuery)
-    wal.setLast(.delegate, bus.value.counters.lastDelegate)
-    // One store commits all effects before any is sent. The log has their causes only in this compaction's queries and
-    // posts.
-    recorder.compactAll()
-    recorder.endTransaction()
-    interpreter.relieveAndAnnounceIfNeeded()
     for session in sessions.all { recorder.storeCounters(ofRecovered: session) }
     keepInheritedFiles()
   }
@@ -237,12 +233,11 @@ final class Recovery {
     }
   }
 
-  private func applyEffectsToPresent() {
+  private func dropEffectsOnMissing() {
     bus.value.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
       return sessions.session(ifAt: slot.index) == nil && sessions.detached(at: slot) == nil
     })
-    interpreter.applyEffects()
   }
 
   func logResult() {

@@ -75,18 +75,24 @@ final class Gatekeeper {
     _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
     isVarlink: Bool
   ) throws(Errno) {
-    let slot = sessions.nextSlot
-    // As with descriptors, a counter slot may become free.
-    guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
-    let cookie = try UnixSocket.cookie(of: socket)
-    let (peer, subject) = try identify(socket, credentials)
-    try UnixSocket.receiveUrgentDataInPlace(on: socket)
-    try UnixSocket.setCanReceiveDescriptors(!isVarlink, socket)
+    let (id, slot) = (sessions.nextID, sessions.nextSlot)
+    let (cookie, peer, subject): (UInt64, PeerIdentity, Subject)
+    do throws(Errno) {
+      // As with descriptors, a counter slot may become free.
+      guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
+      cookie = try UnixSocket.cookie(of: socket)
+      (peer, subject) = try identify(socket, credentials)
+      try UnixSocket.receiveUrgentDataInPlace(on: socket)
+      try UnixSocket.setCanReceiveDescriptors(!isVarlink, socket)
+      try loop.add(socket.rawValue, for: .readable, token: .connection(id, at: slot))
+    } catch {
+      close(socket, of: account, isCharged: false)
+      throw error
+    }
     let session = Session(
-      id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
+      id: id, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
       account: account, connected: context.now, limits: context.configuration.frameLimits,
       varlink: isVarlink ? VarlinkState(secret: UInt64.random(in: .min ... .max)) : nil)
-    try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
@@ -122,8 +128,8 @@ final class Gatekeeper {
 
   func welcome(_ session: Session) {
     session.state = .open
-    recorder.recordConnection(session)
     interpreter.perform {
+      recorder.recordConnection(session)
       bus.value.connect(session.slot, id: session.id, peer: session.peer, subject: session.subject)
       replier.enqueueHello(for: session)
       let limits = bus.value.limits
@@ -150,13 +156,8 @@ final class Gatekeeper {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: "connection \(session.id) of \(session.peer.summary)", error, session)
     session.state = .dismissing(isGreeted: session.isGreeted)
-    if session.isGreeted {
-      leave(session, because: error.code)
-    } else {
-      // If the connection was handed over before its hello, the log has it.
-      recorder.recordDisconnection(of: session.id)
-      replier.enqueueHello(for: session)
-    }
+    leave(session, because: error.code)
+    if !session.isGreeted { replier.enqueueHello(for: session) }
     if error.code == .shuttingDown { sender.releaseBacklog(of: session) }
     replier.refuse(session, serial: 0, error)
     session.state = .closing
@@ -211,9 +212,13 @@ final class Gatekeeper {
   }
 
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
-    recorder.recordDisconnection(of: session.id)
+    guard session.isGreeted else {
+      // If the connection was handed over before its hello, the log has it.
+      return interpreter.perform { recorder.recordDisconnection(of: session.id) }
+    }
     sessions.rememberDeparture(of: session, because: reason, at: context.now)
     interpreter.perform {
+      recorder.recordDisconnection(of: session.id)
       bus.value.disconnect(session.slot, because: reason, at: context.now)
       sender.endPacing(of: session)
     }
@@ -227,7 +232,7 @@ final class Gatekeeper {
 
   func close(_ session: Session) {
     guard !session.isClosed else { return }
-    if session.isGreeted { leave(session) } else { recorder.recordDisconnection(of: session.id) }
+    leave(session)
     releaseInput(of: session)
     forget(session)
     acceptor.resume()
@@ -235,10 +240,10 @@ final class Gatekeeper {
 
   /// - Parameter succeed: is part of the transaction.
   func close(_ session: DetachedSession, succeed: () -> Void = {}) {
-    recorder.recordDisconnection(of: session.id)
     sessions.rememberDeparture(of: session, at: context.now)
     interpreter.perform {
       succeed()
+      recorder.recordDisconnection(of: session.id)
       bus.value.disconnect(session.slot, at: context.now)
     }
     sessions.remove(session)
@@ -258,7 +263,7 @@ final class Gatekeeper {
     close(socket, of: session.account, isCharged: true)
   }
 
-  /// - Parameter isCharged: false for a refused connection, whose user's share is used up.
+  /// - Parameter isCharged: false for a connection that was not admitted.
   private func close(_ socket: consuming FileDescriptor, of account: UserAccount, isCharged: Bool) {
     UnixSocket.shutdown(socket)
     // Closing also closes the descriptors in the unread input, which may take long.

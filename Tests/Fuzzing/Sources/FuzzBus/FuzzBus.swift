@@ -159,8 +159,8 @@ private struct World: ~Copyable {
       case .notification(let slice, let receivers, _):
         precondition(Set(receivers.map(\.slot)).count == receivers.count)
         precondition(slice.count > 0 && receivers.allSatisfy { $0.slot.index < Self.connectionCount })
-      case .buffered(_, let slices, let count, let lost):
-        precondition(UInt64(slices.count) <= count && count + lost > 0)
+      case .buffered(_, let flushed):
+        precondition(UInt64(flushed.slices.count) <= flushed.count && flushed.count + flushed.lost > 0)
       case .snapshot(_, _, let notifications):
         precondition(!notifications.isEmpty && notifications.allSatisfy { $0.tail.payloadLength > 0 })
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
