@@ -62,6 +62,7 @@ typedef enum tribune_code {
   TRIBUNE_ERROR_NOT_CONFORMING = 79,
   TRIBUNE_ERROR_UNKNOWN_NAME = 80,
   TRIBUNE_ERROR_INVALID_PARAMETER = 81,
+  TRIBUNE_ERROR_CONFLICT = 82, /* This connection already has such a delegate. */
   /* The library's own. */
   TRIBUNE_ERROR_SYSTEM = 1024, /* `number` has the errno of a system call. */
   TRIBUNE_ERROR_INVALID_ARGUMENT,
@@ -74,7 +75,6 @@ typedef enum tribune_code {
   TRIBUNE_ERROR_QUEUE_FULL, /* The bus reads too slowly. */
   TRIBUNE_ERROR_EXPIRED,    /* The hold's lifetime is over. */
   TRIBUNE_ERROR_REPLACED,   /* Another delegate replaced this one. */
-  TRIBUNE_ERROR_DUPLICATE,  /* This connection already has such a delegate. */
   TRIBUNE_ERROR_FORKED,     /* The connection belongs to the parent process. */
 } tribune_code;
 

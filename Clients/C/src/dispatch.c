@@ -28,10 +28,6 @@ int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_messag
   } else if (frame->header.kind == WIRE_KIND_OK) {
     struct wire_okay okay;
     wire_read_okay(&reader, &okay);
-    if (!reader.failed && slot->kind != SLOT_POST && okay.registration != 0 && okay.registration != slot->serial) {
-      return error_set(error, -EEXIST, TRIBUNE_ERROR_DUPLICATE,
-                       "another delegate of this connection responds to the same names of that object");
-    }
     if (!reader.failed) {
       *ret = message_new(slot->kind == SLOT_POST ? TRIBUNE_ACKNOWLEDGED : TRIBUNE_READY, NULL);
       result = *ret == NULL ? -ENOMEM : 0;
@@ -90,8 +86,8 @@ static int handle_reply(tribune *bus, struct frame *frame)
   tribune_message *message = NULL;
   int result = dispatch_reply(slot, frame, &message, &error);
   if (result < 0) {
-    bool is_of_slot = frame->header.kind == WIRE_KIND_ERROR || error.code == TRIBUNE_ERROR_DUPLICATE;
-    return is_of_slot && error.code != TRIBUNE_ERROR_PROTOCOL_VIOLATION ? end_slot(slot, &error) : result;
+    bool is_refused = frame->header.kind == WIRE_KIND_ERROR && error.code != TRIBUNE_ERROR_PROTOCOL_VIOLATION;
+    return is_refused ? end_slot(slot, &error) : result;
   }
   slot_pin(slot);
   if (is_request) {

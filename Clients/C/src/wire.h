@@ -174,7 +174,7 @@ enum wire_error_code {
   WIRE_ERROR_CODE_UNKNOWN_NAME = 80,
   /* userInfo does not fit the method; the message names the field */
   WIRE_ERROR_CODE_INVALID_PARAMETER = 81,
-  /* another definition or declaration exists */
+  /* another definition, declaration or equal delegate exists */
   WIRE_ERROR_CODE_CONFLICT = 82,
   /* not a sealed memfd of the stated length */
   WIRE_ERROR_CODE_INVALID_DESCRIPTOR = 83,

@@ -366,7 +366,7 @@ static int await_decision(tribune *bus, tribune_slot *slot)
   return result;
 }
 
-static void test_the_same_delegate_again_is_an_error(void)
+static void test_the_same_delegate_again_is_refused(void)
 {
   tribune *bus = connected();
   struct record record = {0};
@@ -377,7 +377,7 @@ static void test_the_same_delegate_again_is_an_error(void)
   SUCCEED(tribune_delegate(bus, &again, names, NULL, NULL, record_message, &record), NULL);
   CHECK_EQUAL(await_decision(bus, again), -ENOTCONN);
   CHECK_EQUAL(tribune_slot_wait(again, UINT64_MAX, &error), -EEXIST);
-  CHECK_EQUAL(error.code, TRIBUNE_ERROR_DUPLICATE);
+  CHECK_EQUAL(error.code, TRIBUNE_ERROR_CONFLICT);
   await_message(bus, &record, TRIBUNE_ENDED, 1);
   tribune_slot_unref(again);
   CHECK_EQUAL(tribune_slot_is_in_force(slot), 1);
@@ -676,7 +676,7 @@ static const struct test tests[] = {
     {"a query that is dropped is cancelled", test_a_query_that_is_dropped_is_cancelled},
     {"a delegate that leaves is gone", test_a_delegate_that_leaves_is_gone},
     {"a delegate can be replaced", test_a_delegate_can_be_replaced},
-    {"the same delegate again is an error", test_the_same_delegate_again_is_an_error},
+    {"the same delegate again is refused", test_the_same_delegate_again_is_refused},
     {"a delegate receives will and did", test_a_delegate_receives_will_and_did},
     {"what is no delegate is refused", test_what_is_no_delegate_is_refused},
     {"a hold vetoes until it is released", test_a_hold_vetoes_until_it_is_released},

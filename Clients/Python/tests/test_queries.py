@@ -7,7 +7,6 @@ import asyncio
 import math
 import os
 import sys
-from dataclasses import dataclass
 
 import pytest
 from conftest import DEADLINE, RunningBus
@@ -413,41 +412,24 @@ async def test_setting_a_delegate_replaces_the_others(bus: RunningBus) -> None:
         assert [delegate.id for delegate in chain.delegates] == [new.id]
 
 
-async def test_attaching_the_same_twice_changes_nothing(bus: RunningBus) -> None:
-    recorder = Recorder()
-    async with bus.connect() as one:
-        first = await one.attach(recorder, "twice.*")
-        second = await one.attach(recorder, "twice.*")
-        assert first.id == second.id
-        with pytest.raises(TribuneError) as caught:
-            await one.attach(Recorder(), "twice.*")
-        assert caught.value.code is Code.REFUSED
-        await second.detach()
-        assert (await one.own()).delegates == 0
-
-
-async def test_equal_delegates_are_not_the_same(bus: RunningBus) -> None:
-    @dataclass
-    class Counting(Delegate):
-        asked: int = 0
-
-    async with bus.connect() as one:
-        await one.attach(Counting(), "equal.*")
-        with pytest.raises(TribuneError) as caught:
-            await one.attach(Counting(), "equal.*")
-        assert caught.value.code is Code.REFUSED
-
-
-async def test_decorating_the_same_twice_changes_nothing(bus: RunningBus) -> None:
+async def test_attaching_the_same_twice_is_refused_and_leaves_the_first(bus: RunningBus) -> None:
     async def veto(question: Question) -> Answer:
         return False
 
     async with bus.connect() as one:
-        first = one.delegate("twice.*")(veto)
+        first = await one.attach(veto, "twice.*", on_failure=FailurePolicy.ABSTAIN)
+        for policy in FailurePolicy:
+            with pytest.raises(TribuneError) as caught:
+                await one.attach(veto, "twice.*", on_failure=policy)
+            assert caught.value.code is Code.CONFLICT
         second = one.delegate("twice.*")(veto)
-        assert (await one.own()).delegates == 1
-        assert first.id == second.id > 0
+        with pytest.raises(TribuneError) as caught:
+            await second.ready()
+        assert caught.value.code is Code.CONFLICT
         await second.detach()
+        assert not await one.ask("twice.shouldAct")
+        await first.detach()
+        await (await one.attach(veto, "twice.*")).detach()
         assert (await one.own()).delegates == 0
 
 

@@ -14,7 +14,7 @@ struct Connection {
   var monitors: [Serial: Monitors.Registration] = [:]
   var tokenCount = 0
   var delegates: [Serial: DelegateRegistration] = [:]
-  var delegatesByDedupKey: [ExactText: DelegateRegistration] = [:]
+  var delegateKeys: Set<ExactText> = []
   var delegatePatterns = (count: 0, tokenCount: 0)
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]

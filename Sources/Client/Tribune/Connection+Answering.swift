@@ -7,8 +7,7 @@ extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
   /// The connection does not retain the delegate. After the delegate's deallocation, the next question or
-  /// notification for it detaches it; the question is answered with ``Answer/abstain``. Attaching the same delegate
-  /// in the same way twice has no effect.
+  /// notification for it detaches it; the question is answered with ``Answer/abstain``.
   ///
   /// - Parameters:
   ///   - delegate: not retained.
@@ -20,9 +19,9 @@ extension Connection {
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
   ///     protocol accepts only delegates that conform to it or to a protocol that inherits from it.
-  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `refused` when
-  ///   another delegate of this connection responds to exactly these names of the object under this label, or when
-  ///   the same attachment is taken back during each of 8 attempts.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `conflict` when
+  ///   a delegate of this connection, perhaps the same one, responds to exactly these names of the object under this
+  ///   label: detach that first.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -53,9 +52,6 @@ extension Connection {
     return try await attach(delegate, to: object, fields)
   }
 
-  /// The second attempt is needed only if another task takes back the same attachment at the same time.
-  private static var attachingTries: Int { 8 }
-
   private func attach(
     _ delegate: some Delegate, to object: String, _ fields: Attach
   ) async throws(TribuneError) -> Attachment {
@@ -70,20 +66,15 @@ extension Connection {
     for name in fields.protocols { try Checked.protocolName(name) }
     try Checked.count(fields.label.utf8.count, "bytes in a label", max: WireLimits.labelLength)
     let message = Link.Message(object: try Checked.object(object))
-    for _ in 1...Self.attachingTries {
-      let attached = try await link.request(fields, message, isTakenBack: true) {
-        (reply: Reply<LinkState.Attached?>, serial) in
-        var renewal = fields
-        renewal.isSet = false
-        return .attachment(
-          reply,
-          AttachedDelegate(
-            delegate, object: object, patterns: patterns, renewal: renewal.frame(serial: serial, message)))
-      }
-      if let attached { return Attachment(attached.delegate, serial: attached.serial, connection: self) }
+    var renewal = fields
+    renewal.isSet = false
+    let attached = AttachedDelegate(delegate, object: object, patterns: patterns, renewal: renewal)
+    // An equal delegate may be deallocated, but not detached yet.
+    link.detachDeallocated()
+    let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
+      .registration(reply, .attachment(attached))
     }
-    throw TribuneError(
-      .refused, "the same attachment was taken back during each of \(Self.attachingTries) attempts to attach")
+    return Attachment(attached, serial: serial, connection: self)
   }
 
   /// Takes a ``Hold`` on queries whose names match a pattern, except value queries.

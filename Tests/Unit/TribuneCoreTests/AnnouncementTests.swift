@@ -9,14 +9,14 @@ struct AnnouncementTests {
   private let bus = BusUnderTest()
 
   @Test(
-    "The bus announces delegates that join and leave a chain, but not a second attach of the same delegate")
+    "The bus announces delegates that join and leave a chain, but not a second equal one")
   func comingAndGoing() {
     let (observer, delegate) = (bus.connect(), bus.connect())
     bus.observe("tribune.delegate.*", object: "o", by: observer, serial: 1)
     _ = bus.take()
     bus.attach(["x", "y.*"], to: "o", by: delegate, serial: 1)
     bus.attach(["x", "y.*"], to: "o", by: delegate, serial: 2)
-    bus.expect("B ok 1 as 1 d1", "didAttach d1 of :2 on o: x, y.*", "B ok 2 as 1 d1")
+    bus.expect("B ok 1 as 1 d1", "didAttach d1 of :2 on o: x, y.*", "B refused 2 conflict")
     bus.cancel(1, by: delegate)
     bus.attach(["z"], to: "p", by: delegate, serial: 3)
     bus.disconnect(delegate)

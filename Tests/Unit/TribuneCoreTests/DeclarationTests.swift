@@ -177,7 +177,7 @@ struct DeclarationTests {
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 2)
     bus.attach(["own.shouldGo"], to: "o", by: delegate, serial: 2, label: "another")
     bus.ask("own.shouldGo", object: "o", by: owner, serial: 9)
-    bus.expect("A ok 2 as 1 d1", "A refused 2 notConforming", "B refused 9 unknownName")
+    bus.expect("A refused 2 conflict", "A refused 2 notConforming", "B refused 9 unknownName")
     #expect(bus.bus.objectEntries(of: 0).map(\.delegates) == [1])
     bus.disconnect(owner)
     bus.ask("own.shouldGo", object: "o", by: delegate, serial: 9)

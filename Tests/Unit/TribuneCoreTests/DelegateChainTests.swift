@@ -57,7 +57,7 @@ struct DelegateChainTests {
     #expect(try bus.chain("x", object: "").map(\.object) == ["r", "p", "o", ""])
   }
 
-  @Test("A second attach of the same delegate changes nothing, and returns the first registration")
+  @Test("A second equal delegate of a connection is refused, whatever its policy, and leaves the first one")
   func duplicates() throws {
     let (one, other) = (bus.connect(), bus.connect())
     bus.attach(["a", "b"], to: "o", by: one, serial: 1, order: 1)
@@ -67,7 +67,7 @@ struct DelegateChainTests {
     bus.attach(["a", "b"], by: one, serial: 5)
     bus.attach(["a", "b"], to: "o", by: other, serial: 1)
     bus.expect(
-      "A ok 1 as 1 d1", "A ok 2 as 1 d1", "A ok 3 as 3 d2", "A ok 4 as 4 d3", "A ok 5 as 5 d4",
+      "A ok 1 as 1 d1", "A refused 2 conflict", "A ok 3 as 3 d2", "A ok 4 as 4 d3", "A ok 5 as 5 d4",
       "B ok 1 as 1 d5")
     let chain = try bus.chain("b", object: "o")
     #expect(chain.map(\.delegate.id.rawValue) == [4, 5, 1])
@@ -81,17 +81,17 @@ struct DelegateChainTests {
     bus.attach(["a"], by: slot, serial: 1, label: "one")
     bus.attach(["a"], by: slot, serial: 2, label: "other")
     bus.attach(["a"], by: slot, serial: 3, label: "other")
-    bus.expect("A ok 1 as 1 d1", "A ok 2 as 2 d2", "A ok 3 as 2 d2")
+    bus.expect("A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 conflict")
   }
 
-  @Test("The serial of a second attach cannot be cancelled, but the first one can")
+  @Test("After a detachment, an equal delegate can attach")
   func duplicateSerials() {
     let slot = bus.connect()
     bus.attach(["a"], by: slot, serial: 1)
     bus.attach(["a"], by: slot, serial: 2)
     bus.cancel(2, by: slot)
     bus.cancel(1, by: slot)
-    bus.expect("A ok 1 as 1 d1", "A ok 2 as 1 d1", "A refused 902 notFound", "A ok 902")
+    bus.expect("A ok 1 as 1 d1", "A refused 2 conflict", "A refused 902 notFound", "A ok 902")
     #expect(bus.isEmpty)
     bus.attach(["a"], by: slot, serial: 2)
     bus.expect("A ok 2 as 2 d2")
@@ -123,7 +123,7 @@ struct DelegateChainTests {
     bus.cancel(1, by: slot)
     bus.attach(["c"], by: slot, serial: 3)
     bus.expect(
-      "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A ok 4 as 1 d1", "A ok 902",
+      "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A refused 4 conflict", "A ok 902",
       "A ok 3 as 3 d3")
   }
 

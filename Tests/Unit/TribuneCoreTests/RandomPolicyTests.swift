@@ -217,7 +217,7 @@ struct RandomPolicyTests {
           let object = random.oneIn(2) ? "" : random.pick(Self.allObjects, 1...1)[0]
           let serial = Serial(round * 3)
           bus.hold(patterns[0], object: object, by: slot, serial: serial + 1)
-          bus.attach(patterns, to: object, by: slot, serial: serial + 2)
+          bus.attach(patterns, to: object, by: slot, serial: serial + 2, label: "\(round)")
           bus.observe(patterns[0], object: object, by: slot, serial: serial + 3)
           let requests = [("hold", [patterns[0]]), ("delegate", patterns), ("observe", [patterns[0]])]
           for (index, (action, patterns)) in requests.enumerated() {

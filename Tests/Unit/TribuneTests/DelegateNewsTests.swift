@@ -230,7 +230,7 @@ struct DelegateNewsTests {
   @Test func aDelegateLearnsOfItsReplacementAlsoDuringAnInterruption() async throws {
     let delegate = Teller()
     let attached = AttachedDelegate(
-      delegate, object: "", patterns: [try Pattern("window.willClose")], renewal: [])
+      delegate, object: "", patterns: [try Pattern("window.willClose")], renewal: Attach(patterns: []))
     attached.reservePosition()
     let starts = attached.replace(by: DelegateInfo(delegateEntry(78, "other")))
     #expect(starts)

@@ -136,26 +136,22 @@ struct DelegateTests {
     }
   }
 
-  @Test(arguments: [(2, true), (8, false)])
-  func attachingIsTriedUpToEightTimesIfTheSameAttachmentIsBeingTakenBack(
-    tries: Int, succeeds: Bool
-  ) async throws {
-    let rest = try await conversation { peer in
-      for number in 1...tries {
-        let attach = try peer.next(.attach)
-        // 1,000,000 is an attachment that this client has already taken back.
-        let isLast = number == tries && succeeds
-        try peer.send(
-          Okay(registration: isLast ? attach.serial : 1_000_000, delegate: 77), serial: attach.serial)
-      }
+  @Test func attachingDetachesDeallocatedDelegatesBefore() async throws {
+    let order = try await conversation { peer in
+      let first = try peer.attach()
+      let cancel = try peer.next(.cancel)
+      #expect(try cancel.decode(Cancel.self).target == first)
+      try peer.send(Okay(), serial: cancel.serial)
+      _ = try peer.attach()
       return try peer.restOfKinds()
     } client: { connection in
-      let delegate = Teller()
-      var id: UInt64?
-      let error = await failure { id = try await connection.attach(delegate, respondingTo: ["window.*"]).id }
-      #expect(id == (succeeds ? 77 : nil) && error?.code == (succeeds ? nil : .refused))
+      var delegate: Teller? = Teller()
+      if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
+      delegate = nil
+      let next = Teller()
+      try await connection.attach(next, respondingTo: ["window.*"])
     }
-    #expect(rest == [])
+    #expect(order == [])
   }
 
   @Test func aDeferralReachesTheBusOnlyBeforeTheAnswer() async throws {
@@ -204,21 +200,23 @@ struct DelegateTests {
     }
   }
 
-  @Test func attachingTheSameDelegateTwiceChangesNothing() async throws {
+  @Test func aSecondEqualAttachmentThatTheBusRefusesLeavesTheFirstOne() async throws {
+    let asked = Gate()
     try await conversation { peer in
       let first = try peer.attach()
-      for _ in 1...2 {
-        let again = try peer.next(.attach)
-        try peer.send(Okay(registration: first, delegate: 77), serial: again.serial)
-      }
+      let again = try peer.next(.attach)
+      try peer.send(Refusal(.conflict), serial: again.serial, text: "attached already")
+      try peer.question(1, of: first)
+      #expect(try peer.nextAnswered() == 1)
+      asked.open()
     } client: { connection in
       let delegate = Teller()
-      let first = try await connection.attach(delegate, respondingTo: ["window.*"])
-      let second = try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(first.id == second.id)
-      let other = Teller()
-      #expect(
-        await failure { try await connection.attach(other, respondingTo: ["window.*"]) }?.code == .refused)
+      try await connection.attach(delegate, respondingTo: ["window.*"])
+      let error = await failure {
+        try await connection.attach(delegate, respondingTo: ["window.*"], onFailure: .abstain)
+      }
+      #expect(error?.code == .conflict)
+      await asked.opened()
     }
   }
 

@@ -280,11 +280,10 @@ import TribuneWire
   @Test func acknowledgementsAndDeferralsAreForTheConnectionThatAskedForThem() async throws {
     var state = openState()
     let delegate = Nobody()
-    let attached = AttachedDelegate(delegate, object: "", patterns: [], renewal: [])
-    let attachment = try await register(&state, Attach(patterns: ["a.should"])) {
-      (reply: Reply<LinkState.Attached?>) in .attachment(reply, attached)
+    let attached = AttachedDelegate(delegate, object: "", patterns: [], renewal: Attach(patterns: []))
+    let serial = try await register(&state, Attach(patterns: ["a.should"])) {
+      (reply: Reply<Serial>) in .registration(reply, .attachment(attached))
     }
-    let serial = try #require(attachment?.serial)
     let question = Tribune.Question("a.should", query: 5, delegate: 3)
     let asked = state.receive(question, attachment: serial)
     #expect(asked.delegate === delegate)
@@ -527,7 +526,6 @@ func apply(_ actions: [LinkState.Action]) {
   for action in actions {
     switch action {
     case .okay(let reply, let result): reply.resume(returning: result)
-    case .attachment(let reply, let result, _): reply.resume(returning: result)
     case .registration(let reply, let result): reply.resume(returning: result)
     case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
     default: break

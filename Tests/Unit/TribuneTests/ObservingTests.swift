@@ -112,7 +112,8 @@ struct ObservingTests {
     }
     #expect(objects.map(\.utf8.count) == [2, 3])
     let matcher = LinkState.ObservationMatcher(pattern: nil, object: ExactText(one))
-    let attached = AttachedDelegate(Teller(), object: one, patterns: [try Pattern("a.didB")], renewal: [])
+    let attached = AttachedDelegate(
+      Teller(), object: one, patterns: [try Pattern("a.didB")], renewal: Attach(patterns: []))
     for (object, isTheirs) in [(one, true), (other, false)] {
       #expect(matcher.matches(name: "a.didB", object: object) == isTheirs)
       #expect(attached.receives(name: "a.didB", object: object) == isTheirs)

@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneSystem
+import struct TribuneWire.Attach
 
 @testable import Tribune
 
@@ -85,7 +86,7 @@ import TribuneSystem
   }
 
   private func deliveries() -> WorkQueue.Work {
-    .deliveries(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
+    .deliveries(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: Attach(patterns: [])))
   }
 }
 

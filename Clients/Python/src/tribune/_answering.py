@@ -114,10 +114,10 @@ class Answering:
           an object, it replaces those without an object that respond to some of the same names.
           The others learn it (`Delegate.replaced`).
 
-        Attaching the same delegate in the same way twice changes nothing. Raises `TribuneError`:
-        `INVALID_PATTERN`, `INVALID_OBJECT`, `LIMIT_EXCEEDED`, `NOT_PERMITTED`, `UNKNOWN_PROTOCOL`,
-        `NOT_CONFORMING`, `CONNECTION_LOST`; `REFUSED` when another delegate of this connection
-        responds to exactly these names of the object under this label.
+        Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `LIMIT_EXCEEDED`,
+        `NOT_PERMITTED`, `UNKNOWN_PROTOCOL`, `NOT_CONFORMING`, `CONNECTION_LOST`; `CONFLICT` when a
+        delegate of this connection, perhaps the same one, responds to exactly these names of the
+        object under this label: detach that first.
         """
         if isinstance(delegate, Delegate) and (name := _misspelt(delegate)):
             raise TypeError(

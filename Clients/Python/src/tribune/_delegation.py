@@ -217,33 +217,12 @@ class AttachedDelegate(Registration):
         self.is_awaited = False
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
-        if okay.registration not in (0, self.serial):
-            self._yield_to(link.registrations.get(okay.registration), link)
-            return
         self.id = okay.delegate
         # A renewal must not replace the other delegates.
         self._attach.is_set = False
         if self.receives and self._delivering is None:
             self._delivering = link.start(self._deliver())
         super().confirm(okay, link)
-
-    def _yield_to(self, existing: Registration | None, link: Link) -> None:
-        """Ends in favour of an equal attachment that this connection already had."""
-        link.registrations.pop(self.serial, None)
-        if isinstance(existing, AttachedDelegate) and self._has_same_delegate(existing):
-            self.ready.set_result(existing)
-            return
-        error = TribuneError(
-            Code.REFUSED,
-            "another delegate of this connection responds to the same names of that object",
-        )
-        self.refuse(error, link)
-
-    def _has_same_delegate(self, other: AttachedDelegate) -> bool:
-        # Equal objects may answer differently later; a function does not change.
-        if isinstance(self.delegate, FunctionDelegate):
-            return self.delegate == other.delegate
-        return self.delegate is other.delegate
 
     def refuse(self, error: TribuneError, link: Link) -> None:
         super().refuse(error, link)
@@ -299,16 +278,9 @@ class Attachment:
         self._bus: object = bus
 
     @property
-    def _in_chain(self) -> AttachedDelegate:
-        """The bus's attachment: an earlier one, if this delegate was attached twice alike."""
-        ready = self._attached.ready
-        has_succeeded = ready.done() and not ready.cancelled() and ready.exception() is None
-        return ready.result() if has_succeeded else self._attached
-
-    @property
     def id(self) -> int:
         """The delegate's id in verdicts; 0 until the bus has confirmed it."""
-        return self._in_chain.id
+        return self._attached.id
 
     async def ready(self) -> Self:
         """Waits until the bus has attached the delegate. Raises `TribuneError` if it refuses.
@@ -326,7 +298,7 @@ class Attachment:
     async def detach(self) -> None:
         """Leaves the chain. Does nothing if the attachment is over."""
         try:
-            await self._link.take_back(self._in_chain)
+            await self._link.take_back(self._attached)
         finally:
             self._bus = None
 

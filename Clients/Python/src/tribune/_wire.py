@@ -181,7 +181,7 @@ class ErrorCode(enum.IntEnum):
     UNKNOWN_NAME = 80
     # userInfo does not fit the method; the message names the field
     INVALID_PARAMETER = 81
-    # another definition or declaration exists
+    # another definition, declaration or equal delegate exists
     CONFLICT = 82
     # not a sealed memfd of the stated length
     INVALID_DESCRIPTOR = 83

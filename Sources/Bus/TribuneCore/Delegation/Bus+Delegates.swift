@@ -25,64 +25,61 @@ extension Bus {
     }
     try requireFresh(serial, from: slot)
 
-    let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
+    let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
+    // The second of two equal delegates could have another policy, and its end must not end the first.
+    guard !connections[slot].delegateKeys.contains(dedupKey) else {
+      throw WireError(
+        .conflict, "this connection has a delegate with the same names, object and label: detach that first")
+    }
     let before = fields.isSet ? try replaceable(of: object, by: patterns, from: slot, context) : []
     guard before.count <= limits.delegatesMax else {
       throw WireError(
         limit: "\(limits.delegatesMax) delegates that one can replace", setting: "DelegatesMax=")
     }
-    let delegate: DelegateRegistration
-    let isNew = connections[slot].delegatesByDedupKey[dedupKey] == nil
-    if let existing = connections[slot].delegatesByDedupKey[dedupKey] {
-      delegate = existing
-    } else {
-      try requireConforming(frame.object, patterns, fields.protocols)
-      try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
-      // Its own replaced delegates do not count against a connection's limits.
-      let replaced = before.filter { $0.slot == slot }
-      try requireDelegateCapacity(from: slot, replacing: replaced.count)
-      let patternCount =
-        connections[slot].delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count }
-        + patterns.count
-      guard patternCount <= limits.patternsMax else {
-        throw WireError(limit: "\(limits.patternsMax) patterns for the delegates of a connection")
-      }
-      let tokenCount =
-        connections[slot].delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
-        + patterns.reduce(0) { $0 + $1.tokenCount }
-      guard tokenCount <= limits.patternTokensMax else {
-        throw WireError(
-          limit: "\(limits.patternTokensMax) tokens in the patterns of a connection's delegates")
-      }
-      delegate = DelegateRegistration(
-        identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connections[slot].peer),
-        connection: connections[slot].id, slot: slot, serial: serial, object: object, order: fields.order,
-        failurePolicy: fields.failurePolicy,
-        timeout: fields.timeout == 0 ? context?.delegateTimeout ?? limits.delegateTimeout : fields.timeout,
-        patterns: patterns,
-        inbox: inbox(of: slot),
-        tally: tallies.participants.tally(
-          of: ParticipantKey(.delegate, connections[slot].peer, label: fields.label),
-          for: connections[slot].peer.uid))
-      delegate.tally.userCount.value += 1
-      chains.insert(delegate)
-      center.add(delegate)
-      connections[slot].delegates[serial] = delegate
-      connections[slot].delegatePatterns.count += patterns.count
-      connections[slot].delegatePatterns.tokenCount += delegate.patternTokenCount
-      connections[slot].delegatesByDedupKey[dedupKey] = delegate
+    try requireConforming(frame.object, patterns, fields.protocols)
+    try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
+    // Its own replaced delegates do not count against a connection's limits.
+    let replaced = before.filter { $0.slot == slot }
+    try requireDelegateCapacity(from: slot, replacing: replaced.count)
+    let patternCount =
+      connections[slot].delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count }
+      + patterns.count
+    guard patternCount <= limits.patternsMax else {
+      throw WireError(limit: "\(limits.patternsMax) patterns for the delegates of a connection")
     }
-    emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
-    let replaced = before.filter { $0 !== delegate }
+    let tokenCount =
+      connections[slot].delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
+      + patterns.reduce(0) { $0 + $1.tokenCount }
+    guard tokenCount <= limits.patternTokensMax else {
+      throw WireError(limit: "\(limits.patternTokensMax) tokens in the patterns of a connection's delegates")
+    }
+    let delegate = DelegateRegistration(
+      identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connections[slot].peer),
+      connection: connections[slot].id, slot: slot, serial: serial, object: object, order: fields.order,
+      failurePolicy: fields.failurePolicy,
+      timeout: fields.timeout == 0 ? context?.delegateTimeout ?? limits.delegateTimeout : fields.timeout,
+      patterns: patterns,
+      inbox: inbox(of: slot),
+      tally: tallies.participants.tally(
+        of: ParticipantKey(.delegate, connections[slot].peer, label: fields.label),
+        for: connections[slot].peer.uid))
+    delegate.tally.userCount.value += 1
+    chains.insert(delegate)
+    center.add(delegate)
+    connections[slot].delegates[serial] = delegate
+    connections[slot].delegatePatterns.count += patterns.count
+    connections[slot].delegatePatterns.tokenCount += delegate.patternTokenCount
+    connections[slot].delegateKeys.insert(dedupKey)
+    emit(.okay(slot, serial, Okay(registration: serial, delegate: delegate.identity.id.rawValue)))
     let replacement = delegate.replacementEntry
-    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(replacement))) }
-    detach(replaced, at: now)
-    if isNew { announce(.didAttach(delegate)) }
+    for other in before { emit(.ended(other.slot, other.serial, .replaced(replacement))) }
+    detach(before, at: now)
+    announce(.didAttach(delegate))
     var acceptance = Acceptance()
-    if isNew { acceptance.delegate = delegate.identity.id }
-    acceptance.chargedLength = replaced.count * MemoryLayout<UInt64>.size
-    acceptance.context = LoggedContext.ofAttach(timeout: limits.delegateTimeout, replacing: replaced)
+    acceptance.delegate = delegate.identity.id
+    acceptance.chargedLength = before.count * MemoryLayout<UInt64>.size
+    acceptance.context = LoggedContext.ofAttach(timeout: limits.delegateTimeout, replacing: before)
     return acceptance
   }
 
@@ -124,7 +121,7 @@ extension Bus {
       releaseCharge(of: delegate.serial, count: delegate.patterns.count, from: delegate.slot)
       connections[delegate.slot].delegatePatterns.count -= delegate.patterns.count
       connections[delegate.slot].delegatePatterns.tokenCount -= delegate.patternTokenCount
-      connections[delegate.slot].delegatesByDedupKey[delegate.dedupKey] = nil
+      connections[delegate.slot].delegateKeys.remove(delegate.dedupKey)
     }
     settleGone(delegates, at: now)
   }

@@ -193,7 +193,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case unknownName = 80
   /// UserInfo does not fit the method; the message names the field.
   case invalidParameter = 81
-  /// Another definition or declaration exists.
+  /// Another definition, declaration or equal delegate exists.
   case conflict = 82
   /// Not a sealed memfd of the stated length.
   case invalidDescriptor = 83

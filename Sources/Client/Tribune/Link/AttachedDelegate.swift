@@ -51,14 +51,14 @@ final class AttachedDelegate: Sendable {
 
   weak let delegate: (any Delegate)?
   let id = Atomic<UInt64>(0)
-  /// The frame for renewals. It attaches beside other delegates, even after `set`.
-  let renewal: [UInt8]
-  private let object: String
+  /// For renewals: it attaches beside other delegates, even after `set`.
+  let renewal: Attach
+  let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
   private let state = Mutex(State())
 
-  init(_ delegate: any Delegate, object: String, patterns: [Pattern], renewal: [UInt8]) {
+  init(_ delegate: any Delegate, object: String, patterns: [Pattern], renewal: Attach) {
     self.delegate = delegate
     self.renewal = renewal
     self.object = object

@@ -12,6 +12,12 @@ extension Link {
     perform(duty)
   }
 
+  func detachDeallocated() {
+    let duties = state.withLock { $0.dropDeallocated() }
+    if !duties.isEmpty { routesVersion.add(1, ordering: .releasing) }
+    for duty in duties { perform(duty) }
+  }
+
   func deliver(_ delivery: Delivery, to delegates: [AttachedDelegate]) {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
@@ -24,9 +30,7 @@ extension Link {
       if attached.delegate != nil {
         if enqueue(attached) { work.withLock { $0.append(.deliveries(attached)) } }
       } else {
-        let duty = state.withLock { $0.dropAttachment(of: attached) }
-        routesVersion.add(1, ordering: .releasing)
-        perform(duty)
+        detachDeallocated()
       }
     }
   }
@@ -96,11 +100,9 @@ extension LinkState {
       serial: nextSerial())
   }
 
-  mutating func dropAttachment(of attached: AttachedDelegate) -> Outbox.Duty {
-    guard let serial = registrations.first(where: { $0.value.attached === attached })?.key else {
-      return .none
-    }
-    return dropAttachment(serial)
+  mutating func dropDeallocated() -> [Outbox.Duty] {
+    let dead = registrations.filter { $0.value.attached.map { $0.delegate == nil } ?? false }
+    return dead.keys.sorted().map { dropAttachment($0) }
   }
 
   private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {

@@ -93,7 +93,6 @@ final class Link: Sendable {
     case .endClosing(let closer, let error): closer.resume(returning: .success(error))
     case .welcome(let reply, let result): reply.resume(returning: result)
     case .okay(let reply, let result): reply.resume(returning: result)
-    case .attachment(let reply, let result, _): reply.resume(returning: result)
     case .registration(let reply, let result): reply.resume(returning: result)
     case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
     case .verdict(let reply, let result): reply.resume(returning: result)

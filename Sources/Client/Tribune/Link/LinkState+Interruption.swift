@@ -70,7 +70,7 @@ extension LinkState {
     retirements = [:]
     for (serial, request) in requests where !unsent.contains(serial) {
       switch request {
-      case .observation, .attachment, .registration, .suspension, .takingBack, .renewal: continue
+      case .observation, .registration, .suspension, .takingBack, .renewal: continue
       case .retirement, .succession: self.requests[serial] = nil
       case .okay, .amendment, .awaited, .verdict, .entries: actions.append(refuse(serial, .unknownOutcome))
       }

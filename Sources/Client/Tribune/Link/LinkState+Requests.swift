@@ -6,7 +6,6 @@ import TribuneWire
 extension LinkState {
   enum Request {
     case okay(Reply<Okay>)
-    case attachment(Reply<Attached?>, AttachedDelegate)
     case registration(Reply<Serial>, Registration)
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
@@ -40,9 +39,6 @@ extension LinkState {
     }
   }
 
-  /// Nil if the same attachment existed, and was taken back before the bus answered: the caller tries again.
-  typealias Attached = (serial: Serial, delegate: AttachedDelegate)
-
   enum Action {
     case none
     case send(Outbox.Duty)
@@ -61,8 +57,6 @@ extension LinkState {
 
     case welcome(Reply<Welcome>, Result<Welcome, TribuneError>)
     case okay(Reply<Okay>, Result<Okay, TribuneError>)
-    /// `keeping` may be the last reference to a delegate, whose `deinit` may use the link.
-    case attachment(Reply<Attached?>, Result<Attached?, TribuneError>, keeping: (any Delegate)? = nil)
     case registration(Reply<Serial>, Result<Serial, TribuneError>)
     case plain([Reply<Void>], Result<Void, TribuneError>)
     case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
@@ -160,12 +154,13 @@ extension LinkState {
     switch requests.removeValue(forKey: serial) {
     case nil: return .none
     case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
-    case .attachment(let reply, let attached)?:
-      let (result, delegate) = attach(attached, serial: serial, okay)
-      return .attachment(reply, result, keeping: delegate)
     case .registration(let reply, let registration)?:
       registration.storeID(okay.delegate)
       registrations[serial] = registration
+      // The renewal must not replace other delegates again.
+      if let attached = registration.attached {
+        keep(attached.renewal, serial, Link.Message(object: attached.object))
+      }
       return .registration(reply, .success(serial))
     case .amendment(let reply, let hold, let why)?:
       if let frame = registered[hold] { registered[hold] = frame.withPayload(why) }
@@ -203,7 +198,6 @@ extension LinkState {
     case .succession:
       countSuccession(isLossKnown: false)
       return .none
-    case .attachment(let reply, _): return .attachment(reply, .failure(error))
     case .registration(let reply, _): return .registration(reply, .failure(error))
     case .observation(let key):
       guard observations[key]?.serial == serial else { return .none }
@@ -257,27 +251,6 @@ extension LinkState {
   private mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {
     defer { observations[key]?.waiting = [] }
     return observations[key]?.waiting.map(\.reply) ?? []
-  }
-
-  private mutating func attach(
-    _ attached: AttachedDelegate, serial: Serial, _ okay: Okay
-  ) -> (Result<Attached?, TribuneError>, (any Delegate)?) {
-    let known = okay.registration == 0 ? serial : okay.registration
-    if known != serial {
-      registered[serial] = nil
-      guard let existing = registrations[known]?.attached else { return (.success(nil), nil) }
-      if let other = existing.delegate {
-        if other === attached.delegate { return (.success((known, existing)), other) }
-        let error = TribuneError(
-          .refused, "another delegate of this connection responds to the same names of that object")
-        return (.failure(error), other)
-      }
-    }
-    attached.id.store(okay.delegate, ordering: .relaxed)
-    registrations[known] = .attachment(attached)
-    // The renewal must not replace other delegates again. An equal older attachment keeps its frame.
-    if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
-    return (.success((known, attached)), nil)
   }
 }
 

@@ -217,7 +217,7 @@ actor DelegateFolder {
   }
 
   /// Gives all files new places when two neighbours leave no free value. This needs a new connection: on the same one,
-  /// the bus would take a delegate with another order for the existing one. The old delegates stay until the new ones
+  /// the bus refuses a delegate that differs only in its order. The old delegates stay until the new ones
   /// are attached, so that every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
