@@ -127,6 +127,51 @@ async def test_each_answer_has_its_outcome(
         assert (verdict.outcomes[0].kind, verdict.outcomes[0].reason) == (kind, reason)
 
 
+class Unprintable:
+    def __str__(self) -> str:
+        raise OSError("no text")
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (OSError("no disk"), "no disk"),
+        (None, ""),
+        (1, "1"),
+        (b"x", "b'x'"),
+        (Unprintable(), "Unprintable"),
+    ],
+)
+async def test_a_veto_counts_whatever_its_reason_is(
+    bus: RunningBus, reason: object, text: str
+) -> None:
+    veto = answering(Veto(reason))  # type: ignore[arg-type]
+    async with bus.connect() as one:
+        async with await one.attach(veto, "any.*", on_failure=FailurePolicy.ABSTAIN):
+            verdict = await one.ask("any.shouldAct")
+        assert not verdict
+        assert (verdict.outcomes[0].kind, verdict.outcomes[0].reason) == (OutcomeKind.VETOED, text)
+
+
+async def test_a_veto_counts_without_async(bus: RunningBus) -> None:
+    class Plain(Delegate):
+        def answer(self, question: Question) -> Answer:  # type: ignore[override]
+            return False
+
+    def veto(question: Question) -> Answer:
+        return Veto("no")
+
+    async with bus.connect() as one:
+        for delegate in (Plain(), veto):
+            async with await one.attach(
+                delegate,  # type: ignore[arg-type]
+                "plain.*",
+                on_failure=FailurePolicy.ABSTAIN,
+            ):
+                verdict = await one.ask("plain.shouldAct")
+            assert verdict.outcomes[0].kind is OutcomeKind.VETOED
+
+
 # Earlier versions lack eager tasks.
 if sys.version_info >= (3, 12):
 
@@ -140,7 +185,9 @@ if sys.version_info >= (3, 12):
             assert verdict.outcomes[0].kind is OutcomeKind.VETOED
 
 
-async def test_an_exception_is_a_failure(bus: RunningBus) -> None:
+async def test_an_exception_is_a_failure_and_is_logged(
+    bus: RunningBus, caplog: pytest.LogCaptureFixture
+) -> None:
     async def failing(question: Question) -> Answer:
         raise OSError("no disk")
 
@@ -150,6 +197,11 @@ async def test_an_exception_is_a_failure(bus: RunningBus) -> None:
         assert verdict
         assert verdict.outcomes[0].kind is OutcomeKind.FAILED
         assert verdict.outcomes[0].reason == "OSError: no disk"
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("tribune", "ERROR")
+    assert record.getMessage() == "a delegate failed to answer fail.shouldAct"
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], OSError)
 
 
 async def test_a_delegate_that_awaits_what_is_cancelled_has_failed(bus: RunningBus) -> None:

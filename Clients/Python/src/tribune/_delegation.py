@@ -33,7 +33,10 @@ _DELIVERIES_MAX: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """A veto as a delegate's answer, with a reason of at most 4,096 bytes."""
+    """A veto as a delegate's answer, with a reason of at most 4,096 bytes.
+
+    Any other object than a text, such as an exception, is sent as its text.
+    """
 
     reason: str
 
@@ -130,7 +133,7 @@ class Delegate:
 
         If the question is withdrawn before it is answered, or the connection is interrupted, the
         task is cancelled, and its answer is discarded. An exception counts as a failure, and so
-        does a `CancelledError` of something that it awaits.
+        does a `CancelledError` of something that it awaits; the logger ``tribune`` has it.
         """
         return Abstain
 
@@ -154,14 +157,11 @@ class Delegate:
         """Another delegate was set in this one's place, and this attachment is over."""
 
 
-@dataclass(frozen=True)
 class FunctionDelegate(Delegate):
     """A coroutine function that answers questions."""
 
-    function: Callable[[Question], Awaitable[Answer]]
-
-    async def answer(self, question: Question) -> Answer:
-        return await self.function(question)
+    def __init__(self, function: Callable[[Question], Awaitable[Answer]]) -> None:
+        self.answer = function  # type: ignore[assignment, method-assign]
 
 
 @dataclass(frozen=True, slots=True)

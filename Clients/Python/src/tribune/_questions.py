@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _wire
@@ -24,6 +26,7 @@ from ._messages import described, encoded_user_info, milliseconds, shortened
 if TYPE_CHECKING:
     from ._link import Link
 
+_log: Final = logging.getLogger("tribune")
 # Above this, questions fail at once, because each takes a task.
 QUESTIONS_MAX: Final = 65_536
 
@@ -61,20 +64,26 @@ class OpenQuestion:
 
     async def _answer(self) -> None:
         try:
-            answer = await self.attached.delegate.answer(self.question)
-            kind, payload = _encoded(answer)
+            answer: Any = self.attached.delegate.answer(self.question)
+            # A veto counts even if "async" is missing.
+            kind, payload = _encoded(await answer if isawaitable(answer) else answer)
         except asyncio.CancelledError as error:
             if self._is_withdrawn:
                 self._task.uncancel()
                 return
-            # The whole program may be cancelled.
-            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
+            self._fail(error)
             if self._task.cancelling():
+                # The whole program is cancelled.
                 raise
         except Exception as error:
-            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
+            self._fail(error)
         else:
             self._send(kind, payload)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._task.cancelling():
+            _log.error("a delegate failed to answer %s", self.question.name, exc_info=error)
+        self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
 
     def _send(self, kind: _wire.AnswerKind, payload: bytes) -> None:
         if not self._is_withdrawn:
@@ -164,6 +173,14 @@ class Questions:
             question.conclude(Ending.CANCELLED)
 
 
+def _text(reason: object) -> str:
+    """The text of a veto's reason. A veto counts whatever its reason is, such as an exception."""
+    try:
+        return "" if reason is None else str(reason)
+    except Exception:
+        return type(reason).__name__
+
+
 def _encoded(answer: Any) -> tuple[_wire.AnswerKind, bytes]:
     match answer:
         case True:
@@ -171,7 +188,7 @@ def _encoded(answer: Any) -> tuple[_wire.AnswerKind, bytes]:
         case False:
             return _wire.AnswerKind.VETO, b""
         case Veto(reason):
-            return _wire.AnswerKind.VETO, shortened(reason)
+            return _wire.AnswerKind.VETO, shortened(_text(reason))
         case Value(value):
             return _wire.AnswerKind.VALUE, encoded_user_info(value)
         case _Abstention.ABSTAIN:
