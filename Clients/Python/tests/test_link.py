@@ -19,6 +19,7 @@ from tribune import (
     _wire,
 )
 from tribune._frame import HEADER_LENGTH, encode
+from tribune._link import Link
 
 
 async def test_closing_writes_what_was_posted(bus: RunningBus) -> None:
@@ -163,18 +164,40 @@ async def test_who_gives_up_entering_takes_it_back(made_bus: MadeBus) -> None:
         assert not bus._link.registrations
 
 
-async def test_a_hold_or_a_delegate_keeps_its_connection_open(bus: RunningBus) -> None:
+async def test_a_hold_or_a_delegate_keeps_its_connection_open_although_nothing_is_kept(
+    bus: RunningBus,
+) -> None:
     async def veto(question: tribune.Question) -> tribune.Answer:
         return tribune.Veto("busy")
 
-    held = await (await bus.connect()).hold("kept.shouldA", why="x").take()
-    attached = await (await bus.connect()).attach(veto, "kept.shouldB")
-    gc.collect()
+    async def set_up() -> list[Link]:
+        holder, delegate = await bus.connect(), await bus.connect()
+        await holder.hold("kept.shouldA", why="x").take()
+        await delegate.delegate("kept.shouldB")(veto).ready()
+        return [holder._link, delegate._link]
+
+    with warnings.catch_warnings():
+        # As in a program; an error would keep the connection.
+        warnings.simplefilter("ignore")
+        links = await set_up()
+        gc.collect()
     async with bus.connect() as asker:
         assert not await asker.ask("kept.shouldA")
         assert not await asker.ask("kept.shouldB")
-    await held._bus.close()  # type: ignore[attr-defined]
-    await attached._bus.close()  # type: ignore[attr-defined]
+    for link in links:
+        await link.close()
+
+
+async def test_a_connection_is_closed_after_its_last_hold(bus: RunningBus) -> None:
+    one = await bus.connect()
+    link = one._link
+    held = await one.hold("kept.shouldA", why="x").take()
+    await held.release()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        del one, held
+        gc.collect()
+    await link.ended()
 
 
 async def test_a_hold_that_is_never_entered_warns(bus: RunningBus) -> None:

@@ -268,14 +268,16 @@ class AttachedDelegate(Registration):
 class Attachment:
     """A delegate in the chain of an object, until it is detached or the connection ends.
 
+    It stays, and keeps the connection open, even if the program keeps neither.
+
     After an interruption it is attached again, behind those of the same order, and has another id.
     """
 
     def __init__(self, attached: AttachedDelegate, link: Link, bus: object) -> None:
         self._attached = attached
         self._link = link
-        # Keeps the connection open.
-        self._bus: object = bus
+        # Keeps the connection open until `detach` has returned.
+        self._bus = attached.bus = bus
 
     @property
     def id(self) -> int:

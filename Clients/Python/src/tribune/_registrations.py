@@ -28,6 +28,9 @@ class Registration:
     New → registered with a link → confirmed (perhaps several times) → over.
     """
 
+    #: Keeps the connection open, even if the program keeps neither this nor the connection.
+    bus: object = None
+
     def __init__(
         self, fields: Fields, *, name: bytes = b"", object: bytes = b"", payload: bytes = b""
     ) -> None:
@@ -75,6 +78,7 @@ class Registration:
     def end(self, error: TribuneError | None) -> None:
         """Ends it: it was taken back, or its connection ended."""
         self.settle(error)
+        self.bus = None
 
     def streams(self) -> list[Stream[Any]]:
         """The streams that get notifications through it."""

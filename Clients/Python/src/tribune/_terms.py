@@ -22,8 +22,8 @@ class _Scope(Generic[_Term]):
     def __init__(self, term: _Term, link: Link, bus: object) -> None:
         self._term = term
         self._link = link
-        # Keeps the connection open.
-        self._bus: object = bus
+        # Keeps the connection open until the end has been confirmed.
+        self._bus = term.bus = bus
         self._was_entered = False
 
     def __del__(self) -> None:
@@ -55,6 +55,8 @@ class _Scope(Generic[_Term]):
 
 class Hold(_Scope[HoldTerm]):
     """A standing veto; see `Bus.hold`. Used with ``async with``, or with `take` and `release`.
+
+    Once taken, it stays, and keeps the connection open, even if the program keeps neither.
 
     After an interruption, the hold is taken again. A bus that was restarted with its state has kept
     it until then. A bus that was restarted without state vetoes nothing from its start until this
