@@ -464,6 +464,29 @@ async def test_setting_a_delegate_replaces_the_others(bus: RunningBus) -> None:
         assert [delegate.id for delegate in chain.delegates] == [new.id]
 
 
+async def test_a_replaced_function_is_logged_and_not_ready(
+    bus: RunningBus, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with bus.connect() as one, bus.connect() as other:
+
+        @one.delegate("set.*", object="window/8")
+        async def veto(question: Question) -> Answer:
+            return False
+
+        await veto.ready()
+        await other.attach(answering(True), "set.*", object="window/8", label="new", replace=True)
+        while not caplog.records:
+            await one.status()
+        with pytest.raises(TribuneError) as caught:
+            await veto.ready()
+        assert caught.value.code is Code.NOT_FOUND
+        (record,) = caplog.records
+        assert (record.name, record.levelname) == ("tribune", "ERROR")
+        assert record.getMessage() == (
+            f"a delegate is not in force any more: new (pid {os.getpid()}) was set in its place"
+        )
+
+
 async def test_attaching_the_same_twice_is_refused_and_leaves_the_first(bus: RunningBus) -> None:
     async def veto(question: Question) -> Answer:
         return False

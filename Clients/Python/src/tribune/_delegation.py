@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from . import _wire
-from ._callbacks import report
+from ._callbacks import ignore, report
 from ._errors import Code, TribuneError
 from ._listing import DelegateInfo
 from ._messages import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ._link import Link
     from ._questions import OpenQuestion
 
+_log: Final = logging.getLogger("tribune")
 _DELIVERIES_MAX: Final = 4096
 
 
@@ -154,7 +156,16 @@ class Delegate:
         """
 
     async def replaced(self, delegate: DelegateInfo) -> None:
-        """Another delegate was set in this one's place, and this attachment is over."""
+        """Another delegate was set in this one's place, and this attachment is over.
+
+        Logs an error unless overridden: a lost veto must not go unnoticed.
+        """
+        _log.error("a delegate is not in force any more: %s", _replacement(delegate))
+
+
+def _replacement(by: DelegateInfo) -> str:
+    who = by.label or by.peer.process or "another delegate"
+    return f"{who} (pid {by.peer.pid}) was set in its place"
 
 
 class FunctionDelegate(Delegate):
@@ -233,6 +244,9 @@ class AttachedDelegate(Registration):
     def replace(self, by: DelegateInfo, link: Link) -> None:
         """Reports that another delegate was set in this one's place, as the last delivery."""
         self.settle()
+        self.ready = link.loop.create_future()
+        self.ready.add_done_callback(ignore)
+        self.ready.set_exception(TribuneError(Code.NOT_FOUND, _replacement(by)))
         if self._deliveries.is_reserved:
             # The delegate gets no later report of its losses.
             self._deliveries.fill_position([Interrupted()])
@@ -285,7 +299,10 @@ class Attachment:
         return self._attached.id
 
     async def ready(self) -> Self:
-        """Waits until the bus has attached the delegate. Raises `TribuneError` if it refuses.
+        """Waits until the bus has attached the delegate.
+
+        Raises `TribuneError` if the bus refuses it, and with `NOT_FOUND` after another delegate was
+        set in its place (`Delegate.replaced`).
 
         Cancelling the task ends only the waiting: the delegate stays.
         """

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneSystem
+import TribuneWire
+
 /// An object that is asked before something happens, and can veto it.
 ///
 /// As in Cocoa, a connection does not retain its delegates. A delegate can be a class, an actor or a class on the
@@ -37,14 +40,20 @@ public protocol Delegate: AnyObject, Sendable {
   /// oldest are dropped and reported as lost. Empty by default.
   func received(_ delivery: Delivery) async
 
-  /// Reports that another delegate was set in this one's place: this is its last delivery. Empty by default.
+  /// Reports that another delegate was set in this one's place: this is its last delivery. By default, prints that to
+  /// standard error: a lost veto must not go unnoticed.
   func replaced(by delegate: DelegateInfo) async
 }
 
 extension Delegate {
   public func concluded(_ conclusion: Conclusion) async {}
   public func received(_ delivery: Delivery) async {}
-  public func replaced(by delegate: DelegateInfo) async {}
+  public func replaced(by delegate: DelegateInfo) async {
+    let who = [delegate.label, delegate.process].first { !$0.isEmpty } ?? "another delegate"
+    StandardError.writeLine(
+      "tribune: a delegate is not in force any more: \(who.escaped) (pid \(delegate.pid)) was set in its place"
+    )
+  }
 }
 
 public enum Answer: Hashable, Sendable {
