@@ -554,6 +554,22 @@ static void test_what_is_no_hold_is_refused(void)
   tribune *bus = connected();
   CHECK_EQUAL(tribune_hold(bus, NULL, "host.**", NULL, NULL, NULL, NULL, NULL), -EINVAL);
   CHECK_EQUAL(tribune_hold(bus, NULL, "host.**", NULL, "", NULL, NULL, NULL), -EINVAL);
+  static const struct {
+    const char *pattern, *why;
+    int code;
+  } refused[] = {
+      {"shop.deploy", "why", TRIBUNE_ERROR_INVALID_PATTERN},
+      {"backup.should", "why", TRIBUNE_ERROR_INVALID_PATTERN},
+      {"host.**", " ", TRIBUNE_ERROR_INVALID_VALUE},
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    tribune_slot *slot;
+    tribune_error error;
+    SUCCEED(tribune_hold(bus, &slot, refused[i].pattern, NULL, refused[i].why, NULL, NULL, NULL), NULL);
+    CHECK_EQUAL(tribune_slot_wait(slot, UINT64_MAX, &error), -EINVAL);
+    CHECK_EQUAL(error.code, refused[i].code);
+    tribune_slot_unref(slot);
+  }
   CHECK_EQUAL(tribune_hold(bus, NULL, "host.", NULL, "why", NULL, NULL, NULL), -EINVAL);
   tribune_hold_options options = {.lifetime_ms = UINT64_MAX};
   CHECK_EQUAL(tribune_hold(bus, NULL, "host.**", NULL, "why", &options, NULL, NULL), -EINVAL);

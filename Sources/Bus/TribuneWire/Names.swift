@@ -80,10 +80,32 @@ package enum NameSyntax {
 
   /// The question of an action that a *may*, *will* or *did* is about.
   package static func question(aboutMessage name: String) -> String? {
-    let prefix = ["may", "will", "didFailTo", "did"].first { hasVerb(behind: $0, in: name.utf8Bytes) }
-    guard let prefix else { return nil }
+    messagePrefix(of: name).map { question(about: name, behind: $0) }
+  }
+
+  /// The question that a name of an action, or of a message about one, probably means; nil without a verb.
+  package static func question(meantBy name: String) -> String? {
+    let last = split(name).last
+    guard last != "should", !messagePrefixes.contains(String(last)) else { return nil }
+    return question(
+      about: name, behind: messagePrefix(of: name) ?? (last.hasPrefix("should") ? "should" : ""))
+  }
+
+  /// True if a valid pattern can match a name of a question, whose last token is *should* and a verb.
+  package static func canMatchQuestion(_ pattern: String) -> Bool {
+    pattern.hasSuffix("*") || hasVerb(behind: "should", in: pattern.utf8Bytes)
+  }
+
+  private static let messagePrefixes = ["may", "will", "didFailTo", "did"]
+
+  private static func messagePrefix(of name: String) -> String? {
+    messagePrefixes.first { hasVerb(behind: $0, in: name.utf8Bytes) }
+  }
+
+  private static func question(about name: String, behind prefix: String) -> String {
     let (space, last) = split(name)
-    return "\(space)should\(last.dropFirst(prefix.count))"
+    let verb = last.dropFirst(prefix.count)
+    return "\(space)should\(verb.prefix(1).uppercased())\(verb.dropFirst())"
   }
 
   package static func split(_ name: String) -> (space: Substring, last: Substring) {

@@ -35,8 +35,7 @@ struct ActionNames: Equatable, Sendable {
 
   /// True if only value queries can have this valid name or pattern.
   static func isValue(_ pattern: String) -> Bool {
-    !pattern.hasSuffix("*") && !NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
-      && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
+    !NameSyntax.canMatchQuestion(pattern) && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
   }
 
   static func requireQuestion(
@@ -45,11 +44,10 @@ struct ActionNames: Equatable, Sendable {
     let known = WellKnownQuestions.meant(by: pattern)
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
     let isMessage = isQuestion || action(of: pattern) != nil
-    if known == nil, pattern.hasSuffix("*") || isQuestion || takesValues && !isMessage { return }
+    if known == nil, NameSyntax.canMatchQuestion(pattern) || takesValues && !isMessage { return }
     let fault = isQuestion ? "misspelt" : "not the name of a question, which ends in should and a verb"
     var hint = ""
-    let meant: String? = if let known { known } else { try question(meantBy: pattern) }
-    if let meant {
+    if let meant = known ?? NameSyntax.question(meantBy: pattern) {
       hint = ": did you mean \(meant)"
       if offersAction, !meant.contains("*"), let action = action(of: meant) {
         hint += ", or --action=\(action)"
@@ -65,14 +63,6 @@ struct ActionNames: Equatable, Sendable {
     for pattern in others.isEmpty ? patterns : others {
       try requireQuestion(pattern, orValue: takesValues)
     }
-  }
-
-  /// The question that `name` probably means; nil if the name has no verb.
-  private static func question(meantBy name: String) throws(CommandError) -> String? {
-    let (space, last) = NameSyntax.split(name)
-    if prefixes.contains(String(last)) { return nil }
-    let misspelt = last.hasPrefix("should") ? "\(space)\(last.dropFirst("should".count))" : name
-    return try ActionNames(action(of: name) ?? misspelt).should
   }
 
   static func action(of message: String) -> String? {

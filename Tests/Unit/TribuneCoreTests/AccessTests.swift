@@ -29,9 +29,9 @@ struct AccessTests {
   @Test("Without any line, everything is refused except to exempt users")
   func noLine() throws {
     apply([])
-    #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.ann)) == Self.everything)
-    #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.owner)).isEmpty)
-    #expect(try bus.refusedActions("a.b", bus.connect(uid: 0)) == Self.everything)
+    #expect(try bus.refusedActions("a.shouldB", bus.connect(uid: Self.ann)) == Self.everything)
+    #expect(try bus.refusedActions("a.shouldB", bus.connect(uid: Self.owner)).isEmpty)
+    #expect(try bus.refusedActions("a.shouldB", bus.connect(uid: 0)) == Self.everything)
   }
 
   @Test(
@@ -44,16 +44,17 @@ struct AccessTests {
     ] as [(String, [String])])
   func eachAction(_ action: String, _ allowed: [String]) throws {
     apply("allow \(action) ** user:ann")
-    #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.ann)) == Self.everything.subtracting(allowed))
-    #expect(try bus.refusedActions("a.b", bus.connect(uid: 1002)) == Self.everything)
+    #expect(
+      try bus.refusedActions("a.shouldB", bus.connect(uid: Self.ann)) == Self.everything.subtracting(allowed))
+    #expect(try bus.refusedActions("a.shouldB", bus.connect(uid: 1002)) == Self.everything)
     apply("allow * ** user:ann", "deny \(action) a.* user:*")
-    let denied = try bus.refusedActions("a.b", bus.connect(uid: Self.ann))
+    let denied = try bus.refusedActions("a.shouldB", bus.connect(uid: Self.ann))
     var expected = Set(action.split(separator: ",").map(String.init)).subtracting(["set"])
     // `retain` needs `post`, and `override` needs `ask`. A declaration is about all names.
     if expected.contains("post") { expected.formUnion(["plain post", "retain"]) }
     if expected.contains("ask") { expected.insert("override") }
     #expect(denied == expected)
-    #expect(try bus.refusedActions("b.b", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
+    #expect(try bus.refusedActions("b.shouldB", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
   }
 
   @Test("A low order does not help a delegate that the policy refuses")
@@ -171,16 +172,16 @@ struct AccessTests {
       return bus.connect(uid: Self.ann, groups: groups)
     }
     let (many, few) = (connect(Array(10..<1000) + [5, 7]), connect([5, 7]))
-    for slot in [many, few] { bus.hold("a", by: slot, serial: 1) }
+    for slot in [many, few] { bus.hold("a.*", by: slot, serial: 1) }
     bus.expect("A ok 1 as 1 d1", "B ok 1 as 1 d2")
     apply("allow * ** group:5", "deny hold ** group:8")
     bus.expect(
-      "A ended 1 (user 1001, in more than 128 groups, in test.service may not hold a: denied by test.policy:2)"
+      "A ended 1 (user 1001, in more than 128 groups, in test.service may not hold a.*: denied by test.policy:2)"
     )
-    bus.hold("a", by: connect(Array(10..<1000) + [5, 7]), serial: 1)
+    bus.hold("a.*", by: connect(Array(10..<1000) + [5, 7]), serial: 1)
     bus.expect("C ok 1 as 1 d3")
     apply("allow hold ** group:5", "allow observe ** group:9")
-    bus.hold("a", by: many, serial: 2)
+    bus.hold("a.*", by: many, serial: 2)
     for slot in [many, few] { bus.observe("a", by: slot, serial: 3) }
     bus.expect("A ok 2 as 2 d4", "A refused 3 notPermitted", "B refused 3 notPermitted")
     apply("allow observe ** group:7")
@@ -238,7 +239,7 @@ struct AccessTests {
     for (slot, text) in [(ann, "{}"), (other, "[]")] {
       bus.observe("a", by: slot, serial: 1)
       bus.attach(["a"], by: slot, serial: 2)
-      bus.hold("a", by: slot, serial: 3)
+      bus.hold("a.*", by: slot, serial: 3)
       bus.post("a.\(slot.letter)", text: text, by: slot, .retain)
     }
     func listed(for slot: ConnectionSlot) -> [[UInt64]] {
@@ -361,7 +362,7 @@ struct AccessTests {
       bus.observe("a", by: slot, serial: 1)
       bus.observe("b", by: slot, serial: 2)
       bus.attach(["a"], by: slot, serial: 3)
-      bus.hold("a", by: slot, serial: 4)
+      bus.hold("a.*", by: slot, serial: 4)
       bus.declare("o", as: "P", defining: "protocol P {}", by: slot, serial: 5)
       bus.send(Monitor(), from: slot, serial: 6)
       bus.post("a.\(slot.letter)", text: "{}", by: slot, .retain)
@@ -372,7 +373,7 @@ struct AccessTests {
       "user 1001 in test.service may not \(what): no line of the policy allows it"
     }
     bus.expect(
-      "A ended 1 (\(why("observe a")))", "A ended 3 (\(why("delegate a")))", "A ended 4 (\(why("hold a")))",
+      "A ended 1 (\(why("observe a")))", "A ended 3 (\(why("delegate a")))", "A ended 4 (\(why("hold a.*")))",
       "A ended 5 (\(why("declare **")))", "A ended 6 (\(why("monitor **")))")
     #expect(bus.bus.observationEntries(of: 1, for: nil).map(\.pattern) == ["b"])
     #expect(bus.bus.delegateEntries(of: 0, for: nil).map(\.connection.rawValue) == [2])
@@ -386,14 +387,14 @@ struct AccessTests {
   func dryRun() throws {
     apply("allow * ** user:*")
     let ann = bus.connect(uid: Self.ann)
-    bus.hold("a", by: ann, serial: 4)
-    bus.hold("b", by: ann, serial: 5)
-    let rules = AccessRules.policy(Policy(text: ["allow hold b user:*"]), exempt: [])
+    bus.hold("a.*", by: ann, serial: 4)
+    bus.hold("b.*", by: ann, serial: 5)
+    let rules = AccessRules.policy(Policy(text: ["allow hold b.* user:*"]), exempt: [])
     let owner = bus.connect(uid: Self.owner)
     let ended = try bus.bus.endings(by: rules, for: owner)
     #expect(ended.map(\.connection.rawValue) == [1])
     #expect(
-      ended.map(\.why) == ["user 1001 in test.service may not hold a: no line of the policy allows it"])
+      ended.map(\.why) == ["user 1001 in test.service may not hold a.*: no line of the policy allows it"])
     #expect(bus.bus.holdCount == 2)
     apply("allow list ** user:*")
     #expect(throws: WireError.self) { try bus.bus.endings(by: rules, for: ann) }

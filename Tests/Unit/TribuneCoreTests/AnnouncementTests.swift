@@ -78,14 +78,14 @@ struct AnnouncementTests {
     let (one, other) = (bus.connect(pid: 7), bus.connect(pid: 8))
     bus.expect("didConnect :2 pid 7", "didConnect :3 pid 8")
     bus.attach(["x"], to: "o", by: one, serial: 1)
-    bus.hold("x", object: "p", by: one, serial: 2)
+    bus.hold("shouldX", object: "p", by: one, serial: 2)
     bus.ask("x", object: "o", by: one, serial: 3)
     _ = bus.take()
     bus.elapse(milliseconds: 5)
     bus.disconnect(one, because: .tooSlow)
     bus.disconnect(other)
     bus.expect(
-      "didDetach d1 of :2 on o: x", "didRelease d2 of :2 on p: x (busy)",
+      "didDetach d1 of :2 on o: x", "didRelease d2 of :2 on p: shouldX (busy)",
       "didConclude q1 x on o: cancelled parallel by :2, 0 vetoes, 5ms", "didDisconnect :2 pid 7 tooSlow",
       "didDisconnect :3 pid 8")
     bus.disconnect(observer)
@@ -97,13 +97,13 @@ struct AnnouncementTests {
   func amendedHold() {
     let (observer, holder) = (bus.connect(), bus.connect())
     bus.observe("tribune.hold.*", by: observer, serial: 1)
-    bus.hold("x", object: "o", by: holder, serial: 1)
+    bus.hold("shouldX", object: "o", by: holder, serial: 1)
     _ = bus.take()
     for (serial, why) in [(2, "at 40 %"), (3, "at 80 %")] as [(Serial, String)] {
       bus.amend(1, why: why, by: holder, serial: serial)
-      bus.expect("B ok \(serial) as 1 d1", "didChange d1 of :2 on o: x (\(why))")
+      bus.expect("B ok \(serial) as 1 d1", "didChange d1 of :2 on o: shouldX (\(why))")
     }
-    bus.ask("x", object: "o", by: observer, serial: 5)
+    bus.ask("shouldX", object: "o", by: observer, serial: 5)
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 held (at 80 %)")
     #expect(bus.bus.holdCount == 1)
     bus.amend(1, why: "again", by: holder, serial: 3)
@@ -115,7 +115,7 @@ struct AnnouncementTests {
     bus.amend(1, why: "not mine", by: observer, serial: 6)
     bus.expect("A refused 6 notFound")
     bus.cancel(1, by: holder)
-    bus.expect("didRelease d1 of :2 on o: x (at 80 %)", "B ok 902")
+    bus.expect("didRelease d1 of :2 on o: shouldX (at 80 %)", "B ok 902")
     bus.amend(1, why: "too late", by: holder, serial: 3)
     bus.expect("B refused 3 notFound")
   }
@@ -125,16 +125,16 @@ struct AnnouncementTests {
     let (observer, holder) = (bus.connect(), bus.connect())
     bus.observe("tribune.hold.*", by: observer, serial: 1)
     _ = bus.take()
-    bus.hold("x", object: "o", by: holder, serial: 1)
+    bus.hold("shouldX", object: "o", by: holder, serial: 1)
     bus.hold("y.*", why: "tired", for: 20, by: holder, serial: 2)
-    bus.hold("z", by: holder, serial: 2)
+    bus.hold("shouldZ", by: holder, serial: 2)
     bus.expect(
-      "B ok 1 as 1 d1", "didTake d1 of :2 on o: x (busy)", "B ok 2 as 2 d2",
+      "B ok 1 as 1 d1", "didTake d1 of :2 on o: shouldX (busy)", "B ok 2 as 2 d2",
       "didTake d2 of :2 on : y.* (tired)", "B refused 2 duplicateSerial")
     bus.cancel(1, by: holder)
     bus.advance(milliseconds: 20)
     bus.expect(
-      "didRelease d1 of :2 on o: x (busy)", "B ok 902", "B ended 2 expired",
+      "didRelease d1 of :2 on o: shouldX (busy)", "B ok 902", "B ended 2 expired",
       "didRelease d2 of :2 on : y.* (tired) expired")
   }
 

@@ -21,7 +21,7 @@ struct BoundedVerdictTests {
   @Test("The oldest holds are listed; reasons are cut before holds are left out", arguments: QueryMode.leave)
   func manyHolds(_ mode: QueryMode) throws {
     let (asker, holder) = (bus.connect(), bus.connect())
-    for serial in 1...1024 { bus.hold("x", why: longReason, by: holder, serial: Serial(serial)) }
+    for serial in 1...1024 { bus.hold("**", why: longReason, by: holder, serial: Serial(serial)) }
     bus.observe("tribune.query.didConclude", by: asker, serial: 1)
     let decisions = decisions()
     bus.ask("x", by: asker, serial: 5, mode: mode)
@@ -43,7 +43,7 @@ struct BoundedVerdictTests {
   func charge() {
     let (asker, holder) = (bus.connect(uid: 5), bus.connect(uid: 6))
     bus.connectDelegate("x", uid: 6)
-    for serial in 1...1024 { bus.hold("x", why: longReason, by: holder, serial: Serial(serial)) }
+    for serial in 1...1024 { bus.hold("**", why: longReason, by: holder, serial: Serial(serial)) }
     _ = bus.take()
     for serial in 1...50 as ClosedRange<Serial> {
       bus.ask("x", by: asker, serial: serial, mode: .all)
@@ -57,7 +57,7 @@ struct BoundedVerdictTests {
     let bus = BusUnderTest { $0.outcomeReasonsMax = 7 }
     let (asker, holder) = (bus.connect(), bus.connect())
     for (serial, why) in ["äö", "äöü", "z"].enumerated() {
-      bus.hold("x", why: why, by: holder, serial: Serial(serial + 1))
+      bus.hold("**", why: why, by: holder, serial: Serial(serial + 1))
     }
     bus.ask("x", by: asker, serial: 5)
     #expect(bus.lastVerdict?.outcomes.map(\.reason) == ["äö", "ä…", "…"])
@@ -67,7 +67,7 @@ struct BoundedVerdictTests {
   func missingIsListed() throws {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.bus.policy.change(try Pattern("x")) { $0.required = [.label("backup")] }
-    for serial in 1...1024 { bus.hold("x", why: longReason, by: holder, serial: Serial(serial)) }
+    for serial in 1...1024 { bus.hold("**", why: longReason, by: holder, serial: Serial(serial)) }
     bus.ask("x", by: asker, serial: 5)
     let verdict = try #require(bus.lastVerdict)
     #expect(verdict.outcomes.last?.delegate.label == "label:backup" && verdict.omittedCount > 0)
@@ -133,7 +133,7 @@ struct BoundedVerdictTests {
   func restarted(_ restart: Restart) throws {
     bus.log = []
     let (asker, delegate) = (bus.connect(), bus.connect())
-    for serial in 1...600 { bus.hold("x", why: longReason, by: asker, serial: Serial(serial)) }
+    for serial in 1...600 { bus.hold("**", why: longReason, by: asker, serial: Serial(serial)) }
     for serial in 1...600 { attach(by: delegate, serial) }
     for serial in [1001, 1002] as [Serial] { bus.ask("x", by: asker, serial: serial, mode: .all) }
     for query in 1...2 as ClosedRange<UInt64> {

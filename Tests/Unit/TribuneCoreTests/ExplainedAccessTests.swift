@@ -23,8 +23,10 @@ struct ExplainedAccessTests {
     "An explanation agrees with the decision",
     arguments: [
       [], ["allow * ** user:ann"], ["allow * a.** user:ann"], ["allow retain,override a.** user:ann"],
-      ["allow post a.b user:ann"], ["allow retain,post,ask a.* user:ann", "deny post a.b user:*"],
-      ["allow * ** user:ann", "deny post a.b user:ann"], ["allow * ** user:ann", "deny ask ** user:ann"],
+      ["allow post a.shouldB user:ann"],
+      ["allow retain,post,ask a.* user:ann", "deny post a.shouldB user:*"],
+      ["allow * ** user:ann", "deny post a.shouldB user:ann"],
+      ["allow * ** user:ann", "deny ask ** user:ann"],
       ["allow post,retain,ask,override,hold,observe ** object:o user:ann"],
       ["allow monitor,declare ** object:o user:ann"],
       ["allow monitor,declare a.** user:ann"], ["allow monitor,declare,list ** user:ann"],
@@ -33,9 +35,10 @@ struct ExplainedAccessTests {
   func agreement(_ lines: [String]) throws {
     apply(lines)
     for slot in [ann, bus.connect(uid: Self.owner)] {
-      let refused = try bus.refusedActions("a.b", slot)
+      let refused = try bus.refusedActions("a.shouldB", slot)
       for action in Action.names where action != "set" {
-        let decision = try bus.explainAccess(action, action == "declare" ? "**" : "a.b", for: slot).decision
+        let decision = try bus.explainAccess(action, action == "declare" ? "**" : "a.shouldB", for: slot)
+          .decision
         let isAllowed = decision == .allowed || decision == .exempt
         #expect(isAllowed != refused.contains(action), "\(action)")
       }

@@ -12,10 +12,12 @@ struct HoldTests {
   @Test(
     "A hold vetoes matching names, for one object or for any; a query without an object is about all",
     arguments: [
-      ("x", "", "x", "", true), ("x", "", "x", "o", true), ("x", "", "y", "", false),
-      ("x", "o", "x", "o", true), ("x", "o", "x", "p", false), ("x", "o", "x", "", true),
+      ("shouldX", "", "shouldX", "", true), ("shouldX", "", "shouldX", "o", true),
+      ("shouldX", "", "shouldY", "", false),
+      ("shouldX", "o", "shouldX", "o", true), ("shouldX", "o", "shouldX", "p", false),
+      ("shouldX", "o", "shouldX", "", true),
       ("", "", "a.b", "o", true), ("", "o", "a.b", "o", true), ("", "o", "a.b", "", true),
-      ("**", "", "a.b.c", "", true), ("**", "", "x", "o", true), ("a.*", "", "a.b", "", true),
+      ("**", "", "a.b.c", "", true), ("**", "", "shouldX", "o", true), ("a.*", "", "a.b", "", true),
       ("a.*", "", "a", "", false), ("a.*", "", "a.b.c", "", false), ("a.**", "o", "a.b.c", "o", true),
     ] as [(String, String, String, String, Bool)])
   func matching(pattern: String, of object: String, name: String, about: String, isHeld: Bool) {
@@ -31,10 +33,10 @@ struct HoldTests {
 
   @Test("A hold ends a query before a delegate is asked", arguments: [QueryMode.parallel, .order])
   func nobodyAsked(_ mode: QueryMode) {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX", to: "o"))
     bus.hold("**", by: delegate, serial: 2)
     _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, fallback: .allowed)
+    bus.ask("shouldX", object: "o", by: asker, serial: 5, mode: mode, fallback: .allowed)
     bus.expect("A verdict 5 q1 vetoed: d2 held (busy)")
     #expect(bus.verdictCounts == [1, 1])
     bus.answer(.approve, delegate: 1, from: delegate)
@@ -45,20 +47,20 @@ struct HoldTests {
   @Test("The verdict has all holds, including the asker's own, the oldest first", arguments: QueryMode.leave)
   func several(_ mode: QueryMode) {
     let (asker, holder) = (bus.connect(), bus.connect())
-    bus.hold("x", why: "one", by: holder, serial: 1)
+    bus.hold("shouldX", why: "one", by: holder, serial: 1)
     bus.hold("**", object: "o", why: "two", by: asker, serial: 1)
-    bus.hold("y", why: "none", by: asker, serial: 2)
+    bus.hold("shouldY", why: "none", by: asker, serial: 2)
     bus.hold("*", why: "three", by: holder, serial: 2)
     _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+    bus.ask("shouldX", object: "o", by: asker, serial: 5, mode: mode)
     bus.expect("A verdict 5 q1 vetoed: d1 held (one), d2 held (two), d4 held (three)")
   }
 
   @Test("A hold names its owner")
   func owner() throws {
     let (asker, holder) = (bus.connect(), bus.connect(pid: 77, uid: 5))
-    bus.hold("x", by: holder, serial: 1)
-    bus.ask("x", by: asker, serial: 5)
+    bus.hold("shouldX", by: holder, serial: 1)
+    bus.ask("shouldX", by: asker, serial: 5)
     let outcome = try #require(bus.lastVerdict?.outcomes.first)
     #expect(outcome.delegate.peer.pid == 77 && outcome.delegate.peer.uid == 5)
     #expect(outcome.delegate.label.isEmpty && outcome.elapsed == 0)
@@ -69,13 +71,13 @@ struct HoldTests {
     let (asker, root) = (bus.connect(), bus.connect(uid: 0))
     let other = PeerIdentity(
       pid: 77, uid: 5, gid: 5, process: "backup", units: PeerUnits(system: "backup.service"))
-    bus.hold("x", holder: other, by: root, serial: 1)
-    bus.ask("x", by: asker, serial: 5)
+    bus.hold("shouldX", holder: other, by: root, serial: 1)
+    bus.ask("shouldX", by: asker, serial: 5)
     #expect(bus.lastVerdict?.outcomes.first?.delegate.peer == other)
     #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.delegate.peer) == [other])
     _ = bus.take()
     bus.disconnect(root)
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.expect("A verdict 6 q2 allowed?")
   }
 
@@ -83,12 +85,13 @@ struct HoldTests {
   func refusedHolder() {
     let (user, root) = (bus.connect(), bus.connect(uid: 0))
     bus.hold(
-      "x", holder: PeerIdentity(pid: 1, uid: 1000, gid: 1000, process: "", units: PeerUnits()), by: user,
+      "shouldX", holder: PeerIdentity(pid: 1, uid: 1000, gid: 1000, process: "", units: PeerUnits()),
+      by: user,
       serial: 1)
     bus.expect("A refused 1 notPermitted")
     let long = String(repeating: "n", count: 256)
     bus.hold(
-      "x", holder: PeerIdentity(pid: 1, uid: 0, gid: 0, process: long, units: PeerUnits()), by: root,
+      "shouldX", holder: PeerIdentity(pid: 1, uid: 0, gid: 0, process: long, units: PeerUnits()), by: root,
       serial: 2)
     bus.expect("B refused 2 limitExceeded")
     #expect(bus.bus.holdCount == 0)
@@ -97,19 +100,19 @@ struct HoldTests {
   @Test("A hold expires at its time, and its owner is notified")
   func expiry() {
     let (asker, holder) = (bus.connect(), bus.connect())
-    bus.hold("x", for: 1000, by: holder, serial: 1)
+    bus.hold("shouldX", for: 1000, by: holder, serial: 1)
     bus.expect("B ok 1 as 1 d1")
     bus.advance(milliseconds: 999)
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.expect("A verdict 5 q1 vetoed: d1 held (busy)")
     #expect(bus.nextDeadline == bus.now.advanced(byMilliseconds: 1))
     bus.advance(milliseconds: 1)
     bus.expect("B ended 1 expired")
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.expect("A verdict 6 q2 allowed?")
     #expect(bus.isEmpty)
     bus.cancel(1, by: holder)
-    bus.hold("x", by: holder, serial: 1)
+    bus.hold("shouldX", by: holder, serial: 1)
     bus.expect("B refused 902 notFound", "B ok 1 as 1 d2")
   }
 
@@ -120,7 +123,7 @@ struct HoldTests {
     var moments: [(due: UInt32, serial: Serial)] = []
     for serial in 1...200 as ClosedRange<Serial> {
       let due = UInt32.random(in: 1...5000, using: &random)
-      bus.hold("x", for: due, by: holder, serial: serial)
+      bus.hold("shouldX", for: due, by: holder, serial: serial)
       if random.oneIn(3) { bus.cancel(serial, by: holder) } else { moments.append((due, serial)) }
     }
     _ = bus.take()
@@ -137,12 +140,12 @@ struct HoldTests {
   func wrongExpiry() {
     let (holder, now, end) = (bus.connect(), bus.now.nanoseconds, WireLimits.expiry)
     for expiry in [1, now - 500_000_000, now - 1, now, end + 1, UInt64.max - 1, UInt64.max] {
-      bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "x", text: "why")
+      bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "shouldX", text: "why")
       bus.expect("A refused 1 invalidValue")
     }
     #expect(bus.isEmpty)
     for expiry in [now + 1, end] {
-      bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "x", text: "why")
+      bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "shouldX", text: "why")
       #expect(bus.nextDeadline == Instant(nanoseconds: expiry))
       let remaining = bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.remaining)
       #expect(remaining == [max(1, (expiry - now) / 1000)])
@@ -154,12 +157,12 @@ struct HoldTests {
   @Test("A cancelled hold is no veto, and does not expire")
   func release() {
     let (asker, holder) = (bus.connect(), bus.connect())
-    bus.hold("x", for: 1000, by: holder, serial: 1)
+    bus.hold("shouldX", for: 1000, by: holder, serial: 1)
     bus.cancel(1, by: asker)
     bus.cancel(1, by: holder)
     bus.expect("B ok 1 as 1 d1", "A refused 902 notFound", "B ok 902")
     #expect(bus.isEmpty)
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.advance(milliseconds: 2000)
     bus.expect("A verdict 5 q1 allowed?")
   }
@@ -171,9 +174,13 @@ struct HoldTests {
       ("**.a", "", "why", 1, .invalidPattern), ("a", "\n", "why", 1, .invalidObject),
       ("a", "", "", 1, .invalidValue), ("a", "", "why", 0, .invalidValue),
       // These would hold nothing.
+      ("shop.deploy", "", "why", 1, .invalidPattern), ("prune", "", "why", 1, .invalidPattern),
+      ("backup.should", "", "why", 1, .invalidPattern), ("*.deploy", "", "why", 1, .invalidPattern),
+      ("backup.shouldPrune.x", "", "why", 1, .invalidPattern),
+      ("shop.shoulder", "", "why", 1, .invalidPattern),
       ("host.reboot", "", "why", 1, .invalidPattern), ("host.shouldreboot", "", "why", 1, .invalidPattern),
       ("a.willRun", "", "why", 1, .invalidPattern), ("*.mayRun", "", "why", 1, .invalidPattern),
-      ("a.shouldRun", "repo/*", "why", 1, .invalidObject), ("a", "**", "why", 1, .invalidObject),
+      ("a.shouldRun", "repo/*", "why", 1, .invalidObject), ("**", "**", "why", 1, .invalidObject),
     ] as [(String, String, String, Serial, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {
     bus.hold(pattern, object: object, why: why, by: bus.connect(), serial: serial)
@@ -184,13 +191,13 @@ struct HoldTests {
   @Test("A hold's serial is in use until it ends, and its reason is cut at 4,096 bytes")
   func serialAndWhy() {
     let slot = bus.connect()
-    bus.hold("x", why: String(repeating: "ä", count: 2049), by: slot, serial: 1)
-    bus.hold("y", by: slot, serial: 1)
-    bus.attach(["y"], by: slot, serial: 1)
+    bus.hold("shouldX", why: String(repeating: "ä", count: 2049), by: slot, serial: 1)
+    bus.hold("shouldY", by: slot, serial: 1)
+    bus.attach(["shouldY"], by: slot, serial: 1)
     bus.observe(by: slot, serial: 1)
-    bus.ask("y", by: slot, serial: 1)
+    bus.ask("shouldY", by: slot, serial: 1)
     #expect(bus.take() == ["A ok 1 as 1 d1"] + Array(repeating: "A refused 1 duplicateSerial", count: 4))
-    bus.ask("x", by: slot, serial: 5)
+    bus.ask("shouldX", by: slot, serial: 5)
     #expect(bus.lastVerdict?.outcomes.first?.reason == String(repeating: "ä", count: 2048))
   }
 
@@ -198,27 +205,27 @@ struct HoldTests {
   func limit() {
     let bus = BusUnderTest { $0.delegatesMax = 2 }
     let (slot, other) = (bus.connect(), bus.connect())
-    bus.hold("x", for: 1000, by: slot, serial: 1)
-    bus.attach(["x"], by: slot, serial: 2)
-    bus.hold("y", by: slot, serial: 3)
-    bus.attach(["y"], by: slot, serial: 4)
-    bus.hold("x", by: other, serial: 1)
+    bus.hold("shouldX", for: 1000, by: slot, serial: 1)
+    bus.attach(["shouldX"], by: slot, serial: 2)
+    bus.hold("shouldY", by: slot, serial: 3)
+    bus.attach(["shouldY"], by: slot, serial: 4)
+    bus.hold("shouldX", by: other, serial: 1)
     bus.expect(
       "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A refused 4 limitExceeded",
       "B ok 1 as 1 d3")
     bus.advance(milliseconds: 1000)
-    bus.hold("y", by: slot, serial: 3)
+    bus.hold("shouldY", by: slot, serial: 3)
     bus.expect("A ended 1 expired", "A ok 3 as 3 d4")
   }
 
   @Test("An explanation has the holds first, with their age and remaining time")
   func explained() throws {
     let (one, other) = (bus.connect(pid: 7), bus.connect())
-    bus.attach(["x"], by: other, serial: 1)
-    bus.hold("x", why: "one", for: 2000, by: one, serial: 1)
+    bus.attach(["shouldX"], by: other, serial: 1)
+    bus.hold("shouldX", why: "one", for: 2000, by: one, serial: 1)
     bus.advance(milliseconds: 500)
     bus.hold("**", object: "o", why: "two", by: other, serial: 2)
-    let entries = try bus.explain("x", object: "o")
+    let entries = try bus.explain("shouldX", object: "o")
     guard entries.count == 3, case .hold(let first) = entries[0], case .hold(let second) = entries[1],
       case .delegate(let delegate) = entries[2]
     else {
@@ -227,11 +234,11 @@ struct HoldTests {
     }
     #expect(first.why == "one" && first.age == 500_000 && first.remaining == 1_500_000)
     #expect(first.delegate.peer.pid == 7 && first.connection == ConnectionID(rawValue: 1))
-    #expect(first.pattern == "x" && first.object.isEmpty)
+    #expect(first.pattern == "shouldX" && first.object.isEmpty)
     #expect(second.why == "two" && second.age == 0 && second.remaining == 0 && second.object == "o")
     #expect(delegate.delegate.id == DelegateID(rawValue: 1))
-    #expect(try bus.explain("x").count == 3 && bus.explain("y").count == 1)
-    #expect(try bus.explain("x", object: "p").count == 2 && bus.explain("y", object: "p").isEmpty)
+    #expect(try bus.explain("shouldX").count == 3 && bus.explain("shouldY").count == 1)
+    #expect(try bus.explain("shouldX", object: "p").count == 2 && bus.explain("shouldY", object: "p").isEmpty)
     #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.why) == ["one", "two"])
     #expect(bus.bus.holdEntries(of: 2, for: nil, at: bus.now).map(\.why) == ["two"])
     #expect(bus.bus.holdEntries(of: 3, for: nil, at: bus.now).isEmpty)

@@ -17,7 +17,8 @@ struct LimitMessageTests {
   static let cases = [
     Case(setting: "ObservationsMax=", setNone: { $0.observationsMax = 0 }, exceed: observe),
     Case(
-      setting: "DelegatesMax=", setNone: { $0.delegatesMax = 0 }, exceed: { $0.hold("a", by: $1, serial: 1) }),
+      setting: "DelegatesMax=", setNone: { $0.delegatesMax = 0 }, exceed: { $0.hold("**", by: $1, serial: 1) }
+    ),
     Case(setting: "QueriesMax=", setNone: { $0.queriesMax = 0 }, exceed: { $0.ask("a", by: $1, serial: 1) }),
     Case(
       setting: "RetainedMax=", setNone: { $0.totals[.retained] = 0 },

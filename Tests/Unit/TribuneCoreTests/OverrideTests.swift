@@ -16,7 +16,7 @@ struct OverrideTests {
     bus.attach(["x"], by: one, serial: 2, label: "second")
     bus.attach(["x"], by: other, serial: 1)
     bus.attach(["x"], by: other, serial: 2, label: "silent")
-    bus.hold("x", by: other, serial: 3)
+    bus.hold("**", by: other, serial: 3)
     _ = bus.take()
     var reasons: [String] = []
     bus.onEffect = {
@@ -66,7 +66,7 @@ struct OverrideTests {
   @Test("A reason alone does not override")
   func reasonAlone() {
     let (asker, holder) = (bus.connect(), bus.connect())
-    bus.hold("x", by: holder, serial: 1)
+    bus.hold("**", by: holder, serial: 1)
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, flags: .overrides, because: "why")
     #expect(bus.take() == ["A verdict 5 q1 allowed overridden: d1 held (busy)"])
@@ -220,7 +220,7 @@ struct OverrideTests {
       .init(pattern: try Pattern("*"), required: [.label("guard")]),
     ]
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    bus.hold("x", by: delegate, serial: 2)
+    bus.hold("**", by: delegate, serial: 2)
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, mode: .all)
     bus.answer(.approve, delegate: 1, from: delegate)

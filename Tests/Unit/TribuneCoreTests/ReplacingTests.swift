@@ -75,7 +75,7 @@ struct ReplacingTests {
   func refused() throws {
     let bus = BusUnderTest { $0.delegatesMax = 1 }
     let (_, setter) = (bus.connectDelegate("x", to: "o"), bus.connect())
-    bus.hold("x", by: setter, serial: 1)
+    bus.hold("**", by: setter, serial: 1)
     _ = bus.take()
     bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
     bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)

@@ -48,7 +48,7 @@ struct SpoiltFieldsTests {
       bus.ask("p.q", object: "o", by: asker, serial: 7, mode: .collect)
       bus.answer(.value, "42", delegate: 2, from: two)
     case .overridden:
-      bus.hold("a", by: two, serial: 8)
+      bus.hold("**", by: two, serial: 8)
       bus.ask("a", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
     case .awaited:
       bus.post("n", text: "x", by: asker, serial: 7, .awaited)

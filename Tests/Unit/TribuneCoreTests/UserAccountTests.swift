@@ -26,7 +26,7 @@ struct UserAccountTests {
     case .observation: bus.observe("a.n\(number)", by: slot, serial: serial)
     case .monitor: bus.send(Monitor(), from: slot, serial: serial, name: "a.n\(number)")
     case .delegate: bus.attach(["a.should\(number)"], by: slot, serial: serial)
-    case .hold: bus.hold("a.n\(number)", for: serial == 1 ? 1000 : nil, by: slot, serial: serial)
+    case .hold: bus.hold("a.should\(number)", for: serial == 1 ? 1000 : nil, by: slot, serial: serial)
     case .declaration:
       let text = "protocol P\(number) { optional did p.didN () }"
       bus.send(Declare(), from: slot, serial: serial, text: text)
@@ -140,7 +140,7 @@ struct UserAccountTests {
     }
     let count = countFilled()
     for serial in 1...3 as ClosedRange<Serial> {
-      bus.hold("x", for: 1000, by: one, serial: serial)
+      bus.hold("**", for: 1000, by: one, serial: serial)
       register(.observation, by: one, serial: 3 + serial)
     }
     bus.bus.markDetached(one)
@@ -330,7 +330,9 @@ struct UserAccountTests {
       if isAnswer { bus.answer(.value, text, query: serial, delegate: 1, from: stranger) }
     }
     _ = bus.take()
-    for serial in 100...400 as ClosedRange<Serial> { bus.hold("own.n\(serial)", by: one, serial: serial) }
+    for serial in 100...400 as ClosedRange<Serial> {
+      bus.hold("own.should\(serial)", by: one, serial: serial)
+    }
     _ = bus.take()
     for next in [bus.connect(uid: 1003), bus.connect(uid: 0)] { expectRoom(for: next) }
   }
@@ -377,7 +379,7 @@ struct UserAccountTests {
       bus.attach(["q.b"], by: delegate, serial: serial, label: "\(serial)")
     }
     bus.observe("a", by: delegate, serial: 4, .awaited)
-    bus.hold("q.b", by: delegate, serial: 5)
+    bus.hold("q.*", by: delegate, serial: 5)
     bus.ask("q.b", by: asker, serial: 1, mode: .collect, text: "x")
     bus.ask("q.b", by: asker, serial: 2, mode: .all, text: "x")
     bus.ask("q.b", by: asker, serial: 3, mode: .first, text: String(repeating: "k", count: 5_000))

@@ -170,6 +170,7 @@ class Answering:
 
         The veto begins when the hold is entered or taken (`Hold.take`).
 
+        - `pattern`: a question, which ends in *should* and a verb, or a pattern that ends in ``*``.
         - `why`: the reason in verdicts, at most 4,096 bytes.
         - `label`: who holds, in verdicts and lists; at most 255 bytes.
         - `expires_in`: seconds until it expires; None for never.

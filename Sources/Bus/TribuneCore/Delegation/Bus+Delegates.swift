@@ -20,7 +20,9 @@ extension Bus {
     var patterns: [Pattern] = []
     for text in fields.patterns {
       let pattern = try Pattern(text)
-      try refuse(pattern, meaning: WellKnownQuestions.meant(by: text))
+      if let question = WellKnownQuestions.meant(by: text) {
+        throw neverAsked(text, .invalidPattern, meaning: question)
+      }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
     try requireFresh(serial, from: slot)
@@ -152,9 +154,6 @@ extension Bus {
     let fields = try frame.decode(Hold.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
-    try refuse(
-      pattern,
-      meaning: WellKnownQuestions.meant(by: pattern.text) ?? NameSyntax.question(aboutMessage: pattern.text))
     try frame.object.requireOneObject()
     let why = try reason(in: frame)
     try requireLabel(fields.label)
@@ -166,6 +165,11 @@ extension Bus {
     try requireFresh(serial, from: slot)
     try requireDelegateCapacity(from: slot)
     try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
+    let known = WellKnownQuestions.meant(by: pattern.text)
+    guard known == nil, NameSyntax.canMatchQuestion(pattern.text) else {
+      throw neverAsked(
+        pattern.text, .invalidPattern, meaning: known ?? NameSyntax.question(meantBy: pattern.text))
+    }
     let holder = try holder(fields.holder, from: slot)
     let connection = connections[slot].id
     let hold = HoldRegistration(
@@ -220,10 +224,10 @@ extension Bus {
     return named
   }
 
-  /// A veto under a misspelt name would silently do nothing.
-  private func refuse(_ pattern: Pattern, meaning question: String?) throws(WireError) {
-    guard let question else { return }
-    throw WireError(.invalidPattern, "\"\(pattern)\" is never asked: did you mean \(question)?")
+  /// A veto under such a name, or a question, would silently do nothing.
+  func neverAsked(_ name: String, _ code: ErrorCode, meaning question: String?) -> WireError {
+    let hint = question.map { "did you mean \($0)?" } ?? "a question ends in should and a verb"
+    return WireError(code, "\"\(name)\" is never asked: \(hint)")
   }
 
   private func requireLabel(_ label: String) throws(WireError) {
