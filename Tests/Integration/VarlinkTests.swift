@@ -48,6 +48,10 @@ struct VarlinkTests {
         "userInfo"
       ),
       ("Tell", "{\"name\":\"a..b\"}", "io.tribune.Bus.Refused", "code", "invalidName"),
+      ("Ask", "{\"name\":\"host.reboot\"}", "io.tribune.Bus.Refused", "code", "invalidName"),
+      (
+        "Ask", "{\"name\":\"a\",\"override\":\" \"}", "io.tribune.Bus.Refused", "code", "invalidValue"
+      ),
       ("Ask", "{\"name\":\"a\",\"mode\":\"b\"}", "org.varlink.service.InvalidParameter", "parameter", "mode"),
       (
         "Answer", "{\"ticket\":\"a\",\"answer\":\"veto\"}", "org.varlink.service.InvalidParameter",

@@ -71,7 +71,13 @@ static void test_nobody_answers(void)
   CHECK(tribune_message_get_query(verdict) > 0);
   CHECK(tribune_message_get_similar_name(verdict) == NULL);
   tribune_message_unref(verdict);
-  CHECK_EQUAL(tribune_ask(bus, "host.shouldreboot", NULL, NULL, 0, NULL, &verdict, &error), 1);
+  static const char *const never_asked[] = {"host.reboot", "host.shouldreboot", "page.willTurn", "page.mayTurn"};
+  for (size_t i = 0; i < sizeof never_asked / sizeof *never_asked; i++) {
+    CHECK_EQUAL(tribune_ask(bus, never_asked[i], NULL, NULL, 0, NULL, NULL, &error), -EINVAL);
+    CHECK_EQUAL(error.code, TRIBUNE_ERROR_INVALID_NAME);
+  }
+  tribune_ask_options first = {.mode = TRIBUNE_MODE_FIRST};
+  CHECK_EQUAL(tribune_ask(bus, "host.shouldreboot", NULL, NULL, 0, &first, &verdict, &error), 0);
   CHECK_TEXT(tribune_message_get_similar_name(verdict), "host.shouldReboot");
   tribune_message_unref(verdict);
   tribune_ask_options options = {.flags = TRIBUNE_ASK_VETO_BY_DEFAULT};

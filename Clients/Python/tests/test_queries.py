@@ -72,9 +72,17 @@ async def test_nobody_is_asked(bus: RunningBus) -> None:
         assert not await one.ask("nobody.shouldAct", default=False)
 
 
+@pytest.mark.parametrize("name", ["host.reboot", "host.shouldreboot", "a.willRun", "a.mayRun"])
+async def test_a_name_that_is_never_asked_is_refused(bus: RunningBus, name: str) -> None:
+    async with bus.connect() as one:
+        for mode in Mode:
+            with pytest.raises(TribuneError, match="is never asked: did you mean") as caught:
+                await one.ask(name, mode=mode)
+            assert caught.value.code is Code.INVALID_NAME
+
+
 async def test_a_misspelt_name_has_a_similar_one(bus: RunningBus) -> None:
     async with bus.connect() as one:
-        assert (await one.ask("host.shouldreboot")).similar_name == "host.shouldReboot"
         async with one.hold("nobody.shouldAnswer", why="test"):
             assert (await one.query("nobody.shouldanswer")).similar_name == "nobody.shouldAnswer"
 
@@ -366,7 +374,10 @@ async def test_values_are_queried_and_collected(bus: RunningBus) -> None:
         assert reply.value == b'{"rows": 3}'
         assert reply.outcomes[-1].json() == {"rows": 3}
         assert (await one.collect("rows.count")).values == [b'{"rows": 3}', b"\xff", b'"text"']
-        assert (await one.query("rows.none")).value is None
+        assert reply
+        nothing = await one.query("rows.none")
+        assert nothing.value is None
+        assert not nothing
 
 
 async def test_a_value_that_is_too_long_is_a_failure(bus: RunningBus) -> None:

@@ -205,7 +205,7 @@ struct DeclarationTests {
   ]
 
   static let queries = [
-    Message("didTap", .parallel, .unknownName), Message("willScroll", .first, .unknownName),
+    Message("didTap", .first, .unknownName), Message("willScroll", .first, .unknownName),
     Message("shouldOther", .parallel, .unknownName), Message("other", .collect, .unknownName),
   ]
 

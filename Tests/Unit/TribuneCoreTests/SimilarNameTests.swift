@@ -29,7 +29,6 @@ struct SimilarNameTests {
       ("data.shouldPlant", "", ""), ("tapes.shouldWrit", "", "tapes.shouldWrite"),
       ("tapes.shouldWrite", "", ""),
       ("tapes.shouldWrite", "p", ""), ("Stores.main.shouldSync", "", "stores.main.shouldSync"),
-      ("loads.didEnd", "", ""),
     ] as [(String, String, String)])
   func registered(_ name: String, object: String, similar: String) {
     let other = bus.connect()
@@ -50,9 +49,37 @@ struct SimilarNameTests {
     ] as [(String, String)])
   func known(_ name: String, similar: String) throws {
     bus.bus.policy.queryRules = [.init(pattern: try Pattern("jobs.*"), vetoesByDefault: true)]
-    #expect(similarName(to: name) == (name == "jobs.shouldstart" ? "" : similar))
+    #expect(similarName(to: name, mode: .first) == (name == "jobs.shouldstart" ? "" : similar))
     bus.bus.policy.queryRules = [.init(pattern: try Pattern("jobs.shouldStart"), vetoesByDefault: true)]
-    #expect(similarName(to: name) == similar)
+    #expect(similarName(to: name, mode: .first) == similar)
+  }
+
+  @Test(
+    "A question for permission under a name that no hold can have is refused, with the name that was meant",
+    arguments: [
+      ("host.reboot", "host.shouldReboot"), ("host.ShouldReboot", "host.shouldReboot"),
+      ("host.willReboot", "host.shouldReboot"), ("host.didReboot", "host.shouldReboot"),
+      ("host.shouldRebot", "host.shouldReboot"), ("host.restart", "host.shouldReboot"),
+      ("loads.mayEnd", "loads.shouldEnd"), ("loads.didFailToEnd", "loads.shouldEnd"),
+      ("host.shouldReboot", nil), ("shop.deploy", nil), ("loads.didend", nil),
+    ] as [(String, String?)])
+  func neverAsked(_ name: String, meaning question: String?) {
+    let asker = bus.connect()
+    bus.attach(["**"], by: asker, serial: 1)
+    var message: String?
+    bus.onEffect = { if case .refusal(_, _, let error) = $0 { message = error.message } }
+    for mode in QueryMode.allCases {
+      // The second one comes from the cache.
+      for serial in 5...6 as ClosedRange<Serial> {
+        (message, _) = (nil, bus.take())
+        bus.ask(name, by: asker, serial: serial, mode: mode)
+        let expected =
+          mode.isForValues ? nil : question.map { "\"\(name)\" is never asked: did you mean \($0)?" }
+        #expect(message == expected)
+        #expect(bus.take().contains("A refused \(serial) invalidName") == (expected != nil))
+        bus.cancel(serial, by: asker)
+      }
+    }
   }
 
   @Test("The name of a misspelt delegate is found for the well-known name")
@@ -78,7 +105,7 @@ struct SimilarNameTests {
       let lines = ["allow ask \(name) user:ann"] + lines
       let rules = AccessRules.policy(Policy(text: lines), exempt: [7])
       bus.happen { $0.apply(rules, at: bus.now) }
-      return similarName(to: name, user: 1001)
+      return similarName(to: name, mode: .first, user: 1001)
     }
     for (name, meant) in [
       ("data.shouldprune", "data.shouldPrune"), ("tapes.shouldwrite", "tapes.shouldWrite"),

@@ -67,10 +67,11 @@ class Asking(Posting):
         - `progress`: called when a delegate is asked, when it defers, and with its outcome. It must
           not wait.
 
-        Raises `TribuneError`: `INVALID_NAME`, `RESERVED_NAME`, `INVALID_OBJECT`,
-        `PAYLOAD_TOO_LONG`, `LIMIT_EXCEEDED`, `RECURSION`, `NOT_PERMITTED`, `UNKNOWN_NAME`,
-        `INVALID_PARAMETER`, `CONNECTION_LOST`; `REFUSED` for an override without a reason or a
-        deadline that is too long.
+        Raises `TribuneError`: `INVALID_NAME`, also for a will, did or may, or a misspelt shared
+        name such as ``host.reboot``; `RESERVED_NAME`, `INVALID_OBJECT`, `PAYLOAD_TOO_LONG`,
+        `LIMIT_EXCEEDED`, `RECURSION`, `NOT_PERMITTED`, `UNKNOWN_NAME`, `INVALID_PARAMETER`,
+        `CONNECTION_LOST`; `REFUSED` for an override without a reason or a deadline that is too
+        long.
         """
         if override == "":
             raise TribuneError(Code.REFUSED, "an override needs a reason")

@@ -368,7 +368,7 @@ _FAILURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class QueryReply:
-    """The reply to a value query."""
+    """The reply to a value query. True if it has a value."""
 
     #: Never reused.
     query: int = 0
@@ -388,6 +388,9 @@ class QueryReply:
     def value(self) -> bytes | None:
         """The first value; None if there is none."""
         return next(iter(self.values), None)
+
+    def __bool__(self) -> bool:
+        return self.value is not None
 
 
 class Stage(enum.Enum):

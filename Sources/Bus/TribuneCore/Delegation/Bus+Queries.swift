@@ -15,6 +15,9 @@ extension Bus {
     let (chain, delegates) = try chains.responding(to: key, nameLength: header.nameLength)
     try frame.name.requireUnreservedName()
     try requirePermission(.ask, on: key, nameLength: header.nameLength, chain: chain, from: slot)
+    if !fields.mode.isForValues, let question = chains.questionMeant(at: chain) {
+      throw neverAsked(String(repairing: frame.name), .invalidName, meaning: question)
+    }
     try requirePermittedOverride(fields, from: slot)
     if fields.flags.contains(.overrides) {
       try requirePermission(.override, on: key, nameLength: header.nameLength, chain: chain, from: slot)

@@ -13,6 +13,7 @@ struct DelegateChains {
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
   private var tallies: [Tally<NameCounts>?]
+  private var questionsMeant: [String?]
   private(set) var count = 0
   private var lookup: UInt64 = 0
 
@@ -21,6 +22,7 @@ struct DelegateChains {
   init(seed: UInt64) {
     routes = RouteCache(placeCount: Self.placeCount, seed: seed)
     tallies = Array(repeating: nil, count: Self.placeCount)
+    questionsMeant = Array(repeating: nil, count: Self.placeCount)
   }
 
   var changeCount: UInt64 { routes.generation }
@@ -73,6 +75,8 @@ struct DelegateChains {
     delegates.sort { $0.precedes($1) }
     let index = routes.keep(delegates, at: place, of: key, nameLength: nameLength)
     tallies[index] = nil
+    let name = String(repairing: key.extracting(first: nameLength))
+    questionsMeant[index] = WellKnownQuestions.meant(by: name) ?? NameSyntax.question(aboutMessage: name)
     return (index, delegates)
   }
 
@@ -83,6 +87,9 @@ struct DelegateChains {
   mutating func remember(_ actions: ActionSet, at chain: Int, for permissions: UInt64) {
     routes.remember(actions, at: chain, for: permissions)
   }
+
+  /// The question that an asker for permission means by a name that no hold can have.
+  func questionMeant(at chain: Int) -> String? { questionsMeant[chain] }
 
   func tally(at chain: Int) -> Tally<NameCounts>? { tallies[chain] }
 
