@@ -56,14 +56,43 @@ async def test_a_hold_may_last_for_ever(bus: RunningBus) -> None:
             assert found.remaining is None or found.remaining > 1e9
 
 
-@pytest.mark.parametrize(("why", "expires_in"), [("", None), ("x", 0), ("x", -1), ("x", math.nan)])
+@pytest.mark.parametrize(
+    ("why", "expires_in"), [("", None), (" ", None), ("x", 0), ("x", math.nan)]
+)
 async def test_a_hold_needs_a_reason_and_a_future(
     bus: RunningBus, why: str, expires_in: float | None
 ) -> None:
     async with bus.connect() as one:
         with pytest.raises(TribuneError) as caught:
-            one.hold("a", why=why, expires_in=expires_in)
+            one.hold("a.*", why=why, expires_in=expires_in)
         assert caught.value.code is Code.REFUSED
+
+
+@pytest.mark.parametrize(
+    "pattern", ["shop.deploy", "prune", "backup.should", "backup.shouldPrune.x", "*.deploy"]
+)
+async def test_a_hold_on_a_name_that_is_no_question_is_refused(
+    bus: RunningBus, pattern: str
+) -> None:
+    async with bus.connect() as one:
+        with pytest.raises(TribuneError) as caught:
+            await one.hold(pattern, why="x").take()
+        assert caught.value.code is Code.INVALID_PATTERN
+
+
+async def test_a_blank_reason_is_none(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        with pytest.raises(TribuneError) as caught:
+            await one.hold("a.*", why="\u200b").take()
+        assert caught.value.code is Code.REFUSED
+        async with one.hold("a.*", why="x") as held:
+            for reason in (" ", "\u200b"):
+                with pytest.raises(TribuneError) as caught:
+                    await held.update(reason)
+                assert caught.value.code is Code.REFUSED
+                with pytest.raises(TribuneError) as caught:
+                    await one.ask("a.shouldB", override=reason)
+                assert caught.value.code is Code.REFUSED
 
 
 async def test_guard_asks_announces_and_reports(bus: RunningBus) -> None:

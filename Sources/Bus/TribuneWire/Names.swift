@@ -298,6 +298,11 @@ extension RawSpan {
 }
 
 extension String {
+  /// True if nothing of it shows.
+  package var isBlank: Bool {
+    unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.actsOnTerminals }
+  }
+
   /// Escapes characters that could act on a terminal, break a line, or be invisible.
   package var escaped: String {
     var result = ""

@@ -106,7 +106,7 @@ extension Connection {
   ) async throws(TribuneError) -> Hold {
     let pattern = try Checked.pattern(pattern)
     let object = try Checked.object(object ?? "")
-    guard !why.isEmpty else { throw TribuneError(.refused, "a hold needs a reason") }
+    guard !why.isBlank else { throw TribuneError(.refused, "a hold needs a reason") }
     let term = HoldTerm(
       expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds),
       lastEpoch: isLast ? link.epoch : nil)

@@ -30,7 +30,7 @@ extension Connection {
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
     isDryRun: Bool = false, parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> Verdict {
-    if let override, override.isEmpty { throw TribuneError(.refused, "an override needs a reason") }
+    if let override, override.isBlank { throw TribuneError(.refused, "an override needs a reason") }
     var flags: QueryFlags = progress == nil ? .none : .wantsProgress
     if isDryRun { flags.insert(.isDryRun) }
     if override != nil { flags.insert(.overrides) }

@@ -108,7 +108,7 @@ struct AnnouncementTests {
     #expect(bus.bus.holdCount == 1)
     bus.amend(1, why: "again", by: holder, serial: 3)
     bus.expect("B refused 3 duplicateSerial")
-    bus.amend(1, why: "", by: holder, serial: 4)
+    bus.amend(1, why: " ", by: holder, serial: 4)
     bus.expect("B refused 4 invalidValue")
     bus.amend(2, why: "which?", by: holder, serial: 4)
     bus.expect("B refused 4 notFound")

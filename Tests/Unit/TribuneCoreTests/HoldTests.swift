@@ -171,8 +171,9 @@ struct HoldTests {
     "An invalid hold is refused",
     arguments: [
       ("a..b", "", "why", 1, .invalidPattern), ("a.b*", "", "why", 1, .invalidPattern),
-      ("**.a", "", "why", 1, .invalidPattern), ("a", "\n", "why", 1, .invalidObject),
-      ("a", "", "", 1, .invalidValue), ("a", "", "why", 0, .invalidValue),
+      ("**.a", "", "why", 1, .invalidPattern), ("**", "\n", "why", 1, .invalidObject),
+      ("**", "", "", 1, .invalidValue), ("**", "", "why", 0, .invalidValue),
+      ("**", "", " \t\u{3000}\u{200B}", 1, .invalidValue),
       // These would hold nothing.
       ("shop.deploy", "", "why", 1, .invalidPattern), ("prune", "", "why", 1, .invalidPattern),
       ("backup.should", "", "why", 1, .invalidPattern), ("*.deploy", "", "why", 1, .invalidPattern),

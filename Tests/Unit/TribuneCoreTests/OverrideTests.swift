@@ -52,7 +52,7 @@ struct OverrideTests {
   @Test(
     "An override needs a reason of at most 4,096 bytes, and is no value query",
     arguments: [
-      (.parallel, "", .invalidValue), (.all, "", .invalidValue),
+      (.parallel, "", .invalidValue), (.all, "", .invalidValue), (.all, " \n\u{A0}", .invalidValue),
       (.parallel, String(repeating: "a", count: 4096), nil),
       (.parallel, String(repeating: "a", count: 4097), .invalidValue), (.first, "why", .invalidValue),
       (.collect, "why", .invalidValue),

@@ -178,7 +178,7 @@ class Answering:
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`; `REFUSED` without a reason, or
         if the time is not positive. Entering raises the refusals of the bus, too.
         """
-        if not why:
+        if not why.strip():
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
         if expires_in is not None and not expires_in > 0:
             raise TribuneError(Code.REFUSED, "a hold must expire in the future")

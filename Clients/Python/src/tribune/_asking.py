@@ -73,7 +73,7 @@ class Asking(Posting):
         `CONNECTION_LOST`; `REFUSED` for an override without a reason or a deadline that is too
         long.
         """
-        if override == "":
+        if override is not None and not override.strip():
             raise TribuneError(Code.REFUSED, "an override needs a reason")
         if not isinstance(default, bool):
             raise TypeError("default is True (allowed) or False (vetoed)")

@@ -83,7 +83,7 @@ class Hold(_Scope[HoldTerm]):
         when the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`, after which it may have
         either reason.
         """
-        if not why:
+        if not why.strip():
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
         payload = shortened(why)
         await self._link.request(_wire.Amend(target=self._term.serial), payload=payload)

@@ -186,7 +186,7 @@ extension Bus {
 
   private func reason(in frame: FrameView) throws(WireError) -> String {
     let why = frame.text()
-    guard !why.isEmpty else { throw WireError(.invalidValue, "a hold needs a reason") }
+    guard !why.isBlank else { throw WireError(.invalidValue, "a hold needs a reason") }
     return why
   }
 

@@ -109,7 +109,7 @@ extension Bus {
     guard !ask.mode.isForValues else {
       throw WireError(.invalidValue, "a query for values has no vetoes to override")
     }
-    guard !ask.overrideReason.isEmpty, ask.overrideReason.utf8.count <= WireLimits.reasonLength else {
+    guard !ask.overrideReason.isBlank, ask.overrideReason.utf8.count <= WireLimits.reasonLength else {
       throw WireError(.invalidValue, "an override needs a reason of at most \(WireLimits.reasonLength) bytes")
     }
   }

@@ -37,7 +37,7 @@ public final class Hold: Sendable {
   /// - Throws: `refused` when the reason is empty; `notFound` when the hold has ended; `limitExceeded`;
   ///   `connectionLost` and `cancelled`, after which the bus may have either reason.
   public func update(why: String) async throws(TribuneError) {
-    guard !why.isEmpty else { throw TribuneError(.refused, "a hold needs a reason") }
+    guard !why.isBlank else { throw TribuneError(.refused, "a hold needs a reason") }
     let why = why.reasonBytes
     _ = try await connection.link.request(Amend(target: serial), .init(payload: why)) { reply, _ in
       .amendment(reply, of: serial, why: why)
