@@ -153,6 +153,36 @@ async def test_a_host_that_does_not_answer(cluster: Cluster, way: str, policy: s
     await until_allowed(hosts[0])
 
 
+async def test_a_host_whose_bus_hangs_is_not_missing(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY, "HostTimeoutSec=2s\nOnMissingHost=abstain")
+    db1, _, db3 = [await cluster.connect(host) for host in hosts]
+    async with db3.hold(NAME, why="a restore is running"):
+        hosts[2].bus.send(signal.SIGSTOP)
+        verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
+        assert not verdict
+        kind, reason = outcomes(verdict)["host:db3"]
+        assert (kind, reason) == ("failed", "the bus of db3 does not answer")
+        hosts[2].bus.send(signal.SIGCONT)
+        verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
+        assert outcomes(verdict)["host:db3"][0] == "vetoed"
+    await until_allowed(hosts[0])
+
+
+async def test_a_silent_delegate_of_another_host_has_its_whole_time(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY, "HostTimeoutSec=1s\nOnMissingHost=abstain")
+    db1, _, db3 = [await cluster.connect(host) for host in hosts]
+
+    async def silent(question: tribune.Question) -> tribune.Answer:
+        return await asyncio.Future()
+
+    await db3.attach(silent, NAME, label="silent", timeout=2)
+    verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
+    kind, reason = outcomes(verdict)["host:db3"]
+    assert kind == "vetoed"
+    assert reason.startswith("silent (pid ")
+    assert reason.endswith("did not answer in time")
+
+
 @pytest.mark.parametrize("policy", ["veto", "abstain"])
 @pytest.mark.parametrize("cut", ["severed", "silent"])
 async def test_a_gateway_without_its_cluster_vetoes(cluster: Cluster, policy: str, cut: str) -> None:

@@ -32,8 +32,7 @@ nonisolated final class Inquiries: Sendable {
     /// When hosts of the roster last announced themselves, and since when this host hears that.
     var heardAt: [String: ContinuousClock.Instant] = [:]
     var hearsSince = ContinuousClock.now
-    /// One timer for all, because most questions end long before theirs.
-    var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
+    var alarm = Alarm()
   }
 
   private let subjects: Subjects
@@ -96,7 +95,7 @@ nonisolated final class Inquiries: Sendable {
       guard state.weight + one.message.weight <= Self.weightMax else { return false }
       state.open[token] = one
       state.weight += one.message.weight
-      setAlarm(for: one.inquiry.due, &state)
+      state.alarm.set(for: one.inquiry.due) { self.sound() }
       return true
     }
   }
@@ -108,24 +107,14 @@ nonisolated final class Inquiries: Sendable {
 
   // MARK: Timeouts
 
-  private func setAlarm(for due: ContinuousClock.Instant, _ state: inout State) {
-    if let alarm = state.alarm, alarm.due <= due { return }
-    state.alarm?.task.cancel()
-    let task = Task {
-      await rest(for: max(.milliseconds(1), due - .now))
-      if !Task.isCancelled { sound() }
-    }
-    state.alarm = (due, task)
-  }
-
   private func sound() {
     let tokens = state.withLock { state in
-      state.alarm = nil
+      state.alarm.stop()
       return Array(state.open.keys)
     }
     for token in tokens { update(token) { $0.isDue(at: .now) } }
     state.withLock { state in
-      if let next = state.open.values.map(\.inquiry.due).min() { setAlarm(for: next, &state) }
+      if let next = state.open.values.map(\.inquiry.due).min() { state.alarm.set(for: next) { self.sound() } }
     }
   }
 

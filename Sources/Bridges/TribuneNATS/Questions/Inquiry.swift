@@ -27,6 +27,8 @@ nonisolated struct Inquiry {
   static let triesMax = 3
   /// Left for the bus when the inquiry gives up.
   static let margin = Duration.milliseconds(250)
+  /// How long the host's gateway waits for its bus, so that its failure comes before the inquiry is due.
+  static func patience(within timeout: Duration) -> Duration { max(timeout - margin * 2, timeout / 4) }
   static let proofMax = Duration.seconds(3)
   static let extensionsMax = 1_000
 

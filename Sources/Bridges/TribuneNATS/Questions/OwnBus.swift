@@ -74,7 +74,7 @@ nonisolated final class OwnBus: Sendable {
       return .progress(
         timeout: progress.timeout,
         status: [who, progress.status].filter { !$0.isEmpty }.joined(separator: ": "))
-    case .asked where progress.timeout + Inquiry.margin * 2 > timeout:
+    case .asked where progress.timeout + Inquiry.margin * 3 > timeout:
       return .progress(timeout: progress.timeout, status: "waiting for \(who)")
     case .asked, .settled: return nil
     }

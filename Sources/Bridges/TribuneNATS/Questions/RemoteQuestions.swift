@@ -27,8 +27,15 @@ nonisolated final class RemoteQuestions: Sendable {
   private struct Running {
     /// Nil while it starts.
     var task: Task<Void, Never>?
-    var weight: Int
-    var question: UnderWay
+    let message: ClusterMessage
+    let question: UnderWay
+    /// When the bus should have answered, or reported progress.
+    var due: ContinuousClock.Instant
+  }
+
+  private struct State {
+    var running: [Key: Running] = [:]
+    var alarm = Alarm()
   }
 
   private let subjects: Subjects
@@ -38,7 +45,7 @@ nonisolated final class RemoteQuestions: Sendable {
   private let own: OwnBus
   private let double: DoubledHost
   private let rosters: RosterCheck
-  private let running = Mutex<[Key: Running]>([:])
+  private let state = Mutex(State())
 
   init(
     _ subjects: Subjects, _ settings: NATSSettings, own: OwnBus, publisher: Publisher, double: DoubledHost,
@@ -67,7 +74,8 @@ nonisolated final class RemoteQuestions: Sendable {
     }
     let question = UnderWay(
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
-    switch begin(key, Running(weight: message.weight, question: question)) {
+    let due = ContinuousClock.now + Inquiry.patience(within: envelope.timeout)
+    switch begin(key, Running(message: message, question: question, due: due)) {
     // The asker sent the question again, because its first try seemed undelivered.
     case .isRunning: return
     case .isTooMuch:
@@ -79,16 +87,16 @@ nonisolated final class RemoteQuestions: Sendable {
       wantsValue: envelope.wantsValue, isDryRun: envelope.isDryRun, timeout: envelope.timeout,
       patterns: patterns)
     let task = Task.immediate(executorPreference: own.executor) {
-      let (answer, value) = await own.decide(request) { [self] in reply($0, to: message) }
+      let (answer, value) = await own.decide(request) { [self] in report($0, to: key) }
       let doubt = answer.isObjection ? nil : await double.knownDoubt()
       // A cancelled question needs no answer.
-      if running.withLock({ $0.removeValue(forKey: key) }) != nil {
+      if state.withLock({ $0.running.removeValue(forKey: key) }) != nil {
         reply(doubt.map { .failed($0) } ?? answer, to: message, value)
       }
     }
-    let isOver = running.withLock { running in
-      running[key]?.task = task
-      return running[key] == nil
+    let isOver = state.withLock { state in
+      state.running[key]?.task = task
+      return state.running[key] == nil
     }
     if isOver { task.cancel() }
   }
@@ -98,15 +106,43 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   private func begin(_ key: Key, _ one: Running) -> Beginning {
-    running.withLock { running in
-      guard running[key] == nil else { return .isRunning }
-      let count = running.keys.count { $0.host == key.host }
-      let weight = running.values.reduce(one.weight) { $0 + $1.weight }
-      guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax,
+    state.withLock { state in
+      guard state.running[key] == nil else { return .isRunning }
+      let count = state.running.keys.count { $0.host == key.host }
+      let weight = state.running.values.reduce(one.message.weight) { $0 + $1.message.weight }
+      guard count < Self.perHostMax, state.running.count < Self.perHostMax * Self.hostsMax,
         weight <= Self.weightMax
       else { return .isTooMuch }
-      running[key] = one
+      state.running[key] = one
+      state.alarm.set(for: one.due) { self.sound() }
       return .begins
+    }
+  }
+
+  /// The asker waits a little longer than this host, which waits longer than its delegate.
+  private func report(_ progress: ReplyEnvelope, to key: Key) {
+    guard case .progress(let span, let status) = progress else { return }
+    let message = state.withLock { state -> ClusterMessage? in
+      guard let due = state.running[key]?.due else { return nil }
+      state.running[key]?.due = max(due, .now + span + Inquiry.margin)
+      return state.running[key]?.message
+    }
+    guard let message else { return }
+    reply(.progress(timeout: span + Inquiry.margin * 2, status: status), to: message)
+  }
+
+  /// A bus that hangs or restarts can have a hold, so its host vetoes instead of being missing.
+  private func sound() {
+    let late = state.withLock { state -> [Running] in
+      state.alarm.stop()
+      let late = state.running.filter { $0.value.due <= .now }
+      for key in late.keys { state.running[key] = nil }
+      if let next = state.running.values.map(\.due).min() { state.alarm.set(for: next) { self.sound() } }
+      return Array(late.values)
+    }
+    for one in late {
+      one.task?.cancel()
+      reply(.failed("the bus of \(host) does not answer"), to: one.message)
     }
   }
 
@@ -130,7 +166,7 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   var underWay: [UnderWay] {
-    running.withLock { $0.values.map(\.question) }.sorted { $0.began < $1.began }
+    state.withLock { $0.running.values.map(\.question) }.sorted { $0.began < $1.began }
   }
 
   // MARK: Endings
@@ -141,11 +177,11 @@ nonisolated final class RemoteQuestions: Sendable {
 
   /// Ends the questions whose gateways have gone or restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
-    let old = running.withLock { $0.filter { ContinuousClock.now - $0.value.question.began > age } }
+    let old = state.withLock { $0.running.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }
   }
 
   private func end(_ key: Key) {
-    running.withLock { $0.removeValue(forKey: key) }?.task?.cancel()
+    state.withLock { $0.running.removeValue(forKey: key) }?.task?.cancel()
   }
 }
