@@ -93,6 +93,12 @@ async def test_without_a_gateway_there_is_no_verdict(cluster: Cluster) -> None:
     for arguments in (("ask", NAME), ("guard", "host.reboot", "--", "true"), ("query", NAME)):
         status, output = await host.tribunectl(arguments[0], "--scope=cluster", *arguments[1:])
         assert (status, "is tribune-nats running?" in output) == (255, True)
+    # A delegate with a wide pattern is no gateway.
+    db1 = await cluster.connect(host)
+    async with await db1.attach(approving, "**"), db1.hold("host.shouldReboot", why="a backup is running"):
+        for scope in ("host", "cluster"):
+            status, output = await host.tribunectl("guard", f"--scope={scope}", "host.reboot", "--", "true")
+            assert (status, "is tribune-nats running?" in output) == (255, True)
     for verb in (("holds",), ("explain", NAME)):
         status, output = await host.tribunectl(*verb, "--scope=cluster")
         assert (status, "is tribune-nats running?" in output) == (1, True)

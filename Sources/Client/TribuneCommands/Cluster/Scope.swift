@@ -13,6 +13,11 @@ enum Scope: String, Sendable, CaseIterable {
   func name(_ name: String) -> String { "scope.\(rawValue).\(name)" }
 }
 
+extension Tribune.Outcome {
+  /// The gateway has a delegate for each host.
+  var isOfTribuneNATS: Bool { process == "tribune-nats" }
+}
+
 extension Invocation {
   /// Nil if the configuration decides.
   func scope() -> Scope? { text(.scope).flatMap { Scope(rawValue: $0) } }

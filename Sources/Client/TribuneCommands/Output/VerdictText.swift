@@ -44,7 +44,7 @@ extension Verdict {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
     return !isAllowed && !objections.isEmpty
-      && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
+      && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfTribuneNATS }
   }
 
   /// The failures, if nothing else vetoes. At least one of them is the veto; the bus does not report which.
@@ -70,8 +70,6 @@ extension Outcome {
 
   /// A missing required delegate, which has no id, counts as a veto.
   fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
-
-  fileprivate var isOfOtherHost: Bool { process == "tribune-nats" }
 
   private var style: Style {
     switch kind {

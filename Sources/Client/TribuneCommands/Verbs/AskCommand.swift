@@ -117,8 +117,12 @@ struct Query: Sendable {
       let verdict = try await connection.ask(
         askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
-      // A cluster that was not asked has not allowed anything.
-      if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
+      // A cluster that was not asked has not allowed anything, whatever another delegate with a wide pattern says.
+      if scope != nil, verdict.isAllowed || verdict.outcomes.isEmpty,
+        !verdict.outcomes.contains(where: \.isOfTribuneNATS)
+      {
+        throw noGateway
+      }
       if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
         await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
       }
@@ -149,7 +153,7 @@ struct Query: Sendable {
   }
 
   var noGateway: TribuneError {
-    TribuneError(.notFound, "no delegate here answers \(askedName): is tribune-nats running?")
+    TribuneError(.notFound, "no gateway here answers \(askedName): is tribune-nats running?")
   }
 
   private func requirePermissions(
