@@ -482,9 +482,12 @@ import TribuneWire
     let isMasked = mask.recorded.isSuperset(of: asked.flatMap(\.targets))
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
     let isBinding = isMasked || isLocked && logindState.isAnswering && logindState.bindsRoot == true
+    let overridden = asked.filter(isOverridden)
     let says =
       if isBinding {
         "the hold binds root, too"
+      } else if let first = overridden.first {
+        "the hold does not bind yet: \(first.name) is overridden for \(Overrides.time), or until it fails"
       } else if isLocked {
         "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"
       } else {

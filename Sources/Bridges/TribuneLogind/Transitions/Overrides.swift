@@ -8,7 +8,7 @@ import TribuneWire
 /// The questions that the bus allowed despite vetoes, until the action fails or the time is over.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
-  private static let time = Duration.seconds(120)
+  static let time = Duration.seconds(120)
 
   private var ends: [HostQuestion: Task<Void, Never>] = [:]
   private let changed: () -> Void
