@@ -174,7 +174,7 @@ class Bus(Asking, Answering, Lists):
     async def closed(self) -> TribuneError | None:
         """Waits until the connection has ended, and returns the reason; None after `close`.
 
-        If a connection with delegates or holds is lost for good, and nothing has called this, the
+        If a connection with delegates or holds is lost for good, and nothing waits here then, the
         log says that they are not in force any more.
         """
         return await self._link.ended()

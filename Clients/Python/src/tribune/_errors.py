@@ -60,7 +60,7 @@ class Code(enum.StrEnum):
     UNKNOWN_NAME = "unknownName"
     #: userInfo does not match the parameters in the object's protocol.
     INVALID_PARAMETER = "invalidParameter"
-    #: Another definition or declaration has that name.
+    #: Another definition or declaration has that name, or the connection has such a delegate.
     CONFLICT = "conflict"
     #: Only the message has the reason.
     REFUSED = "refused"

@@ -122,7 +122,7 @@ class Link:
         self._capacity_waiters: deque[asyncio.Future[None]] = deque()
         self._idle: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] = self.loop.create_future()
-        self._is_end_awaited = False
+        self._end_waiters = 0
         self._reconnecting: asyncio.Task[None] | None = None
         self._restart: TribuneError | None = None
         self._flushes = False
@@ -662,13 +662,16 @@ class Link:
 
     async def ended(self) -> TribuneError | None:
         """Waits for the end, and returns its reason."""
-        self._is_end_awaited = True
-        await asyncio.shield(self._ended)
+        self._end_waiters += 1
+        try:
+            await asyncio.shield(self._ended)
+        finally:
+            self._end_waiters -= 1
         return self.error
 
     def _report_missing_vetoes(self, error: TribuneError) -> None:
         """Logs that nothing vetoes for this program any more, unless it learns of the end."""
-        if self._is_end_awaited:
+        if self._end_waiters:
             return
         count = sum(
             isinstance(one, AttachedDelegate | HoldTerm) for one in self.registrations.values()
