@@ -479,7 +479,8 @@ import TribuneWire
       ]
     }
     await finishRefreshes()
-    let isMasked = mask.recorded.isSuperset(of: asked.flatMap(\.targets))
+    // Includes targets that this version of systemd does not have.
+    let isMasked = mask.applied?.isSuperset(of: asked.flatMap(\.targets)) == true
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
     let isBinding = isMasked || isLocked && logindState.isAnswering && logindState.bindsRoot == true
     let overridden = asked.filter(isOverridden)
