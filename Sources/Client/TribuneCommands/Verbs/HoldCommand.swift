@@ -207,7 +207,7 @@ struct HoldCommand: Command {
         asking = connection
         let state = try await HostEnforcement.ask(about: target.pattern, after: .hold, over: connection)
         guard let state else {
-          if context.showsWaiting, case .success(.system) = context.address {
+          if case .success(.system) = context.address {
             news.append("logind does not know of the hold: tribune-logind does not answer")
           }
           continue
