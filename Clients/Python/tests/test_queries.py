@@ -565,9 +565,22 @@ async def test_a_delegate_that_overrides_nothing_is_refused(bus: RunningBus) -> 
         async def anwser(self, question: Question) -> Answer:
             return Veto("no")
 
+    class Concluding(Misspelt):
+        async def concluded(self, conclusion: Conclusion) -> None:
+            pass
+
+    class Callable(Delegate):
+        async def __call__(self, question: Question) -> Answer:
+            return Veto("no")
+
     async with bus.connect() as connection:
-        with pytest.raises(TypeError, match="has anwser, but neither answer nor"):
-            await connection.attach(Misspelt(), "a.shouldB")
+        for delegate, name in (
+            (Misspelt(), "anwser"),
+            (Concluding(), "anwser"),
+            (Callable(), "__call__"),
+        ):
+            with pytest.raises(TypeError, match=f"has {name}, but neither answer nor"):
+                await connection.attach(delegate, "a.shouldB")
 
 
 async def test_a_default_is_true_or_false(bus: RunningBus) -> None:

@@ -33,12 +33,16 @@ def _misspelt(delegate: Delegate) -> str | None:
     overridden = (
         getattr(type(delegate), name) is not getattr(Delegate, name)
         or name in getattr(delegate, "__dict__", {})
-        for name in ("answer", "received", "concluded")
+        for name in ("answer", "received")
     )
     if any(overridden):
         return None
     kind = type(delegate)
-    methods = (name for name in sorted(own) if iscoroutinefunction(getattr(kind, name, None)))
+    methods = (
+        name
+        for name in sorted(own | {"__call__"})
+        if iscoroutinefunction(getattr(kind, name, None))
+    )
     return next(methods, None)
 
 
@@ -121,8 +125,8 @@ class Answering:
         """
         if isinstance(delegate, Delegate) and (name := _misspelt(delegate)):
             raise TypeError(
-                f"{type(delegate).__name__} has {name}, but neither answer nor received nor "
-                "concluded, so it would abstain from every question"
+                f"{type(delegate).__name__} has {name}, but neither answer nor received, "
+                "so it would abstain from every question"
             )
         attached = AttachedDelegate(
             delegate if isinstance(delegate, Delegate) else FunctionDelegate(delegate),
