@@ -30,7 +30,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that the question covers. Those of power-off include halting, after which a host is also unreachable.
+  /// The targets that the question covers, its own first. Those of power-off include halting, after which a host is also unreachable.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -44,6 +44,9 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     case .suspendThenHibernate: ["suspend-then-hibernate.target"]
     }
   }
+
+  /// The target that no narrower question covers.
+  package var ownTarget: String { targets[0] }
 
   /// The questions to ask before logind's action; empty for a dry run.
   package static func before(action: String) -> [HostQuestion] {

@@ -505,7 +505,7 @@ import TribuneWire
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await finishRefreshes()
     var obstacles: [String] = []
-    if !mask.recorded.isDisjoint(with: question.targets) { obstacles.append("its target is masked") }
+    if mask.recorded.contains(question.ownTarget) { obstacles.append("its target is masked") }
     while let logind {
       let inhibitors = try await logind.inhibitors()
       if isAnnounced, locks.isListed(question.lock, among: inhibitors), .now < end {

@@ -48,7 +48,7 @@ struct EnforcementTests {
     "An override frees its targets, and ends the lock once the other vetoed targets are masked",
     arguments: [older, newer])
   func overridden(on logind: Enforcement.Logind) {
-    let vetoed: Set<HostQuestion> = [.reboot, .powerOff, .halt, .suspend]
+    let vetoed: Set<HostQuestion> = [.reboot, .powerOff, .suspend]
     let before = enforcement(vetoed, overridden: [.powerOff], masksTargets: false, on: logind)
     #expect(before.targets.isSuperset(of: Self.reboot) && before.targets.isDisjoint(with: Self.powerOff))
     #expect(before.blocks == [.shutdown: .full, .sleep: .full])
@@ -66,6 +66,17 @@ struct EnforcementTests {
     #expect(
       enforcement([.powerOff], overridden: [.suspend], masksTargets: false, on: Self.older).blocks[.shutdown]
         == .full)
+  }
+
+  @Test(
+    "The override of one action does not free another one that it covers, and that has a veto of its own",
+    arguments: [
+      ([.powerOff, .halt], [.powerOff], ["halt.target"]), ([.powerOff, .halt], [.powerOff, .halt], []),
+      ([.powerOff, .halt], [.halt], ["poweroff.target"]), ([.reboot, .kexec], [.reboot], ["kexec.target"]),
+      ([.powerOff], [.powerOff], []),
+    ] as [(Set<HostQuestion>, Set<HostQuestion>, Set<String>)])
+  func covered(_ vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, targets: Set<String>) {
+    #expect(enforcement(vetoed, overridden: overridden, on: Self.older).targets == targets)
   }
 
   @Test(

@@ -32,7 +32,9 @@ nonisolated package struct Enforcement: Equatable, Sendable {
     masked: Set<String>?
   ) {
     let masksAll = masksTargets ?? (logind.bindsRoot == false || !logind.isAnswering)
-    let free = Set(overridden.flatMap(\.targets))
+    // The target of a question of its own stays masked if that is vetoed, and not overridden itself.
+    let others = Set(vetoed.subtracting(overridden).map(\.ownTarget))
+    let free = Set(overridden.flatMap(\.targets)).subtracting(others)
     for lock in HostQuestion.Lock.allCases {
       let questions = Set(lock.questions)
       let wanted = Set(vetoed.intersection(questions).flatMap(\.targets)).subtracting(free)
