@@ -54,6 +54,9 @@ package struct BusLimits: Equatable, Sendable {
     return totals
   }()
 
+  /// True for one user's bus, which nobody asks about the host.
+  package var isForUser = false
+
   package init() {}
 
   /// Limits for a replay: each frame was within the limits in force when it first arrived.

@@ -189,6 +189,21 @@ struct HoldTests {
     #expect(bus.isEmpty)
   }
 
+  @Test("A user's bus refuses holds, delegates and questions about the host, which nobody asks there")
+  func userBus() {
+    let bus = BusUnderTest { $0.isForUser = true }
+    let slot = bus.connect()
+    bus.hold("host.shouldReboot", by: slot, serial: 1)
+    bus.hold("packages.*", by: slot, serial: 1)
+    bus.attach(["a.shouldB", "host.**"], by: slot, serial: 1)
+    bus.ask("host.shouldReboot", by: slot, serial: 1)
+    bus.ask("host.enforcement", by: slot, serial: 1, mode: .first)
+    bus.hold("**", by: slot, serial: 2)
+    #expect(
+      bus.take() == Array(repeating: "A refused 1 invalidPattern", count: 3)
+        + ["A refused 1 invalidName", "A verdict 1 q1 vetoed?", "A ok 2 as 2 d1"])
+  }
+
   @Test("A hold's serial is in use until it ends, and its reason is cut at 4,096 bytes")
   func serialAndWhy() {
     let slot = bus.connect()

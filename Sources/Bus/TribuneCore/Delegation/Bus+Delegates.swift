@@ -23,6 +23,7 @@ extension Bus {
       if let question = WellKnownQuestions.meant(by: text) {
         throw neverAsked(text, .invalidPattern, meaning: question)
       }
+      try requireAskers(of: text, .invalidPattern)
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
     try requireFresh(serial, from: slot)
@@ -170,6 +171,7 @@ extension Bus {
       throw neverAsked(
         pattern.text, .invalidPattern, meaning: known ?? NameSyntax.question(meantBy: pattern.text))
     }
+    try requireAskers(of: pattern.text, .invalidPattern)
     let holder = try holder(fields.holder, from: slot)
     let connection = connections[slot].id
     let hold = HoldRegistration(
@@ -228,6 +230,11 @@ extension Bus {
   func neverAsked(_ name: String, _ code: ErrorCode, meaning question: String?) -> WireError {
     let hint = question.map { "did you mean \($0)?" } ?? "a question ends in should and a verb"
     return WireError(code, "\"\(name)\" is never asked: \(hint)")
+  }
+
+  func requireAskers(of name: String, _ code: ErrorCode) throws(WireError) {
+    guard limits.isForUser, name.hasPrefix("host.") || name.hasPrefix("packages.") else { return }
+    throw WireError(code, "\(name) is asked on the system's bus, and this is a user's")
   }
 
   private func requireLabel(_ label: String) throws(WireError) {

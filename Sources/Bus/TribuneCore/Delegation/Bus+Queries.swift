@@ -18,6 +18,9 @@ extension Bus {
     if !fields.mode.isForValues, let question = chains.questionMeant(at: chain) {
       throw neverAsked(String(repairing: frame.name), .invalidName, meaning: question)
     }
+    if limits.isForUser, !fields.mode.isForValues {
+      try requireAskers(of: String(repairing: frame.name), .invalidName)
+    }
     try requirePermittedOverride(fields, from: slot)
     if fields.flags.contains(.overrides) {
       try requirePermission(.override, on: key, nameLength: header.nameLength, chain: chain, from: slot)

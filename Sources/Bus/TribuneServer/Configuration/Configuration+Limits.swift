@@ -28,6 +28,7 @@ extension Configuration {
     limits.totals[.queues] = queue.memoryMaxBytes
     limits.totals[.unreadFiles] = ThisProcess.descriptorLimit / 2
     limits.weights = weights
+    limits.isForUser = isForUser
     return limits
   }
 

@@ -66,10 +66,13 @@ nonisolated package struct Configuration: Equatable, Sendable {
   // [Log]
   package var logLevel = Log.Level.info
 
+  package var isForUser = false
+
   package init() {}
 
   package static var forUser: Configuration {
     var configuration = Configuration()
+    configuration.isForUser = true
     configuration.socketMode = 0o600
     return configuration
   }
