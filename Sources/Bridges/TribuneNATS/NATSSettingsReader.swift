@@ -37,7 +37,13 @@ nonisolated package struct NATSSettingsReader {
           strictly("Scope", \.questions, \.pattern, \.isClusterWide, true) { value throws(SettingError) in
             try SettingSyntax.word(value, ["cluster": true, "host": false])
           }
-        ], begin: adding(\.questions, \.pattern) { .init(pattern: $0) }, doubt: doubt,
+        ],
+        begin: { draft, place throws(SettingError) in
+          if let meant = WellKnownQuestions.meant(by: place.subject) {
+            throw SettingError(place.subject, "is never asked: did you mean \(meant)?")
+          }
+          try adding(\.questions, \.pattern) { .init(pattern: $0) }(&draft, place)
+        }, doubt: doubt,
         consequence: consequence),
     ]
 

@@ -11,11 +11,17 @@ package enum WellKnownQuestions {
     "application.shouldOpenURL", "scrollView.shouldScrollToTop",
   ]
 
-  /// Other words for the host's verbs.
+  /// Other words for the verbs of the host and of apt.
   private static let otherWords = [
-    "shutdown": "host.shouldPowerOff", "restart": "host.shouldReboot", "sleep": "host.shouldSuspend",
+    "host.shutdown": "host.shouldPowerOff", "host.restart": "host.shouldReboot",
+    "host.sleep": "host.shouldSuspend", "packages.upgrade": "packages.shouldChange",
+    "packages.update": "packages.shouldChange", "packages.install": "packages.shouldChange",
+    "packages.remove": "packages.shouldChange",
   ]
-  private static let firstTokens = Set(names.map { $0.prefix { $0 != "." }.lowercased()[...] })
+  private static let firstTokens = Set(names.map { String($0.prefix { $0 != "." }) })
+  /// First tokens of questions that programs of the host or of Tribune ask. Under the others, users' own programs ask,
+  /// which may all write `backups`.
+  private static let ofTheHost = ["host", "unit", "packages", "cluster"]
   /// In lower case, the question and the action.
   private static let spellings = names.map { name in
     let (space, last) = NameSyntax.split(name.lowercased())
@@ -31,26 +37,63 @@ package enum WellKnownQuestions {
     return names.filter { $0.hasPrefix("host.") && pattern.matches($0.utf8Bytes) }
   }
 
-  /// The question that a valid pattern probably means, if it names none itself: with other capitals, without its
-  /// *should*, or for the host's questions with one slip.
+  /// The question or pattern that a valid pattern probably means, if a veto under it would do nothing: one with other
+  /// capitals, without its *should*, with one slip in what programs of the host ask, or with a star in the wrong place.
   package static func meant(by pattern: String) -> String? {
+    if pattern == "*" { return "**" }
+    let first = String(pattern.prefix { $0 != "." })
+    guard pattern.hasSuffix("*") else {
+      return question(meantBy: pattern, first: first) ?? wildcard(meantBy: pattern, first: first)
+    }
+    let stem = pattern.reversed().drop { $0 == "*" || $0 == "." }.reversed()
+    return tail(meantBy: String(stem)) ?? wildcard(meantBy: pattern, first: first)
+  }
+
+  /// A question has no tokens behind its verb.
+  private static func tail(meantBy stem: String) -> String? {
+    let (space, last) = NameSyntax.split(stem)
+    if NameSyntax.hasVerb(behind: "should", in: stem.utf8Bytes) { return stem }
+    if let meant = question(meantBy: stem, first: String(stem.prefix { $0 != "." })) { return meant }
+    // A first token is a kind of thing, such as did-resolver.
+    if space.isEmpty { return nil }
+    if ["should", "may", "will", "didFailTo", "did"].contains(last) { return "\(space)*" }
+    return NameSyntax.question(aboutMessage: stem)
+  }
+
+  private static func wildcard(meantBy pattern: String, first: String) -> String? {
+    guard pattern.contains("*"), !firstTokens.contains(first), let meant = firstToken(meantBy: first)
+    else { return nil }
+    return meant + pattern.dropFirst(first.count)
+  }
+
+  private static func firstToken(meantBy token: String) -> String? {
+    let lower = token.lowercased()
+    if let known = firstTokens.first(where: { $0.lowercased() == lower }) { return known }
+    return ofTheHost.first { known in
+      guard Pattern(trusted: known).name(meantBy: token.utf8Bytes) != nil else { return false }
+      // Many short words are one letter apart, such as host and post.
+      return lower.hasPrefix(known)
+        ? lower == "\(known)s" : known.count > 4 || lower.utf8.sorted() == known.utf8.sorted()
+    }
+  }
+
+  private static func question(meantBy pattern: String, first: String) -> String? {
     let lower = pattern.lowercased()
-    let first = lower.prefix { $0 != "." }
     // Each registration comes here, and few have a well-known first token.
-    let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: String(first), to: "host") <= 1
-    guard !pattern.hasSuffix("*"), first == "*" || isNearHost || firstTokens.contains(first),
-      let exact = parsed(pattern), let folded = parsed(lower),
+    let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: first, to: "host") <= 1
+    let space = isNearHost ? "host" : firstToken(meantBy: first)
+    guard first == "*" || space != nil, let exact = parsed(pattern), let folded = parsed(lower),
       !patterns.contains(where: { exact.matches($0.text.utf8Bytes) })
     else { return nil }
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
-    if first == "host" {
-      let last = NameSyntax.split(lower).last
-      if let meant = otherWords[String(isQuestion ? last.dropFirst("should".count) : last)] { return meant }
-    }
+    let parts = NameSyntax.split(lower)
+    let action = isQuestion ? "\(parts.space)\(parts.last.dropFirst("should".count))" : lower
+    if let meant = otherWords[action] { return meant }
+    let isOfTheHost = isQuestion && space.map(ofTheHost.contains) == true
     for (name, question, action) in spellings {
       let isMeant =
         folded.matches(question.utf8Bytes) || folded.matches(action.utf8Bytes)
-        || isQuestion && isNearHost && question.hasPrefix("host.")
+        || isOfTheHost && name.hasPrefix("\(space ?? "").")
           && Spelling.distance(from: lower, to: question) == 1
       if isMeant {
         return pattern.contains("*")

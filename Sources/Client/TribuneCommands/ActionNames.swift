@@ -45,7 +45,9 @@ struct ActionNames: Equatable, Sendable {
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
     let isMessage = isQuestion || action(of: pattern) != nil
     if known == nil, NameSyntax.canMatchQuestion(pattern) || takesValues && !isMessage { return }
-    let fault = isQuestion ? "misspelt" : "not the name of a question, which ends in should and a verb"
+    let fault =
+      isQuestion || pattern.hasSuffix("*")
+      ? "misspelt" : "not the name of a question, which ends in should and a verb"
     var hint = ""
     if let meant = known ?? NameSyntax.question(meantBy: pattern) {
       hint = ": did you mean \(meant)"

@@ -5,17 +5,17 @@ enum Naming {
   /// Some clients may not use it.
   static let forbidden = "forbidden.state"
   static let names = [
-    "unit.state", "unit.didStart", "unit.willStop", "unit.shouldStop", "load.level", "load.shouldRise",
+    "lamp.state", "lamp.didStart", "lamp.willStop", "lamp.shouldStop", "load.level", "load.shouldRise",
     "load.didRise", "door.shouldOpen", "door.willOpen", "backup.run.state", "backup.shouldPrune", "x",
     forbidden,
   ]
   static let patterns = [
-    "unit.*", "unit.**", "**", "*", "*.state", "load.*", "door.**", "unit.state", "load.level",
+    "lamp.*", "lamp.**", "**", "*", "*.state", "load.*", "door.**", "lamp.state", "load.level",
     "backup.*.state",
     "*.shouldStop", "x", "backup.**", "nothing.*",
   ]
-  static let queryPatterns = ["*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "unit.*"]
-  static let queryNames = ["unit.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
+  static let queryPatterns = ["*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "lamp.*"]
+  static let queryNames = ["lamp.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
   /// One is also a name.
   static let objects = ["", "", "", "disk", "disk/1", "x"]
 

@@ -110,6 +110,12 @@ struct OperandTests {
     (["hold", "--action=host.rebot", "--why=b"], "did you mean host.reboot?"),
     (["hold", "--action=a.b", "--action=host.poweroff", "--why=b"], "did you mean host.powerOff?"),
     (["hold", "*.shouldreboot", "--why=b"], "did you mean *.shouldReboot?"),
+    (["hold", "*", "--why=b"], "is misspelt: did you mean **?"),
+    (["hold", "host.reboot.*", "--why=b"], "did you mean host.shouldReboot, or --action=host.reboot?"),
+    (["delegate", "Host.*", "--veto=b"], "is misspelt: did you mean host.*?"),
+    (["hold", "package.shouldChange", "--why=b"], "is misspelt: did you mean packages.shouldChange, or"),
+    (
+    ),
     (["hold", "shouldA", "shouldB", "--object=o", "--why=b"], "write NAME@OBJECT for each"),
     (["hold", "shouldA@o", "--object=o", "--why=b"], "write NAME@OBJECT for each"),
     (["hold", "shouldA@", "--why=b"], "lacks an object after @"),

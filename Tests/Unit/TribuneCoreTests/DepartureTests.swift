@@ -30,7 +30,7 @@ struct DepartureTests {
   func manyAtOnce() {
     let bus = BusUnderTest()
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    bus.attach(["*"], by: delegate, serial: 2)
+    bus.attach(["**"], by: delegate, serial: 2)
     bus.ask("x", by: asker, serial: 5, mode: .all)
     bus.ask("y", by: asker, serial: 6, mode: .all)
     bus.ask("x", by: asker, serial: 7, mode: .order)

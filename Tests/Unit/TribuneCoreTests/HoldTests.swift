@@ -50,7 +50,7 @@ struct HoldTests {
     bus.hold("shouldX", why: "one", by: holder, serial: 1)
     bus.hold("**", object: "o", why: "two", by: asker, serial: 1)
     bus.hold("shouldY", why: "none", by: asker, serial: 2)
-    bus.hold("*", why: "three", by: holder, serial: 2)
+    bus.hold("**", why: "three", by: holder, serial: 2)
     _ = bus.take()
     bus.ask("shouldX", object: "o", by: asker, serial: 5, mode: mode)
     bus.expect("A verdict 5 q1 vetoed: d1 held (one), d2 held (two), d4 held (three)")
@@ -181,6 +181,7 @@ struct HoldTests {
       ("shop.shoulder", "", "why", 1, .invalidPattern),
       ("host.reboot", "", "why", 1, .invalidPattern), ("host.shouldreboot", "", "why", 1, .invalidPattern),
       ("a.willRun", "", "why", 1, .invalidPattern), ("*.mayRun", "", "why", 1, .invalidPattern),
+      ("*", "", "why", 1, .invalidPattern), ("package.*", "", "why", 1, .invalidPattern),
       ("a.shouldRun", "repo/*", "why", 1, .invalidObject), ("**", "**", "why", 1, .invalidObject),
     ] as [(String, String, String, Serial, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {

@@ -184,7 +184,7 @@ struct OverrideTests {
       .init(pattern: .any, required: [.label("guard")]),
     ]
     let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.hold("*", by: asker, serial: 1)
+    bus.hold("**", by: asker, serial: 1)
     func override(_ name: String, _ serial: Serial) {
       bus.ask(name, by: asker, serial: serial, flags: .overrides, because: "urgent")
     }

@@ -99,7 +99,7 @@ struct QueryTests {
     [QueryMode.order, .first])
   func laterQuestions(_ text: String, _ mode: QueryMode) {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
-    bus.attach(["*"], to: "o", by: delegate, serial: 2)
+    bus.attach(["**"], to: "o", by: delegate, serial: 2)
     _ = bus.take()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, text: text)
     bus.expect("B question 1 q1 d1 5000ms xo\(text)")

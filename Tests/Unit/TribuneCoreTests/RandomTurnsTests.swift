@@ -62,7 +62,7 @@ struct RandomTurnsTests {
       case 2...5:
         let (s, n) = try (pick(), next())
         bus.attach(
-          try numbers.one([["x"], ["y"], ["*"], ["x", "y"]]), to: try numbers.one(["", "o"]),
+          try numbers.one([["x"], ["y"], ["**"], ["x", "y"]]), to: try numbers.one(["", "o"]),
           by: s, serial: n, order: Int32.random(in: 0...3, using: &numbers),
           policy: Bool.random(using: &numbers) ? .veto : .abstain,
           timeout: try UInt32(numbers.one([0, 5, 50])), label: "\(n)",

@@ -120,12 +120,16 @@ struct PolicyParserTests {
     "A name that is never asked is a warning in a line that allows, and an error in one that denies",
     arguments: [
       ("hold", "host.reboot"), ("ask,override", "host.shouldreboot"), ("delegate,set", "*.shouldpoweroff"),
-      ("hold", "host.shouldHalt host.halt"),
+      ("hold", "host.shouldHalt host.halt"), ("*", "*"), ("list,hold", "Host.**"), ("*", "host.reboot.*"),
     ])
   func neverAsked(_ actions: String, _ names: String) {
     let parser = Self.parsed("allow \(actions) \(names) user:0\ndeny \(actions) \(names) object:a user:0")
     #expect(parser.lines.count == 1 && parser.diagnostics.map(\.isWarning) == [true, false])
     #expect(parser.diagnostics.allSatisfy { $0.message.contains("is never asked: did you mean ") })
+    var tests = PolicyParser(.none)
+    let name = names.split(separator: " ").last ?? ""
+    tests.read(tests: Array("expect deny hold \(name) user:0".utf8), file: "t")
+    #expect(tests.tests.isEmpty && tests.diagnostics.map(\.isWarning) == [false])
     let others =
       "deny post,hold host.reboot user:0\ndeny * host.reboot user:0\ndeny delegate host.willHalt user:0"
     #expect(Self.parsed(others).diagnostics.isEmpty)

@@ -208,6 +208,11 @@ struct ConfigurationTests {
     Bad(
       "[Query \"host.reboot\"]\nRequireDelegate=label:a",
       "1: error: [Query]: \"host.reboot\" is not the name of a question: did you mean host.shouldReboot?"),
+    Bad("[Query \"*\"]", "1: error: [Query]: \"*\" is not the name of a question: did you mean **?"),
+    Bad(
+      "[Query \"hosts.*\"]",
+      "1: error: [Query]: \"hosts.*\" is not the name of a question: did you mean host.*?"
+    ),
     Bad(
       "[Query \"db.willRestart\"]",
       "1: error: [Query]: \"db.willRestart\" is not the name of a question: did you mean db.shouldRestart?"),

@@ -24,6 +24,10 @@ struct WellKnownQuestionTests {
       ("hosts.shouldReboot", "host.shouldReboot"), ("*.reboot", "*.shouldReboot"),
       ("host.shouldShutdown", "host.shouldPowerOff"), ("host.restart", "host.shouldReboot"),
       ("*.shouldpoweroff", "*.shouldPowerOff"), ("backup.prune", "backup.shouldPrune"),
+      ("package.shouldChange", "packages.shouldChange"), ("units.shouldStart", "unit.shouldStart"),
+      ("uint.shouldStart", "unit.shouldStart"), ("packages.shouldChnage", "packages.shouldChange"),
+      ("packages.shouldUpgrade", "packages.shouldChange"), ("packages.install", "packages.shouldChange"),
+      ("clusters.shouldReboot", "cluster.shouldReboot"), ("unit.shouldStrat", "unit.shouldStart"),
     ])
   func meant(name: String, question: String) {
     #expect(WellKnownQuestions.meant(by: name) == question)
@@ -34,6 +38,33 @@ struct WellKnownQuestionTests {
     arguments: [
       "host.shouldReboot", "*.shouldReboot", "host.*", "**", "browser.row", "host.uptime", "unit.stat",
       "host.rebot", "window.shouldClone", "backup.shouldPrunes", "host.willReboot", "a.shouldReboot",
+      "backups.shouldPrune", "unix.shouldStart", "unity.shouldStart", "cluster2.shouldReboot",
+      "package.shouldStart", "unit.shouldStop", "*.shouldRestart", "*.shouldShutdown",
     ])
   func other(name: String) { #expect(WellKnownQuestions.meant(by: name) == nil) }
+
+  @Test(
+    "A pattern that no question matches, or whose first token is a slip, means another one",
+    arguments: [
+      ("*", "**"), ("host.reboot.*", "host.shouldReboot"), ("host.shouldReboot.*", "host.shouldReboot"),
+      ("host.didReboot.**", "host.shouldReboot"), ("host.restart.*.**", "host.shouldReboot"),
+      ("repo.shouldPrune.*", "repo.shouldPrune"), ("repo.didFailToPrune.*", "repo.shouldPrune"),
+      ("backup.prune.**", "backup.shouldPrune"), ("host.will.*", "host.*"), ("repo.should.**", "repo.*"),
+      ("Host.*", "host.*"), ("HOST.**", "host.**"), ("hosts.*", "host.*"), ("hots.*", "host.*"),
+      ("package.*", "packages.*"), ("Packages.**", "packages.**"), ("pacakges.*", "packages.*"),
+      ("units.*", "unit.*"), ("Unit.*", "unit.*"), ("uint.**", "unit.**"), ("clusters.*", "cluster.*"),
+      ("Backup.*", "backup.*"), ("scrollview.*", "scrollView.*"), ("Host.*.shouldRun", "host.*.shouldRun"),
+    ])
+  func meantWildcard(pattern: String, other: String) {
+    #expect(WellKnownQuestions.meant(by: pattern) == other)
+  }
+
+  @Test(
+    "A pattern for a program's own names stays unchanged",
+    arguments: [
+      "**", "*.*", "*.**", "host.*", "unit.**", "packages.*", "scrollView.*", "backups.*", "disks.*",
+      "windows.**", "post.*", "most.*", "ghost.*", "unix.*", "unity.*", "host2.*", "hosting.*", "clusterA.*",
+      "cluster2.*", "did-resolver.*", "will.*", "repo.mayor.*", "repo.prune.*", "host.disk.*", "user.7.**",
+    ])
+  func ownWildcard(pattern: String) { #expect(WellKnownQuestions.meant(by: pattern) == nil) }
 }

@@ -132,9 +132,7 @@ package struct PolicyParser {
       }
     }
     guard !names.isEmpty else { throw Mistake(words[2].column, "the names are missing; \(Self.usage)") }
-    if actions.isSubset(of: .aboutQuestions) {
-      try requireAskable(words[2...].prefix(names.count), effect, reader)
-    }
+    try requireAskable(words[2...].prefix(names.count), for: actions, effect, reader)
     let (conditions, texts) = try who(words[words.count - 1], effect, reader)
     return PolicyLine(
       effect: effect, actions: actions, names: names, object: object, who: conditions, whoTexts: texts,
@@ -142,11 +140,17 @@ package struct PolicyParser {
   }
 
   /// A deny line about a misspelt question would allow by mistake.
+  ///
+  /// - Parameter effect: nil for an expectation.
   private mutating func requireAskable(
-    _ names: ArraySlice<Word>, _ effect: PolicyLine.Effect, _ reader: LineReader
+    _ names: ArraySlice<Word>, for actions: ActionSet, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) {
     for name in names {
-      guard let meant = WellKnownQuestions.meant(by: name.text) else { continue }
+      // A name may also be a notification's.
+      let isQuestion =
+        name.text.hasSuffix("*")
+        ? !actions.isDisjoint(with: .aboutQuestions) : actions.isSubset(of: .aboutQuestions)
+      guard isQuestion, let meant = WellKnownQuestions.meant(by: name.text) else { continue }
       let doubt = "\"\(name.text)\" is never asked: did you mean \(meant)?"
       guard effect == .allow else { throw Mistake(name.column, doubt) }
       warn(doubt, at: name.column, reader)
@@ -286,6 +290,7 @@ package struct PolicyParser {
     default: throw Mistake(words[1].column, Self.testUsage)
     }
     let action = try Self.action(words[2].text, at: words[2].column)
+    try requireAskable(words[3...3], for: ActionSet(action), nil, reader)
     let pattern: Pattern
     do throws(WireError) {
       pattern = try Pattern(words[3].text)
