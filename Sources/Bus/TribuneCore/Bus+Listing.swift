@@ -12,6 +12,7 @@ extension Bus {
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
     try frame.name.requireName()
     try frame.object.requireObject()
+    try requireForm(of: String(repairing: frame.object), for: String(repairing: frame.name))
     try requireAnswerable(frame.name, of: frame.object)
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     let nameLength = frame.header.nameLength

@@ -103,6 +103,29 @@ package enum WellKnownQuestions {
     return nil
   }
 
+  /// The object that another one probably means in a question about a unit; nil if the object may be right.
+  package static func object(meantBy object: String, for pattern: String) -> String? {
+    guard !object.isEmpty, !object.hasPrefix("*"), pattern.hasPrefix("unit."), let pattern = parsed(pattern),
+      unitQuestions.contains(where: { pattern.matches($0.utf8Bytes) })
+    else { return nil }
+    let last = String(object.split(separator: "/").last ?? "NAME")
+    let isWhole = last.hasPrefix("*") || unitTypes.contains { last.hasSuffix(".\($0)") }
+    let meant = "unit/\(last)\(isWhole ? "" : ".service")"
+    return meant == object ? nil : meant
+  }
+
+  /// A quick check, for each question.
+  package static func isAboutUnit(_ name: RawSpan) -> Bool {
+    for known in unitQuestions where known.utf8Bytes.isEqual(to: name) { return true }
+    return false
+  }
+
+  private static let unitQuestions = names.filter { $0.hasPrefix("unit.") }
+  /// As in systemd.unit(5).
+  private static let unitTypes = [
+    "service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope",
+  ]
+
   package static func similar(to name: RawSpan) -> String? {
     var similar: String?
     for pattern in patterns {

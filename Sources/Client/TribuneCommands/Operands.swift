@@ -38,7 +38,17 @@ extension Invocation {
     }
   }
 
-  func object() throws(CommandError) -> String { try Self.oneObject(text(.object) ?? "", of: "--object: ") }
+  func object(of names: [String] = []) throws(CommandError) -> String {
+    let object = try Self.oneObject(text(.object) ?? "", of: "--object: ")
+    for name in names { try Self.requireForm(of: object, for: name) }
+    return object
+  }
+
+  static func requireForm(of object: String, for name: String) throws(CommandError) {
+    guard let meant = WellKnownQuestions.object(meantBy: object, for: name) else { return }
+    throw .usage(
+      "\"\(object.terminalSafe)\" is no object of \(name): did you mean \(meant.terminalSafe)?")
+  }
 
   static func oneObject(_ text: String, of option: String) throws(CommandError) -> String {
     let object = try checkedObject(text, of: option)

@@ -114,8 +114,16 @@ struct OperandTests {
     (["hold", "host.reboot.*", "--why=b"], "did you mean host.shouldReboot, or --action=host.reboot?"),
     (["delegate", "Host.*", "--veto=b"], "is misspelt: did you mean host.*?"),
     (["hold", "package.shouldChange", "--why=b"], "is misspelt: did you mean packages.shouldChange, or"),
+    (["hold", "unit.shouldStart@nginx", "--why=b"], "did you mean unit/nginx.service?"),
     (
+      ["hold", "--action=unit.start@nginx", "--why=b"],
+      "no object of unit.shouldStart: did you mean unit/nginx."
     ),
+    (["hold", "unit.*", "--object=nginx.service", "--why=b"], "did you mean unit/nginx.service?"),
+    (["delegate", "unit.shouldRestart", "--object=nginx", "--veto=b"], "did you mean unit/nginx.service?"),
+    (["ask", "unit.shouldRestart", "--object=units/nginx.service"], "did you mean unit/nginx.service?"),
+    (["guard", "unit.restart", "--object=unit/nginx", "--", "true"], "did you mean unit/nginx.service?"),
+    (["explain", "unit.shouldRestart", "--object=nginx.service"], "did you mean unit/nginx.service?"),
     (["hold", "shouldA", "shouldB", "--object=o", "--why=b"], "write NAME@OBJECT for each"),
     (["hold", "shouldA@o", "--object=o", "--why=b"], "write NAME@OBJECT for each"),
     (["hold", "shouldA@", "--why=b"], "lacks an object after @"),

@@ -106,6 +106,7 @@ struct DelegateChainTests {
       (Attach(patterns: ["a"]), "o/*", .invalidObject),
       (Attach(patterns: ["a", "host.reboot"]), "", .invalidPattern),
       (Attach(patterns: ["Host.**"]), "", .invalidPattern),
+      (Attach(patterns: ["a", "unit.*"]), "nginx", .invalidObject),
       (Attach(label: String(repeating: "l", count: 256), patterns: ["a"]), "o", .limitExceeded),
       (Attach(patterns: Array(repeating: "a", count: 129)), "o", .limitExceeded),
     ] as [(Attach, String, ErrorCode)])

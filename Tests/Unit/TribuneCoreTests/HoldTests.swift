@@ -182,6 +182,7 @@ struct HoldTests {
       ("host.reboot", "", "why", 1, .invalidPattern), ("host.shouldreboot", "", "why", 1, .invalidPattern),
       ("a.willRun", "", "why", 1, .invalidPattern), ("*.mayRun", "", "why", 1, .invalidPattern),
       ("*", "", "why", 1, .invalidPattern), ("package.*", "", "why", 1, .invalidPattern),
+      ("unit.shouldStart", "nginx.service", "why", 1, .invalidObject),
       ("a.shouldRun", "repo/*", "why", 1, .invalidObject), ("**", "**", "why", 1, .invalidObject),
     ] as [(String, String, String, Serial, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {

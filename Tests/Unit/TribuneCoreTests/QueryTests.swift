@@ -109,6 +109,15 @@ struct QueryTests {
     bus.expect("B question 2 q1 d2 5000ms xo\(text)")
   }
 
+  @Test("A question about an object in another form than all holds have it is refused")
+  func objectForm() {
+    let asker = bus.connect()
+    bus.ask("unit.shouldStart", object: "nginx", by: asker, serial: 5)
+    bus.expect("A refused 5 invalidObject")
+    bus.ask("unit.shouldStart", object: "unit/nginx.service", by: asker, serial: 6)
+    bus.expect("A verdict 6 q1 allowed?")
+  }
+
   @Test("A veto is sticky: no later answer lifts it")
   func stickyVeto() {
     let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))

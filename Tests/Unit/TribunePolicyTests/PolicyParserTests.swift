@@ -135,6 +135,19 @@ struct PolicyParserTests {
     #expect(Self.parsed(others).diagnostics.isEmpty)
   }
 
+  @Test("A deny line or expectation for an object that is never asked about is an error")
+  func neverAskedObject() {
+    let line = "hold,ask unit.shouldStart object:nginx.service user:0"
+    let parser = Self.parsed("allow \(line)\ndeny \(line)")
+    #expect(parser.lines.count == 1 && parser.diagnostics.map(\.isWarning) == [true, false])
+    #expect(parser.diagnostics.allSatisfy { $0.message.contains("did you mean unit/nginx.service?") })
+    var tests = PolicyParser(.none)
+    tests.read(tests: Array("expect deny hold unit.shouldStart object:nginx user:0".utf8), file: "t")
+    #expect(tests.tests.isEmpty && tests.diagnostics.count == 1)
+    #expect(
+      Self.parsed("deny * unit.** object:unit/* user:0\ndeny hold ** object:a user:0").diagnostics.isEmpty)
+  }
+
   @Test(
     "Conditions that are possible cause no warning",
     arguments: [

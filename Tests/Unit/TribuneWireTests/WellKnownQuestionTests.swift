@@ -67,4 +67,20 @@ struct WellKnownQuestionTests {
       "cluster2.*", "did-resolver.*", "will.*", "repo.mayor.*", "repo.prune.*", "host.disk.*", "user.7.**",
     ])
   func ownWildcard(pattern: String) { #expect(WellKnownQuestions.meant(by: pattern) == nil) }
+
+  @Test(
+    "The object of a question about a unit means another one, unless it has the form of one",
+    arguments: [
+      ("unit.shouldRestart", "nginx.service", "unit/nginx.service"),
+      ("unit.shouldStart", "nginx", "unit/nginx.service"), ("unit.*", "unit/nginx", "unit/nginx.service"),
+      ("unit.**", "Unit/nginx.service", "unit/nginx.service"), ("unit.shouldStart", "/", "unit/NAME.service"),
+      ("unit.shouldStart", "unit/nginx.service/", "unit/nginx.service"),
+      ("unit.shouldStart", "units/*", "unit/*"),
+      ("unit.shouldStart", "", nil), ("unit.shouldStart", "unit/a@1.socket", nil),
+      ("unit.shouldStart", "unit/*", nil), ("unit.shouldStart", "**", nil), ("unit.shouldStop", "nginx", nil),
+      ("*.shouldRestart", "vm/3", nil), ("**", "repo/main", nil), ("backup.shouldPrune", "main", nil),
+    ] as [(String, String, String?)])
+  func meantObject(pattern: String, object: String, expected: String?) {
+    #expect(WellKnownQuestions.object(meantBy: object, for: pattern) == expected)
+  }
 }

@@ -24,6 +24,7 @@ extension Bus {
         throw neverAsked(text, .invalidPattern, meaning: question)
       }
       try requireAskers(of: text, .invalidPattern)
+      try requireForm(of: object, for: text)
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
     try requireFresh(serial, from: slot)
@@ -156,6 +157,7 @@ extension Bus {
     let serial = frame.header.serial
     let pattern = try frame.pattern()
     try frame.object.requireOneObject()
+    try requireForm(of: String(repairing: frame.object), for: pattern.text)
     let why = try reason(in: frame)
     try requireLabel(fields.label)
     guard fields.expiry <= WireLimits.expiry else {
@@ -235,6 +237,13 @@ extension Bus {
   func requireAskers(of name: String, _ code: ErrorCode) throws(WireError) {
     guard limits.isForUser, name.hasPrefix("host.") || name.hasPrefix("packages.") else { return }
     throw WireError(code, "\(name) is asked on the system's bus, and this is a user's")
+  }
+
+  /// A veto for an object that is never asked about would silently do nothing.
+  func requireForm(of object: String, for pattern: String) throws(WireError) {
+    guard let meant = WellKnownQuestions.object(meantBy: object, for: pattern) else { return }
+    throw WireError(
+      .invalidObject, "\"\(object.escaped)\" is no object of \(pattern): did you mean \(meant.escaped)?")
   }
 
   private func requireLabel(_ label: String) throws(WireError) {

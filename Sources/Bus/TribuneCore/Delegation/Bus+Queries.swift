@@ -14,6 +14,9 @@ extension Bus {
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
     let (chain, delegates) = try chains.responding(to: key, nameLength: header.nameLength)
     try frame.name.requireUnreservedName()
+    if frame.object.byteCount > 0, WellKnownQuestions.isAboutUnit(frame.name) {
+      try requireForm(of: String(repairing: frame.object), for: String(repairing: frame.name))
+    }
     try requirePermission(.ask, on: key, nameLength: header.nameLength, chain: chain, from: slot)
     if !fields.mode.isForValues, let question = chains.questionMeant(at: chain) {
       throw neverAsked(String(repairing: frame.name), .invalidName, meaning: question)

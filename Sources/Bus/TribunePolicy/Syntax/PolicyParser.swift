@@ -112,10 +112,12 @@ package struct PolicyParser {
     let actions = try Self.actions(words[1])
     var names: [NameTemplate] = []
     var object: ObjectTemplate?
+    var objectColumn = 0
     for word in words[2..<words.count - 1] {
       if let text = word.text.value(after: "object:") {
         guard object == nil else { throw Mistake(word.column, "a line has one object: at most") }
         object = try Self.object(text, word)
+        objectColumn = word.column
         continue
       }
       guard !Self.isCondition(word.text) else {
@@ -133,6 +135,11 @@ package struct PolicyParser {
     }
     guard !names.isEmpty else { throw Mistake(words[2].column, "the names are missing; \(Self.usage)") }
     try requireAskable(words[2...].prefix(names.count), for: actions, effect, reader)
+    if let object, !actions.isDisjoint(with: .aboutQuestions) {
+      for name in names {
+        try require(object.text, at: objectColumn, toBeOf: name.text, effect, reader)
+      }
+    }
     let (conditions, texts) = try who(words[words.count - 1], effect, reader)
     return PolicyLine(
       effect: effect, actions: actions, names: names, object: object, who: conditions, whoTexts: texts,
@@ -155,6 +162,15 @@ package struct PolicyParser {
       guard effect == .allow else { throw Mistake(name.column, doubt) }
       warn(doubt, at: name.column, reader)
     }
+  }
+
+  private mutating func require(
+    _ object: String, at column: Int, toBeOf name: String, _ effect: PolicyLine.Effect?, _ reader: LineReader
+  ) throws(Mistake) {
+    guard let meant = WellKnownQuestions.object(meantBy: object, for: name) else { return }
+    let doubt = "\"\(object)\" is no object of \(name): did you mean \(meant)?"
+    guard effect == .allow else { throw Mistake(column, doubt) }
+    warn(doubt, at: column, reader)
   }
 
   private mutating func warn(_ doubt: String, at column: Int, _ reader: LineReader) {
@@ -302,6 +318,7 @@ package struct PolicyParser {
       guard let text = words[4].text.value(after: "object:") else {
         throw Mistake(words[4].column, Self.testUsage)
       }
+      try require(text, at: words[4].column, toBeOf: words[3].text, nil, reader)
       object = text
     } else if action.isAboutMessages {
       object = ""

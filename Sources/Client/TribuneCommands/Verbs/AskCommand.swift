@@ -197,7 +197,7 @@ struct Query: Sendable {
 extension Query {
   init(_ invocation: Invocation, name: String, mode: Mode) throws(CommandError) {
     self.init(
-      name: name, scope: try invocation.scope(of: name), object: try invocation.object(),
+      name: name, scope: try invocation.scope(of: name), object: try invocation.object(of: [name]),
       userInfo: try invocation.userInfo(at: 1), deadline: try invocation.wireTimeout(),
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? mode,
       fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,

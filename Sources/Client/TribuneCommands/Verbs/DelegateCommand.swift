@@ -25,7 +25,7 @@ struct DelegateCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try invocation.patterns()
-    object = try invocation.object()
+    object = try invocation.object(of: patterns)
     order = Int32(clamping: invocation.number(.order) ?? 0)
     onFailure = invocation.text(.onFailure) == "abstain" ? .abstain : .veto
     timeout = try invocation.wireTimeout()

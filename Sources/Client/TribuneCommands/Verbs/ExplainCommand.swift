@@ -11,7 +11,7 @@ struct ExplainCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.question(at: 0, orValue: true)
-    object = try invocation.object()
+    object = try invocation.object(of: [name])
     scope = invocation.scope()
   }
 

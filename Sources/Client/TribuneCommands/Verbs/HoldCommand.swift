@@ -100,11 +100,13 @@ struct HoldCommand: Command {
     }
     guard !targets.isEmpty else { throw .usage("hold needs a NAME, or --action=ACTION") }
     let object = try invocation.object()
-    guard !object.isEmpty else { return targets }
-    guard targets.count == 1, targets[0].object.isEmpty else {
-      throw .usage("--object is for one NAME: otherwise, write NAME@OBJECT for each")
+    if !object.isEmpty {
+      guard targets.count == 1, targets[0].object.isEmpty else {
+        throw .usage("--object is for one NAME: otherwise, write NAME@OBJECT for each")
+      }
+      targets[0].object = object
     }
-    targets[0].object = object
+    for target in targets { try Invocation.requireForm(of: target.object, for: target.pattern) }
     return targets
   }
 
