@@ -112,6 +112,124 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
+  private func link(_ path: String, to target: String) throws {
+    let new = "\(folder.path)/new-link"
+    try FileManager.default.createSymbolicLink(atPath: new, withDestinationPath: target)
+    try move(new, "\(folder.path)/\(path)")
+  }
+
+  @Test("a switched link anywhere on the way to the files is noticed", arguments: ["root", "name", "file"])
+  func switchedLink(_ place: String) throws {
+    for release in ["r1", "r2"] {
+      let file = "shouldA/\(place == "file" ? "v" : release)"
+      try add(file, "echo \(release); exit 1")
+      try move(root, "\(folder.path)/\(release)")
+    }
+    try link("cur", to: "r1")
+    switch place {
+    case "root": try link("d", to: "cur/../cur")
+    case "name":
+      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+      try link("d/shouldA", to: "../cur/shouldA")
+    default:
+      try FileManager.default.createDirectory(atPath: "\(root)/shouldA", withIntermediateDirectories: true)
+      try link("d/shouldA/v", to: "../../cur/shouldA/v")
+      try setMode("\(folder.path)/r1/shouldA/v", 0o644)
+    }
+    let program = try started()
+    if place == "file" {
+      #expect(try program.errors.line()?.hasSuffix("shouldA/v is ignored: it cannot be executed") == true)
+    }
+    #expect(try program.errors.line()?.hasPrefix("attached \(root) ") == true)
+    #expect(try asked("shouldA") == (place == "file" ? [] : ["r1 vetoed r1"]))
+    try link("cur", to: "r2")
+    let expected = place == "file" ? ["attached shouldA/v"] : ["attached shouldA/r2", "detached shouldA/r1"]
+    #expect(try lines(expected.count, of: program) == expected)
+    #expect(try asked("shouldA") == [place == "file" ? "v vetoed r2" : "r2 vetoed r2"])
+  }
+
+  @Test("a program that vanishes unnoticed fails, and then the folder is read again")
+  func vanished() throws {
+    try add("shouldA/1", "exit 0")
+    try folder.write("#!/bin/sh\necho two; exit 1\n", to: "other/2")
+    try setMode("\(folder.path)/other/2", 0o755)
+    let program = try RunningProgram(
+      [
+        "/usr/bin/env", "unshare", "--mount", try Programs.path(of: "tribunectl"), "delegate",
+        "--directory=\(root)",
+      ],
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    #expect(try program.errors.line()?.hasPrefix("attached ") == true)
+    // inotify does not report a mount.
+    let mount = ["mount", "--bind", "\(folder.path)/other", "\(root)/shouldA"]
+    try FinishedProgram(["/usr/bin/env", "nsenter", "--target=\(program.pid)", "--mount"] + mount).expect(0)
+    #expect(try asked("shouldA") == ["1 failed \(root)/shouldA/1 cannot be run: No such file or directory"])
+    #expect(
+      try lines(3, of: program) == [
+        "attached shouldA/2", "detached shouldA/1",
+        "tribunectl: \(root)/shouldA/1 cannot be run: No such file or directory",
+      ])
+    #expect(try asked("shouldA") == ["2 vetoed two"])
+  }
+
+  @Test("a link's target that becomes executable is noticed")
+  func laterExecutable() throws {
+    try folder.write("#!/bin/sh\necho no; exit 1\n", to: "target/v")
+    try add("shouldA/1", "exit 198")
+    let program = try started()
+    #expect(try program.errors.line()?.hasPrefix("attached ") == true)
+    try link("d/shouldA/v", to: "\(folder.path)/target/v")
+    #expect(
+      try program.errors.line() == "tribunectl: \(root)/shouldA/v is ignored: it cannot be executed")
+    try setMode("\(folder.path)/target/v", 0o755)
+    #expect(try lines(1, of: program) == ["attached shouldA/v"])
+    #expect(try asked("shouldA") == ["1 abstained ", "v vetoed no"])
+  }
+
+  @Test("files and folders that cannot be looked at at the start fail")
+  func unseen() throws {
+    try add("shouldA/1", "exit 0")
+    try link("d/shouldA/loop", to: "loop")
+    try link("d/shouldB", to: "shouldB")
+    try link("d/shouldC", to: "missing")
+    let program = try started()
+    #expect(
+      try lines(3, of: program) == [
+        "tribunectl: \(root)/shouldA/loop cannot be looked at",
+        "tribunectl: \(root)/shouldB cannot be looked at",
+        "tribunectl: \(root)/shouldC fails: it is a link to a missing folder",
+      ])
+    #expect(try program.errors.line()?.hasPrefix("attached \(root) (any object, 4 delegates)") == true)
+    #expect(try asked("shouldA").last?.hasPrefix("loop failed ") == true)
+    #expect(try asked("shouldB").first?.hasPrefix("shouldB failed ") == true)
+    #expect(try bus.tribunectl("ask", "shouldC").status == 1)
+    #expect(try lines(3, of: program).allSatisfy { $0.contains(" cannot be run: ") })
+    try link("d/shouldC", to: "shouldA")
+    #expect(
+      try lines(4, of: program) == [
+        "attached shouldC/1", "attached shouldC/loop", "detached shouldC/",
+        "tribunectl: \(root)/shouldC/loop cannot be looked at",
+      ])
+    #expect(try asked("shouldC").map { $0.prefix(6) } == ["1 appr", "loop f"])
+  }
+
+  @Test("a later file that stays incomplete is reported once")
+  func incomplete() throws {
+    try add("shouldA/1", "exit 0")
+    let program = try started()
+    #expect(try program.errors.line()?.hasPrefix("attached ") == true)
+    try add("shouldA/2.concluded")
+    #expect(try program.errors.line() == "tribunectl: \(root)/shouldA/2.concluded is ignored: there is no 2")
+    try add("shouldA/2", "exit 1", mode: 0o644)
+    #expect(try program.errors.line() == "tribunectl: \(root)/shouldA/2 is ignored: it cannot be executed")
+    try add("shouldA/3")
+    #expect(try lines(1, of: program) == ["attached shouldA/3"])
+    try setMode("\(root)/shouldA/2", 0o755)
+    #expect(try lines(1, of: program) == ["attached shouldA/2"])
+    try add("browser.row/1", "echo 7")
+    #expect(try program.errors.line()?.hasSuffix("; only for values: browser.row)") == true)
+  }
+
   @Test("new, removed, renamed and re-permitted files are noticed, and a lasting problem is reported once")
   func changes() throws {
     try add("shouldA/50", "echo 50; exit 1")

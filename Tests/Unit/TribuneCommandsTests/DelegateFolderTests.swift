@@ -91,15 +91,13 @@ struct DelegateFileTests {
       try Data("#!/bin/sh\n".utf8).write(to: url)
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
     }
-    let absent = DelegateFolderContents.read(Array(root.path.utf8), isFirst: true) { folder throws(Errno) in
-      throw .noSuchFile
-    }
+    let absent = DelegateFolderContents.read(
+      Array(root.path.utf8), watch: { folder throws(Errno) in throw .noSuchFile }, follow: { _ in })
     #expect(absent.files.isEmpty)
     #expect(absent.problems == ["\(root.path) does not exist: No such file or directory"])
-    let noFolder = DelegateFolderContents.read(Array("/etc/passwd".utf8), isFirst: true) {
-      folder throws(Errno) in
-      throw Errno(rawValue: ENOTDIR)
-    }
+    let noFolder = DelegateFolderContents.read(
+      Array("/etc/passwd".utf8), watch: { folder throws(Errno) in throw Errno(rawValue: ENOTDIR) },
+      follow: { _ in })
     #expect(noFolder.files.isEmpty)
     #expect(noFolder.problems == ["/etc/passwd is not a folder"])
 
@@ -108,28 +106,70 @@ struct DelegateFileTests {
     }
     try file("a.b/plain", mode: 0o644)
     try file("a.b/c.concluded", mode: 0o644)
+    try file("a.b/d.concluded")
+    for (name, target) in [("loop", "loop"), ("a.shouldB", "a.shouldB"), ("a.shouldC", "missing")] {
+      let path = name == "loop" ? "a.b/loop" : name
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(root.path)/\(path)", withDestinationPath: target)
+    }
     try FileManager.default.createSymbolicLink(
       atPath: root.path + "/a.b/link", withDestinationPath: "/bin/true")
     try FileManager.default.createSymbolicLink(
       atPath: root.path + "/a.b/masked", withDestinationPath: "/dev/null")
     try FileManager.default.createSymbolicLink(
       atPath: root.path + "/a.b/dangling", withDestinationPath: "missing")
-    var watched: Set<String> = []
-    let contents = DelegateFolderContents.read(Array(root.path.utf8), isFirst: true) {
-      watched.insert(String(decoding: $0, as: UTF8.self))
+    var (watched, followed): (Set<String>, Set<String>) = ([], [])
+    let contents = DelegateFolderContents.read(
+      Array(root.path.utf8), watch: { watched.insert(String(decoding: $0, as: UTF8.self)) },
+      follow: { followed.insert(String(decoding: $0, as: UTF8.self).replacing(root.path, with: "")) })
+    #expect(
+      contents.files.sorted().map(\.description) == [
+        "a.shouldB/", "a.shouldC/", "host.*/10-a", "a.b/c", "a.b/dangling", "a.b/link", "a.b/loop",
+      ])
+    #expect(
+      contents.problems.map { $0.replacing(root.path, with: "") }.sorted() == [
+        "/a.b/dangling fails: it is a link to a missing file", "/a.b/loop cannot be looked at",
+        "/a.b/sub is ignored: it is a folder", "/a.shouldB cannot be looked at",
+        "/a.shouldC fails: it is a link to a missing folder",
+        "/no name is ignored: \"no name\" is not a valid name pattern: in a pattern, * matches one token, a last ** one or more",
+        "/top is ignored: programs belong into folders, as in a.shouldRun/check",
+      ])
+    #expect(
+      contents.unfinished.values.map { $0.replacing(root.path, with: "") }.sorted() == [
+        "/a.b/c.concluded is ignored: it cannot be executed", "/a.b/d.concluded is ignored: there is no d",
+        "/a.b/plain is ignored: it cannot be executed",
+      ])
+    #expect(
+      followed == ["", "/a.b/link", "/a.b/masked", "/a.b/dangling", "/a.b/loop", "/a.shouldB", "/a.shouldC"])
+    #expect(watched == [root.path, "\(root.path)/host.*", "\(root.path)/a.b"])
+  }
+}
+
+@Suite("Steps to a path", .timeLimit(.minutes(15)))
+struct FolderStepTests {
+  @Test("they go through each link, and end at a loop")
+  func links() throws {
+    let root = FileManager.default.temporaryDirectory.appendingPathComponent("tribune-\(UUID())").path
+    try FileManager.default.createDirectory(atPath: "\(root)/r1/a", withIntermediateDirectories: true)
+    defer { do { try FileManager.default.removeItem(atPath: root) } catch { Issue.record(error) } }
+    for (name, target) in [("cur", "r1"), ("d", "./cur/../cur/a"), ("abs", "\(root)/r1"), ("loop", "loop")] {
+      try FileManager.default.createSymbolicLink(atPath: "\(root)/\(name)", withDestinationPath: target)
+    }
+    func steps(_ path: String) -> [String] {
+      var steps: [String] = []
+      Folder.forEachStep(to: Array("\(root)/\(path)".utf8)) {
+        let step = "\(String(decoding: $0, as: UTF8.self)) \(String(decoding: $1, as: UTF8.self))"
+        if step.hasPrefix(root) { steps.append(String(step.dropFirst(root.count))) }
+      }
+      return steps
     }
     #expect(
-      contents.files.sorted().map { "\($0.pattern)/\($0.label)" }
-        == ["host.*/10-a", "a.b/c", "a.b/dangling", "a.b/link"])
-    #expect(contents.problems.count == 5)
-    #expect(contents.problems.contains("\(root.path)/a.b/c.concluded is ignored: it cannot be executed"))
-    #expect(contents.problems.contains("\(root.path)/a.b/plain is ignored: it cannot be executed"))
-    #expect(contents.problems.contains { $0.hasPrefix("\(root.path)/top is ignored: programs belong into ") })
-    #expect(contents.problems.contains("\(root.path)/a.b/dangling fails: it is a link to a missing file"))
-    #expect(contents.problems.contains { $0.hasPrefix("\(root.path)/no name is ignored: ") })
-    let later = DelegateFolderContents.read(Array(root.path.utf8), isFirst: false) { _ in }
-    #expect(later.files == contents.files && later.problems.count == 3)
-    #expect(watched == [root.path, "\(root.path)/host.*", "\(root.path)/a.b"])
+      steps("d/x") == [
+        " d", " .", "/. cur", "/. r1", "/./r1 ..", "/./r1/.. cur", "/./r1/.. r1", "/./r1/../r1 a",
+        "/./r1/../r1/a x",
+      ])
+    #expect(steps("abs/none/x") == [" abs", " r1", "/r1 none", "/r1/none x"])
+    #expect(steps("loop/x").count == 41)
   }
 }
 

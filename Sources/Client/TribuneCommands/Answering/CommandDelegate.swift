@@ -26,6 +26,7 @@ final class CommandDelegate: Delegate {
   private let concluding: [UInt8]?
   /// Nil if it is the only delegate.
   private let label: String?
+  private let isBroken: @Sendable () -> Void
   private let runner: CommandRunner
   private let log: AnswerLog
   private let state = Mutex(State())
@@ -33,23 +34,28 @@ final class CommandDelegate: Delegate {
   init(running command: [[UInt8]], concluding: [UInt8]?, by runner: CommandRunner, log: AnswerLog) {
     (self.command, self.concluding) = (command, concluding)
     (label, self.runner, self.log) = (nil, runner, log)
+    isBroken = {}
   }
 
   /// The file and its companion may disappear at any time.
-  init(file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog) {
+  ///
+  /// - Parameter isBroken: is called for a question that finds no program.
+  init(
+    file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog,
+    isBroken: @escaping @Sendable () -> Void
+  ) {
     (command, concluding) = ([file], file + DelegateFile.concludedSuffix)
-    (self.label, self.runner, self.log) = (label, runner, log)
+    (self.label, self.runner, self.log, self.isBroken) = (label, runner, log, isBroken)
   }
 
   func answer(_ question: Question) async -> Answer {
-    // The file may be gone since the folder was read. If it exists and cannot be run, that is a failure.
-    guard label == nil || !Folder.lacksEntry(command[0]) else { return .abstain }
     let query = OpenQuery(user: question.asker.uid, variables: CommandRunner.variables(of: question))
     let isAsked = state.withLock { state in
       if !state.isRetired { state.open[question.query] = query }
       return !state.isRetired
     }
     guard isAsked else { return .abstain }
+    if label != nil, Folder.kind(of: command[0]) != .program { isBroken() }
     let asked = ContinuousClock.now
     let answer = await runner.answer(question, by: command)
     // Withdrawing the question cancels the task and discards the answer.

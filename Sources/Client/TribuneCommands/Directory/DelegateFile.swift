@@ -4,7 +4,7 @@ import TribuneSystem
 import TribuneWire
 
 /// An executable in `DIR/NAME/`: a delegate that responds to NAME. The chain follows the byte order of the files'
-/// names, across folders.
+/// names, across folders. An empty name is for a folder whose files are unknown: it fails.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
@@ -19,11 +19,13 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     return root + [slash] + Array(pattern.utf8) + [slash] + name
   }
 
-  var label: String { String(decoding: name, as: UTF8.self) }
+  var label: String { name.isEmpty ? pattern : String(decoding: name, as: UTF8.self) }
 
-  var description: String { "\(pattern)/\(label)".terminalSafe }
+  var description: String { "\(pattern)/\(String(decoding: name, as: UTF8.self))".terminalSafe }
 
   static let concludedSuffix = Array(".concluded".utf8)
+
+  static func isHidden(_ name: [UInt8]) -> Bool { name.first == UInt8(ascii: ".") }
 
   static func isCompanion(_ name: [UInt8]) -> Bool {
     name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix)
@@ -32,7 +34,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
   /// True for companions, hidden files, editors' backups, and temporary and old files of package tools.
   static func isIgnored(_ name: [UInt8]) -> Bool {
     if isCompanion(name) { return true }
-    if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
+    if isHidden(name) || name.last == UInt8(ascii: "~") { return true }
     let text = String(decoding: name, as: UTF8.self)
     guard let suffix = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
     return [".dpkg-", ".rpm"].contains { text[suffix...].hasPrefix($0) }
@@ -42,6 +44,8 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
+  /// Problems, by path, that may be over as soon as the files are complete.
+  fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 
   func mayHave(_ file: DelegateFile, in root: [UInt8]) -> Bool {
@@ -51,17 +55,21 @@ struct DelegateFolderContents: Equatable, Sendable {
 }
 
 extension DelegateFolderContents {
-  /// - Parameter isFirst: also reports files that cannot be executed. Later ones may be incomplete.
+  /// - Parameters:
+  ///   - watch: is called before the folder is read.
+  ///   - follow: is called before a path with symbolic links is examined.
   static func read(
-    _ root: [UInt8], isFirst: Bool, watch: (_ folder: [UInt8]) throws(Errno) -> Void
+    _ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void, follow: (_ path: [UInt8]) -> Void
   ) -> DelegateFolderContents {
     var contents = DelegateFolderContents()
+    follow(root)
     for name in contents.names(in: root, watch: watch) where !DelegateFile.isIgnored(name) {
       let path = root + [UInt8(ascii: "/")] + name
       let text = String(decoding: name, as: UTF8.self)
+      if Folder.isLink(path) { follow(path) }
       let kind = contents.kind(of: path)
-      guard kind == .folder else {
-        if kind?.isProgram ?? isBrokenLink(path) {
+      guard kind == .folder || kind == nil && !Folder.lacksEntry(path) else {
+        if kind?.isProgram == true {
           contents.problems.append(
             "\(shown(path)) is ignored: programs belong into folders, as in a.shouldRun/check")
         }
@@ -73,28 +81,52 @@ extension DelegateFolderContents {
         contents.problems.append("\(shown(path)) is ignored: \(error.message)")
         continue
       }
-      for name in contents.names(in: path, watch: watch) {
-        let file = DelegateFile(pattern: text, name: name)
-        let path = file.path(in: root)
-        let isCompanion = DelegateFile.isCompanion(name)
-        guard isCompanion || !DelegateFile.isIgnored(name) else { continue }
-        let kind = contents.kind(of: path)
-        if isFirst, kind == .plainFile || isCompanion && kind != .program {
-          contents.problems.append("\(shown(path)) is ignored: it cannot be executed")
+      if kind == nil {
+        contents.files.insert(DelegateFile(pattern: text, name: []))
+        if isBrokenLink(path) {
+          contents.problems.append("\(shown(path)) fails: it is a link to a missing folder")
         }
-        if isCompanion { continue }
-        switch kind {
-        case .program: break
-        case .othersProgram:
-          contents.problems.append("\(shown(path)) fails: it may not be executed by this user")
-        case nil where isBrokenLink(path):
-          contents.problems.append("\(shown(path)) fails: it is a link to a missing file")
-        default: continue
-        }
-        contents.files.insert(file)
+        continue
+      }
+      let names = contents.names(in: path, watch: watch)
+      // Its files could veto.
+      if contents.unseen.last == path { contents.files.insert(DelegateFile(pattern: text, name: [])) }
+      for name in names { contents.add(DelegateFile(pattern: text, name: name), in: root, follow) }
+      for name in names where DelegateFile.isCompanion(name) {
+        let owner = Array(name.dropLast(DelegateFile.concludedSuffix.count))
+        if names.contains(owner) || DelegateFile.isHidden(name) { continue }
+        let path = DelegateFile(pattern: text, name: name).path(in: root)
+        contents.unfinished[path] = "\(shown(path)) is ignored: there is no \(shown(owner))"
       }
     }
     return contents
+  }
+
+  private mutating func add(_ file: DelegateFile, in root: [UInt8], _ follow: (_ path: [UInt8]) -> Void) {
+    let path = file.path(in: root)
+    let isCompanion = DelegateFile.isCompanion(file.name)
+    guard isCompanion || !DelegateFile.isIgnored(file.name) else { return }
+    if Folder.isLink(path) { follow(path) }
+    let kind = kind(of: path)
+    switch kind {
+    case _ where isCompanion:
+      if kind != .program { unfinished[path] = "\(Self.shown(path)) is ignored: it cannot be executed" }
+      return
+    case .program: break
+    case .othersProgram:
+      problems.append("\(Self.shown(path)) fails: it may not be executed by this user")
+    case nil where Self.isBrokenLink(path):
+      problems.append("\(Self.shown(path)) fails: it is a link to a missing file")
+    case nil where unseen.last == path: break
+    case .folder:
+      problems.append("\(Self.shown(path)) is ignored: it is a folder")
+      return
+    case .plainFile:
+      unfinished[path] = "\(Self.shown(path)) is ignored: it cannot be executed"
+      return
+    case .pipe, .other, nil: return
+    }
+    files.insert(file)
   }
 
   private static func isBrokenLink(_ path: [UInt8]) -> Bool {

@@ -20,6 +20,12 @@ actor DelegateFolder {
     let attachment: Attachment
   }
 
+  private enum Look {
+    case change
+    /// Nothing has changed for a while.
+    case rest
+  }
+
   private enum Interest {
     case all
     case names(Set<[UInt8]>)
@@ -38,7 +44,12 @@ actor DelegateFolder {
   private var places = ChainPlaces<DelegateFile>()
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
+  /// Files that were detached. If somebody has made one no longer executable, that was deliberate.
+  private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
+  private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
+  /// Waits until files are complete.
+  private var rest: Task<Void, Never>?
 
   init(
     _ root: [UInt8], on terms: Terms, over connection: Connection, by runner: CommandRunner, log: AnswerLog,
@@ -55,15 +66,19 @@ actor DelegateFolder {
 
   func run() async -> CommandError {
     follow(connection)
-    reportNew(await rescan(isFirst: true))
+    await rescan(isFirst: true)
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
         + "(\(objectText(terms.object)), \(members.count.counted("delegate"))"
         + "\(DelegateCommand.valuesText(Set(members.keys.map(\.pattern)).sorted())))")
-    let changes = Task {
-      for await news in watch.news where matters(news) { reportNew(await rescan()) }
+    let changes = Task { [wanted] in
+      for await news in watch.news where matters(news) { wanted.yield(.change) }
     }
-    defer { changes.cancel() }
+    let rescans = Task { for await look in looks { await rescan(hasRested: look == .rest) } }
+    defer {
+      for task in [changes, rescans] { task.cancel() }
+      rest?.cancel()
+    }
     for await end in ends { return end }
     return .ended(ExitStatus.success)
   }
@@ -87,13 +102,12 @@ actor DelegateFolder {
     }
   }
 
-  private func rescan(isFirst: Bool = false) async -> [String] {
+  private func rescan(isFirst: Bool = false, hasRested: Bool = false) async {
     let before = interests
     interests = [:]
-    watchAncestors()
-    var contents = DelegateFolderContents.read(root, isFirst: isFirst) { folder throws(Errno) in
-      interests[try watch.watch(folder)] = .all
-    }
+    var contents = DelegateFolderContents.read(
+      root, watch: { folder throws(Errno) in interests[try watch.watch(folder)] = .all },
+      follow: { watchSteps(to: $0) })
     for file in contents.files {
       guard let lack = context.lackOfAskers(of: [file.pattern]) else { continue }
       contents.files.remove(file)
@@ -104,29 +118,38 @@ actor DelegateFolder {
     } else {
       interests.merge(before) { new, _ in new }
     }
+    detached.formIntersection(contents.unfinished.keys)
     // Files that cannot be examined may still veto.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     await retire(members.keys.filter { !files.contains($0) }.sorted())
-    return contents.problems + (await attach(files, isFirst: isFirst))
+    reportNew(
+      contents.problems + (await attach(files, isFirst: isFirst)),
+      unfinished: contents.unfinished.filter { !detached.contains($0.key) }.values.sorted(),
+      isFinal: isFirst || hasRested)
   }
 
-  private func reportNew(_ wrong: [String]) {
+  private func reportNew(_ wrong: [String], unfinished: [String], isFinal: Bool) {
+    rest?.cancel()
+    if !isFinal, !problems.isSuperset(of: unfinished) {
+      rest = Task { [wanted] in
+        await sleep(.seconds(1))
+        if !Task.isCancelled { wanted.yield(.rest) }
+      }
+    }
+    let wrong = wrong + unfinished.filter { isFinal || problems.contains($0) }
     for problem in wrong where !problems.contains(problem) { context.terminal.report(problem) }
     problems = Set(wrong)
   }
 
-  /// Watches each folder on the path to the root for the next one, because the root may appear, disappear or be
-  /// replaced.
-  private func watchAncestors() {
-    let slash = UInt8(ascii: "/")
-    var folder: [UInt8] = root.first == slash ? [slash] : [UInt8(ascii: ".")]
-    for step in root.split(separator: slash) {
-      if let watched = watched(folder) {
-        var names: Set<[UInt8]> = [Array(step)]
-        if case .names(let others) = interests[watched] { names.formUnion(others) }
-        interests[watched] = .names(names)
+  /// Watches each folder on the path for the next step, because each step may appear, disappear or be replaced.
+  private func watchSteps(to path: [UInt8]) {
+    Folder.forEachStep(to: path) { folder, name in
+      guard let watched = watched(folder) else { return }
+      switch interests[watched] {
+      case .all: break
+      case .names(let names): interests[watched] = .names(names.union([name]))
+      case nil: interests[watched] = .names([name])
       }
-      folder += [slash] + step
     }
   }
 
@@ -151,6 +174,7 @@ actor DelegateFolder {
           if await member.delegate.idle() { await remove(file, member) }
         }
       }
+      detached.insert(file.path(in: root))
       reportChange("detached \(file.description)")
     }
   }
@@ -184,7 +208,7 @@ actor DelegateFolder {
     for file in coming {
       if let member = members[file] {
         member.delegate.revive()
-        reportChange("attached \(file.description) (delegate \(member.attachment.id))")
+        reportAttached(file, member)
         continue
       }
       // A retired file can have lost its place while another file was being attached.
@@ -192,7 +216,7 @@ actor DelegateFolder {
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
         members[file] = member
-        if !isFirst { reportChange("attached \(file.description) (delegate \(member.attachment.id))") }
+        if !isFirst { reportAttached(file, member) }
       } catch {
         places.remove(file)
         wrong.append("\(file.description) cannot be attached: \(error.attachmentMessage)")
@@ -203,7 +227,9 @@ actor DelegateFolder {
 
   private func attach(_ file: DelegateFile, over connection: Connection) async throws(TribuneError) -> Member
   {
-    let delegate = CommandDelegate(file: file.path(in: root), label: file.label, by: runner, log: log)
+    let delegate = CommandDelegate(
+      file: file.path(in: root), label: file.label, by: runner, log: log,
+      isBroken: { [wanted] in wanted.yield(.change) })
     guard let order = places.order(of: file) else {
       preconditionFailure("a file that is attached has no position in the chain")
     }
@@ -235,7 +261,7 @@ actor DelegateFolder {
     follow(connection)
     members = new
     for (file, member) in new.sorted(by: { $0.key < $1.key }) where oldMembers[file] == nil {
-      reportChange("attached \(file.description) (delegate \(member.attachment.id))")
+      reportAttached(file, member)
     }
     let oldDelegates = oldMembers.values.map(\.delegate)
     for delegate in oldDelegates { delegate.retire() }
@@ -256,6 +282,11 @@ actor DelegateFolder {
       delegate.retire()
       await delegate.idle()
     }
+  }
+
+  private func reportAttached(_ file: DelegateFile, _ member: Member) {
+    let values = DelegateCommand.valuesText([file.pattern])
+    reportChange("attached \(file.description) (delegate \(member.attachment.id)\(values))")
   }
 
   private func reportChange(_ line: String) {

@@ -366,9 +366,9 @@ extension VerbName {
 
       With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE for NAME, and
       runs like the command of --exec. Files are asked in the order of their names. FILE.concluded runs like
-      the program of --concluded. New files, removed files and changed permissions take effect at once. Links
-      to missing files, and files that only others may execute, fail. Names that begin with . or end with ~,
-      .dpkg-* or .rpm* are ignored.
+      the program of --concluded. New files, removed files and changed permissions take effect at once, also
+      behind links. Links to missing files or folders, files that only others may execute, and what cannot be
+      looked at fail. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 

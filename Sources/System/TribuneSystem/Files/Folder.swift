@@ -71,6 +71,37 @@ package enum Folder {
     return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
+  package static func isLink(_ path: [UInt8]) -> Bool { target(ofLink: path) != nil }
+
+  private static let linksMax = 40
+
+  /// Visits each folder in which the kernel looks up a name to find `path`. It follows symbolic links after the visit,
+  /// so a watch of the folder misses no later change.
+  package static func forEachStep(to path: [UInt8], _ visit: (_ folder: [UInt8], _ name: [UInt8]) -> Void) {
+    let slash = UInt8(ascii: "/")
+    var folder = path.first == slash ? [] : [UInt8(ascii: ".")]
+    var rest = path.split(separator: slash).reversed().map { Array($0) }
+    var linksLeft = linksMax
+    while let name = rest.popLast() {
+      visit(folder.isEmpty ? [slash] : folder, name)
+      if let target = target(ofLink: folder + [slash] + name) {
+        linksLeft -= 1
+        if linksLeft < 0 { return }
+        if target.first == slash { folder = [] }
+        rest += target.split(separator: slash).reversed().map { Array($0) }
+      } else {
+        // The kernel resolves "..".
+        folder += [slash] + name
+      }
+    }
+  }
+
+  private static func target(ofLink path: [UInt8]) -> [UInt8]? {
+    var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink(cString(path), &target, target.count)
+    return count < 0 ? nil : target.prefix(count).map { UInt8(bitPattern: $0) }
+  }
+
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
