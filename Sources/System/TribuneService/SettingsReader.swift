@@ -139,11 +139,20 @@ package struct SettingsReader<Settings: Sendable> {
     _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
   ) {
     guard let known = section.settings.first(where: { $0.name == key }) else {
-      let hint = Spelling.hint(for: key, among: section.settings.map(\.name)) { "\($0)=" }
+      // Written under another heading, a key that may veto would do nothing.
+      let home = sections.first { other in
+        section.consequence == nil && other.consequence != nil
+          && other.settings.contains { $0.name.lowercased() == key.lowercased() }
+      }
+      let hint =
+        home.map { " (it belongs under [\($0.name)\($0.hasSubject ? " \"…\"" : "")])" }
+        ?? Spelling.hint(for: key, among: section.settings.map(\.name)) { "\($0)=" }
       let header = Self.text(section.name, section.hasSubject ? place.subject : nil)
+      let consequence = section.consequence ?? home?.consequence
       diagnose(
-        section.consequence == nil ? .mistake : .error, place,
-        "there is no \(key.escaped)= in \(header); \(section.consequence ?? "it is ignored")\(hint)")
+        consequence == nil ? .mistake : .error, place,
+        "there is no \(key.escaped)= in \(header); \(consequence ?? "it is ignored")\(hint)")
+      if let home { doubt(home, place) }
       return doubt(section, place)
     }
     var isValid = true

@@ -201,7 +201,11 @@ struct NATSSettingsTests {
         "[Import \"a\"]\nRetain=yes",
         "f:2: error: there is no Retain= in [Import \"a\"]; the cluster counts as unreachable"
       ),
-      ("[Export \"a\"]\nFrom=b", "f:2: mistake: there is no From= in [Export \"a\"]; it is ignored"),
+      ("[Export \"a\"]\nForm=b", "f:2: mistake: there is no Form= in [Export \"a\"]; it is ignored"),
+      (
+        "[Export \"a\"]\nScope=cluster",
+        "f:2: error: there is no Scope= in [Export \"a\"]; the cluster counts as unreachable (it belongs under [Query \"…\"])"
+      ),
       ("[Import \"a\"]\nDurable=1", "f:2: error: Durable=: \"1\" is neither yes nor no"),
       ("[Cluster]\nDurableMaxBytes=1", "f:2: error: DurableMaxBytes=: \"1\" is out of range (64K to 1T)"),
       (

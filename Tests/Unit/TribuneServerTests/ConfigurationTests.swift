@@ -216,6 +216,14 @@ struct ConfigurationTests {
     Bad(
       "[Query \"db.willRestart\"]",
       "1: error: [Query]: \"db.willRestart\" is not the name of a question: did you mean db.shouldRestart?"),
+    Bad(
+      "[Delegation]\nDefault=veto",
+      "2: error: there is no Default= in [Delegation]; it may be what vetoes (it belongs under [Query \"…\"])"
+    ),
+    Bad(
+      "[Object \"repo/*\"]\nrequireDelegate=label:a",
+      "2: error: there is no requireDelegate= in [Object \"repo/*\"]; it may be what vetoes (it belongs under [Query \"…\"])"
+    ),
     Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it may be what vetoes"),
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",
