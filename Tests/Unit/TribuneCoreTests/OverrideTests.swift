@@ -200,6 +200,27 @@ struct OverrideTests {
     #expect(bus.take().contains { $0.hasPrefix("A verdict 7 q3 allowed overridden: d1 held") })
   }
 
+  @Test("A required delegate that fails vetoes, whatever its failure policy; its abstention does not")
+  func requiredFailure() throws {
+    bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.attach(["x", "y"], by: delegate, serial: 1, policy: .abstain, timeout: 100, label: "guard")
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5)
+    bus.answer(.abstain, query: 1, delegate: 1, from: delegate)
+    #expect(bus.take().contains("A verdict 5 q1 allowed?: d1 abstained"))
+    bus.ask("x", by: asker, serial: 6)
+    bus.advance(milliseconds: 100)
+    #expect(bus.take().contains("A verdict 6 q2 vetoed: d1 timedOut"))
+    bus.ask("y", by: asker, serial: 7)
+    bus.ask("x", by: asker, serial: 8)
+    bus.ask("x", by: asker, serial: 9, mode: .first)
+    _ = bus.take()
+    bus.disconnect(delegate)
+    bus.expect(
+      "A verdict 7 q3 allowed?: d1 gone", "A verdict 8 q4 vetoed: d1 gone", "A verdict 9 q5 vetoed?: d1 gone")
+  }
+
   @Test("A delegate that is required, but attached for other names or objects, is missing")
   func requiredElsewhere() throws {
     bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]

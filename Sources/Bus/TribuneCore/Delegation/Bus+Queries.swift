@@ -72,7 +72,10 @@ extension Bus {
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
-    queries[place].setParticipants(delegates)
+    // A requirement is not met by a delegate that fails, whatever it says about its failures.
+    queries[place].setParticipants(
+      delegates,
+      requiring: policy.queryRules.isEmpty || fields.mode.isForValues ? [] : policy.required(for: frame.name))
     if !fields.flags.contains(.isDryRun) {
       queries[place].tally = tally(ofChain: chain, frame.name, for: asker.peer.uid)
     }

@@ -38,13 +38,15 @@ package struct BusPolicy: Equatable, Sendable {
   }
 
   func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [RequiredDelegate] {
-    var missing: [RequiredDelegate] = []
+    required(for: name).filter { required in !delegates.contains { required.isMet(by: $0.identity) } }
+  }
+
+  func required(for name: RawSpan) -> [RequiredDelegate] {
+    var all: [RequiredDelegate] = []
     for rule in queryRules where rule.pattern.matches(name) {
-      for required in rule.required where !missing.contains(required) {
-        if !delegates.contains(where: { required.isMet(by: $0.identity) }) { missing.append(required) }
-      }
+      for required in rule.required where !all.contains(required) { all.append(required) }
     }
-    return missing
+    return all
   }
 
   func vetoesByDefault(_ name: RawSpan) -> Bool {

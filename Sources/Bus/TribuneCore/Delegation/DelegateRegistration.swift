@@ -80,14 +80,6 @@ package final class DelegateRegistration {
     }
   }
 
-  func isVeto(_ outcome: OutcomeKind) -> Bool {
-    switch outcome {
-    case .vetoed, .held: true
-    case .timedOut, .gone, .failed: failurePolicy == .veto
-    case .approved, .abstained, .answered: false
-    }
-  }
-
   func precedes(_ other: DelegateRegistration) -> Bool {
     (order, identity.id) < (other.order, other.identity.id)
   }

@@ -23,6 +23,8 @@ struct Query {
     }
 
     let delegate: DelegateRegistration
+    /// The delegate's, or a veto if the query requires the delegate.
+    let failurePolicy: FailurePolicy
     var state = State.unasked
     var wasAsked = false
     /// True from the sending until the turn ends or the question becomes unread (see `QuestionTurns`).
@@ -47,7 +49,15 @@ struct Query {
 
     fileprivate var isVeto: Bool {
       guard case .settled(let outcome, _) = state else { return false }
-      return delegate.isVeto(outcome)
+      return isVeto(outcome)
+    }
+
+    fileprivate func isVeto(_ outcome: OutcomeKind) -> Bool {
+      switch outcome {
+      case .vetoed, .held: true
+      case .timedOut, .gone, .failed: failurePolicy == .veto
+      case .approved, .abstained, .answered: false
+      }
     }
   }
 
@@ -96,9 +106,15 @@ struct Query {
 
   // MARK: Participants
 
-  mutating func setParticipants(_ delegates: [DelegateRegistration]) {
+  mutating func setParticipants(
+    _ delegates: [DelegateRegistration], requiring required: [RequiredDelegate] = []
+  ) {
     participants.reserveCapacity(delegates.count)
-    for delegate in delegates { participants.append(Participant(delegate: delegate)) }
+    for delegate in delegates {
+      let isRequired = !required.isEmpty && required.contains { $0.isMet(by: delegate.identity) }
+      participants.append(
+        Participant(delegate: delegate, failurePolicy: isRequired ? .veto : delegate.failurePolicy))
+    }
     indexParticipants()
   }
 
@@ -121,7 +137,7 @@ struct Query {
       case .waiting(let until):
         waitingCount += 1
         self.nextExpiry = min(self.nextExpiry, until)
-      case .settled(let outcome, _): weigh(outcome, of: participant.delegate)
+      case .settled(let outcome, _): weigh(outcome, of: participant)
       }
       next += 1
     }
@@ -261,14 +277,14 @@ struct Query {
     }
     participants[index].state = .settled(outcome, reason: reason)
     participants[index].elapsedNanoseconds = elapsed
-    weigh(outcome, of: delegate)
+    weigh(outcome, of: participants[index])
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
     if ask.flags.contains(.wantsProgress) { newlySettled.append(index) }
   }
 
-  private mutating func weigh(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {
-    if delegate.isVeto(outcome) { hasVeto = true }
+  private mutating func weigh(_ outcome: OutcomeKind, of participant: Participant) {
+    if participant.isVeto(outcome) { hasVeto = true }
     if outcome == (isForValues ? .answered : .approved) { hasConsent = true }
   }
 
@@ -357,7 +373,7 @@ struct Query {
     outcomes.reserveCapacity(standing.count + participants.count)
     for index in participants.indices {
       guard case .settled(let outcome, let whole) = participants[index].state else { continue }
-      let isVeto = hasVeto && participants[index].delegate.isVeto(outcome)
+      let isVeto = hasVeto && participants[index].isVeto(outcome)
       guard let reason = list == nil ? whole : list?[index] else {
         omittedCount += 1
         if isVeto { omittedVetoCount += 1 }
@@ -400,7 +416,7 @@ struct Query {
       for index in participants.indices {
         let delegate = participants[index].delegate
         guard case .settled(let outcome, let reason) = participants[index].state,
-          delegate.isVeto(outcome) == isForVetoes
+          participants[index].isVeto(outcome) == isForVetoes
         else { continue }
         if outcome == .answered {
           list[index] = reason

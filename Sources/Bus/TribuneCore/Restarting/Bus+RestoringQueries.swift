@@ -35,7 +35,7 @@ extension Bus {
     let delegate = participant.delegate
     buffer.append(delegate.connection.rawValue)
     buffer.append(delegate.serial)
-    buffer.append(delegate.failurePolicy.rawValue)
+    buffer.append(participant.failurePolicy.rawValue)
     delegate.identity.append(to: buffer)
     buffer.append(participant.wasAsked)
     buffer.append(participant.asked.nanoseconds)
@@ -156,7 +156,7 @@ extension Bus {
     let identity = try DelegateIdentity(from: &reader)
     try requireValidID(identity.id.rawValue)
     var participant = Query.Participant(
-      delegate: delegate(identity, of: connection, under: serial, failing: policy))
+      delegate: delegate(identity, of: connection, under: serial, failing: policy), failurePolicy: policy)
     participant.wasAsked = try reader.flag()
     participant.asked = Instant(nanoseconds: try reader.integer())
     participant.elapsedNanoseconds = try reader.integer()
