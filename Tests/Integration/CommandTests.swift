@@ -255,7 +255,8 @@ struct CommandTests {
     #expect(try verdict.outcomes().map { $0["reason"] as? String } == ["user", "system"])
     try self.bus.tribunectl("ask", "a.shouldB").expect(0)
     for arguments in [
-      ["hold", "host.*", "--why=x"], ["delegate", "host.shouldReboot", "--approve"],
+      ["hold", "host.*", "--why=x"], ["hold", "*.shouldReboot", "--why=x"],
+      ["delegate", "host.shouldReboot", "--approve"],
       ["ask", "host.shouldReboot"], ["guard", "host.reboot", "--", "echo", "ran"],
       ["explain", "host.shouldReboot"],
     ] {

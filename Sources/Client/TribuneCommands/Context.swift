@@ -77,7 +77,11 @@ struct Context: Sendable {
   /// Why none of these names is ever asked on this bus; nil if one may be.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
-      let pattern = patterns.first(where: { $0.hasPrefix("host.") || $0.hasPrefix("packages.") })
+      let pattern = patterns.first(where: {
+        $0.hasPrefix("host.") || $0.hasPrefix("packages.")
+          // The verb says that the host is meant.
+          || $0.hasPrefix("*.") && !$0.hasSuffix("*") && !WellKnownQuestions.hostNames(matching: $0).isEmpty
+      })
     else { return nil }
     return "\(pattern) is asked on the system's bus, and this is a user's, \(address)".terminalSafe
   }
