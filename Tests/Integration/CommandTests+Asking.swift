@@ -35,7 +35,12 @@ struct AskingCommandTests {
     try bus.tribunectl("guard", "data.purne", "--", "echo", "ran").expect(
       0, output: "ran\n",
       errors: "tribunectl: nobody responds to data.shouldPurne: did you mean data.shouldPrune?\n")
-    try bus.tribunectl("query", "data.shouldPurne", "-q").expect(1, output: "", errors: hint)
+    let source = try bus.staying("delegate", "data.numberOfRows", "--exec", "echo", "2")
+    try bus.tribunectl("query", "data.numberOfRow", "-q").expect(
+      1, output: "",
+      errors: hint.replacing("shouldPurne", with: "numberOfRow").replacing(
+        "shouldPrune", with: "numberOfRows"))
+    #expect(source.end(SIGTERM) == 0)
     let waiting = try bus.start("ask", "data.shouldPurne", "--default=veto", "--wait-until-allowed")
     #expect(try waiting.errors.line() == String(hint.dropLast()))
     #expect(try waiting.errors.line()?.hasPrefix("waiting until ") == true)

@@ -60,6 +60,7 @@ struct OperandTests {
   ]
 
   private static let delegationMistakes: [(line: [String], reason: String)] = [
+    (["query", "backup.shouldPrune"], "not for a value: did you mean ask backup.shouldPrune?"),
     (["query", "a..b"], "is not a valid name"), (["query", "a", "{"], "not JSON"),
     (["ask", "shouldA", "--override="], "needs a reason"),
     (["ask", "shouldA", "--override= \t"], "needs a reason"),

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneWire
 
 struct QueryCommand: Command {
   private let query: Query
@@ -9,6 +10,9 @@ struct QueryCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     let name = try invocation.name(at: 0)
+    guard !NameSyntax.hasVerb(behind: "should", in: name.utf8Bytes) else {
+      throw .usage("\"\(name)\" asks for permission, not for a value: did you mean ask \(name)?")
+    }
     query = Query(
       name: name, scope: try invocation.scope(of: name), object: try invocation.object(),
       userInfo: try invocation.userInfo(at: 1), deadline: try invocation.wireTimeout(), mode: .parallel)
