@@ -422,7 +422,7 @@ extension VerbName {
       with fewer privileges than tribunectl.
 
       With --wait, the command runs when all --awaited observers of window.willClose have acknowledged it, or
-      at the deadline. tribunectl names the others.
+      at the deadline. tribunectl names the others. A hold that begins meanwhile is too late.
 
       With --wait-until-allowed, waits and asks again as ask does, and prints the vetoes on standard error. If
       it is still vetoed after SPAN, exits as on a veto.
