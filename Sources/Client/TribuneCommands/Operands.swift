@@ -52,8 +52,15 @@ extension Invocation {
 
   static func oneObject(_ text: String, of option: String) throws(CommandError) -> String {
     let object = try checkedObject(text, of: option)
-    guard !NameSyntax.hasWildcard(object.utf8Bytes) else {
+    guard !object.contains("*") else {
       throw .usage("\(option)\"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
+    }
+    // Lists print "any" for no object; shells and units can leave quotes and blanks.
+    let isQuoted = ["\"", "'", " "].contains { object.hasPrefix($0) || object.hasSuffix($0) }
+    guard object != "any", !isQuoted else {
+      throw .usage(
+        "\(option)\"\(object.terminalSafe)\" is \(isQuoted ? "in quotes or blanks" : "no object: name none for any")"
+      )
     }
     return object
   }

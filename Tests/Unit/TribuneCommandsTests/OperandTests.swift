@@ -136,6 +136,10 @@ struct OperandTests {
     (["hold", "--action=system.shouldReboot", "--why=b"], "did you mean system.reboot?"),
     (["hold", "shouldA", "--object=unit/*", "--why=b"], "has a wildcard"),
     (["observe", "a", "--object=unit/*"], "has a wildcard"),
+    (["hold", "unit.shouldStart@unit/nginx*", "--why=b"], "\"unit/nginx*\" has a wildcard"),
+    (["hold", "shouldA", "--object=any", "--why=b"], "\"any\" is no object: name none for any"),
+    (["delegate", "shouldA", "--object='o'", "--veto=b"], "in quotes or blanks"),
+    (["hold", "shouldA@o ", "--why=b"], "in quotes or blanks"),
     (["ask", "shouldA", "--object=**"], "has a wildcard"),
     // Delegates would never be asked about these, so the command would always run.
     (["guard", "system.shouldReboot", "--", "true"], "did you mean system.reboot?"),
