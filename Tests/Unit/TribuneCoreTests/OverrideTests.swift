@@ -55,7 +55,8 @@ struct OverrideTests {
       (.parallel, "", .invalidValue), (.all, "", .invalidValue), (.all, " \n\u{A0}", .invalidValue),
       (.parallel, String(repeating: "a", count: 4096), nil),
       (.parallel, String(repeating: "a", count: 4097), .invalidValue), (.first, "why", .invalidValue),
-      (.collect, "why", .invalidValue),
+      (.collect, "why", .invalidValue), (.all, "No", .invalidValue), (.all, "0", .invalidValue),
+      (.all, "no space left", nil),
     ] as [(QueryMode, String, ErrorCode?)])
   func reason(_ mode: QueryMode, _ reason: String, _ code: ErrorCode?) {
     bus.ask("x", by: bus.connect(), serial: 5, mode: mode, flags: .overrides, because: reason)

@@ -97,6 +97,9 @@ extension Bus {
     return id
   }
 
+  /// From a setting or variable with one of these, nobody expects an override.
+  private static var denials: Set<String> { ["no", "false", "off", "0", "none", "never", "-", "\"\"", "''"] }
+
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
     guard milliseconds <= limits.deadlineMax else {
       throw WireError(
@@ -120,6 +123,9 @@ extension Bus {
     }
     guard !ask.overrideReason.isBlank, ask.overrideReason.utf8.count <= WireLimits.reasonLength else {
       throw WireError(.invalidValue, "an override needs a reason of at most \(WireLimits.reasonLength) bytes")
+    }
+    guard restoring.isReplaying || !Self.denials.contains(ask.overrideReason.lowercased()) else {
+      throw WireError(.invalidValue, "an override needs a reason, not \"\(ask.overrideReason)\"")
     }
   }
 
