@@ -33,6 +33,9 @@ import Testing
     (["shutdown", "-h", "+5"], "host.shouldPowerOff"), (["shutdown", "-r", "now"], "host.shouldReboot"),
     (["shutdown", "-fr", "now"], "host.shouldReboot"),
     (["shutdown", "--reboot", "now"], "host.shouldReboot"),
+    (["shutdown", "--reb", "now"], "host.shouldReboot"),
+    (["shutdown", "--kexec", "now"], "host.shouldReboot"), (["shutdown", "-K", "now"], "host.shouldReboot"),
+    (["shutdown", "--poweroff"], "host.shouldPowerOff"),
   ]
 
   @Test(
