@@ -353,7 +353,7 @@ struct HoldTests {
     #expect(
       try bus.tribunectl("hold", "a.shouldB", "--why=c", "--why-from=-", "--", "echo", "ran").status == 2)
     try bus.tribunectl("hold", "a.shouldB", "--why=c", "--why-from=/nowhere", "--", "echo", "ran").expect(
-      1, output: "", errors: "tribunectl: /nowhere: No such file or directory\n")
+      255, output: "", errors: "tribunectl: /nowhere: No such file or directory\n")
   }
 
   @Test("a new reason outlives a restart", arguments: RestartedBus.Way.allCases)

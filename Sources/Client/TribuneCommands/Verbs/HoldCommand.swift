@@ -61,7 +61,9 @@ struct HoldCommand: Command {
       do throws(Errno) {
         return .file(try PipeInput(file))
       } catch {
-        throw .failure("\(file.terminalSafe): \(error)")
+        throw CommandError(
+          message: "\(file.terminalSafe): \(error)",
+          status: invocation.command.isEmpty ? ExitStatus.failure : ExitStatus.noVerdict)
       }
     }
     guard invocation.command.isEmpty else {
