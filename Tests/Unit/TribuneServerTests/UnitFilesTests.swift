@@ -199,7 +199,7 @@ struct UnitFilesTests {
         "tribune-delegates.service",
         [
           "Type=notify", "Requires=tribuned.socket", "After=tribuned.socket tribuned.service",
-          "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=on-failure", "KillMode=mixed",
+          "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=always", "KillMode=mixed",
           "ExecStart=@bindir@/tribunectl delegate --directory=@confdir@/delegates.d",
         ], ["PrivateNetwork=", "PrivateTmp=", "ProtectProc=", "PrivateUsers=", "DynamicUser="]
       ),
