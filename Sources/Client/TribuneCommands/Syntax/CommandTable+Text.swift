@@ -340,8 +340,9 @@ extension VerbName {
       questions have then failed, and --on-failure applies.
 
       The command of --exec gets the userInfo on standard input. Its environment has TRIBUNE_NAME,
-      TRIBUNE_OBJECT, TRIBUNE_QUERY, TRIBUNE_DELEGATE, and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT,
-      _USER_UNIT and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. Exit status 0 approves, 1
+      TRIBUNE_OBJECT (empty if the question is about all objects), TRIBUNE_QUERY, TRIBUNE_DELEGATE, and
+      TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT, _USER_UNIT and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no
+      action will follow. Exit status 0 approves, 1
       vetoes with the output as the reason, and 198 abstains. Any other status (most tools exit with 2 for a
       mistake) or a signal is a failure, with the last line of standard error as the reason; --on-failure
       applies. For a value query, the command writes the value as JSON, and exits with 0. When the query is
