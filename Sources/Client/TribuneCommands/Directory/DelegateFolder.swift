@@ -121,9 +121,12 @@ actor DelegateFolder {
     detached.formIntersection(contents.unfinished.keys)
     // Files that cannot be examined may still veto.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
-    await retire(members.keys.filter { !files.contains($0) }.sorted())
+    // A renamed file must not lose its veto in between.
+    let gone = members.keys.filter { !files.contains($0) }.sorted()
+    let wrong = await attach(files, isFirst: isFirst)
+    await retire(gone)
     reportNew(
-      contents.problems + (await attach(files, isFirst: isFirst)),
+      contents.problems + wrong,
       unfinished: contents.unfinished.filter { !detached.contains($0.key) }.values.sorted(),
       isFinal: isFirst || hasRested)
   }
