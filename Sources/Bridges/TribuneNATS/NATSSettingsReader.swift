@@ -39,9 +39,7 @@ nonisolated package struct NATSSettingsReader {
           }
         ],
         begin: { draft, place throws(SettingError) in
-          if let meant = WellKnownQuestions.meant(by: place.subject) {
-            throw SettingError(place.subject, "is never asked: did you mean \(meant)?")
-          }
+          try SettingSyntax.requireQuestion(place.subject)
           try adding(\.questions, \.pattern) { .init(pattern: $0) }(&draft, place)
         }, doubt: doubt,
         consequence: consequence),
@@ -140,7 +138,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func adding<One: Sendable>(
     _ all: Path<[One]>, _ path: any KeyPath<One, Pattern> & Sendable,
-    _ make: @escaping @Sendable (Pattern) -> One
+    _ make: @escaping @Sendable (Pattern) throws(SettingError) -> One
   ) -> Section.Begin {
     { draft, place throws(SettingError) in
       let pattern = try Self.pattern(place.subject)
@@ -148,7 +146,7 @@ nonisolated package struct NATSSettingsReader {
       guard draft.settings[keyPath: all].count < patternsMax else {
         throw SettingError(message: "there are more than \(patternsMax) of these sections")
       }
-      draft.settings[keyPath: all].append(make(pattern))
+      draft.settings[keyPath: all].append(try make(pattern))
     }
   }
 

@@ -33,6 +33,13 @@ package enum SettingSyntax {
     return try check(count, in: range, text) { "\($0)" }
   }
 
+  /// Refuses a valid pattern that is never asked, such as a misspelt question.
+  package static func requireQuestion(_ pattern: String) throws(SettingError) {
+    if let question = WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(aboutMessage: pattern) {
+      throw SettingError(pattern, "is not the name of a question: did you mean \(question)?")
+    }
+  }
+
   /// Bytes, with an optional `K`, `M`, `G` or `T`.
   package static func size(
     _ text: String, in range: ClosedRange<Int> = 0...Int.max

@@ -127,6 +127,21 @@ struct NATSSettingsTests {
     #expect(diagnostics == [diagnostic])
   }
 
+  @Test(
+    "A name that nobody asks is an error, and no question passes",
+    arguments: [
+      ("host.reboot", "host.shouldReboot"), ("host.willReboot", "host.shouldReboot"),
+      ("cluster.shouldreboot", "cluster.shouldReboot"), ("db.didRestart", "db.shouldRestart"),
+    ])
+  func misspelt(pattern: String, question: String) {
+    let cluster = "[Cluster]\nName=a\nServers=nats://h\nRoster=db1 db2\n[Query \"b\"]\nScope=cluster\n"
+    let (settings, diagnostics) = read(cluster + "[Query \"\(pattern)\"]\nScope=cluster\n")
+    #expect(
+      diagnostics.first
+        == "f:7: error: [Query]: \"\(pattern)\" is not the name of a question: did you mean \(question)?")
+    #expect(settings.lack == "f:7 cannot be read")
+  }
+
   @Test("Problems of a login are reported before the first attempt")
   func login() {
     func problems(_ text: String) -> [String] { read("[Cluster]\n\(text)").0.login.problems }

@@ -68,7 +68,7 @@ final class ClusterHosts {
       try await attachAll(configuredPlaces(patterns), to: bus)
       asked += patterns
       return true
-    } catch  where error.code == .notPermitted {
+    } catch  where !bus.hasEnded {
       return false
     }
   }

@@ -111,9 +111,7 @@ nonisolated extension Configuration {
     } catch {
       throw SettingError(text, "is not a pattern: a name, with * for a token and a last ** for one or more")
     }
-    if let question = WellKnownQuestions.meant(by: text) ?? NameSyntax.question(aboutMessage: text) {
-      throw SettingError(text, "is not the name of a question: did you mean \(question)?")
-    }
+    try SettingSyntax.requireQuestion(text)
     return pattern
   }
 
