@@ -84,6 +84,36 @@ struct ReconnectionTests {
     #expect(try next.tribunectl("ask", "c.shouldD").status == 0)
   }
 
+  @Test(
+    "holds and delegates are back although nobody reads standard error",
+    arguments: [
+      ["hold", "c.*", "--why=because"], ["hold", "c.*", "--why=because", "--", "cat"],
+      ["--reconnect=infinity", "delegate", "c.shouldD", "--veto=because"],
+      ["--reconnect=infinity", "delegate", "c.shouldD", "--exec", "sh", "-c", "echo because; exit 1"],
+    ])
+  func unreadErrors(verb: [String]) throws {
+    let bus = try TestBus(folder: folder)
+    let errors = "\(folder.path)/errors"
+    #expect(unsafe mkfifo(errors, 0o600) == 0)
+    let descriptor = unsafe open(errors, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    #expect(descriptor >= 0)
+    defer { close(descriptor) }
+    let page = [UInt8](repeating: 10, count: 4096)
+    while unsafe write(descriptor, page, page.count) > 0 {}
+    let input = Pipe()
+    let program = try RunningProgram(
+      ["/bin/sh", "-c", "exec \"$0\" \"$@\" 2>'\(errors)'", try Programs.path(of: "tribunectl")] + verb,
+      environment: ["TRIBUNE_ADDRESS": bus.address], input: input)
+    func isVetoed(on bus: TestBus) throws -> Bool {
+      try bus.tribunectl("ask", "c.shouldD", "--timeout=3s").output.contains("because")
+    }
+    try bus.wait { try isVetoed(on: bus) }
+    let next = try replace(bus)
+    try next.wait { try isVetoed(on: next) }
+    try input.fileHandleForWriting.close()
+    program.end(SIGTERM)
+  }
+
   @Test("the delegates of a folder are attached again")
   func folderOfDelegates() throws {
     let bus = try TestBus(folder: folder)

@@ -17,7 +17,7 @@ struct Context: Sendable {
     var writesValues: Bool { if case .table = self { false } else { true } }
   }
 
-  let terminal: Terminal
+  var terminal: Terminal
   let signals: SignalWatch
   private let output: Output
   private let arrangement: Table.Arrangement

@@ -11,6 +11,7 @@ struct Terminal: Sendable {
   let columns: Int?
   /// True if lines on standard error can be erased.
   let errorTakesControls: Bool
+  private var errors: OutputThread?
 
   init() {
     let isTerminal = StandardOutput.isTerminal
@@ -43,7 +44,24 @@ struct Terminal: Sendable {
 
   func reportLine(_ line: String) { prompt(line + "\n") }
 
-  func prompt(_ text: String) { StandardError.write(Array(text.utf8)) }
+  func prompt(_ text: String) {
+    let bytes = Array(text.utf8)
+    // If too much waits, the reader has stopped.
+    if let errors { _ = errors.write(bytes) } else { StandardError.write(bytes) }
+  }
+
+  /// Does not wait for the reader of standard error: a delegate has to answer, and a lost hold to be taken again.
+  func unblocked() -> Terminal {
+    var terminal = self
+    do throws(Errno) {
+      terminal.errors = try OutputThread { StandardError.write($0) }
+    } catch {
+      report("standard error may block: \(error)")
+    }
+    return terminal
+  }
+
+  func flush() { errors?.flush(atMost: .seconds(1)) }
 }
 
 enum Style: String, Sendable {

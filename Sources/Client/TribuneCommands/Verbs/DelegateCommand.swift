@@ -66,6 +66,9 @@ struct DelegateCommand: Command {
     if case .terminal = source, !StandardInput.isTerminal {
       throw .usage("standard input is not a terminal: delegate needs one of \(Self.sourcesText)")
     }
+    var context = context
+    context.terminal = context.terminal.unblocked()
+    defer { context.terminal.flush() }
     let log = try AnswerLog(in: context)
     let connection = try await orEnd { () async throws(TribuneError) -> Connection in
       try await context.connectToStay(missing: "notification", identifyingPosters: true)

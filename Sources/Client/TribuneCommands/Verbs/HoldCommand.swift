@@ -117,6 +117,8 @@ struct HoldCommand: Command {
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     var context = context
+    context.terminal = context.terminal.unblocked()
+    defer { context.terminal.flush() }
     if isReliedOn { context.reconnectTimeout = nil }
     try context.requireAskers(of: targets.map(\.pattern))
     return try await hold(in: context)
@@ -150,6 +152,8 @@ struct HoldCommand: Command {
     defer { following.cancel() }
     let keeping = Task { () async -> End in await keep(taken, standing, in: context) }
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
+    // The command may write there too.
+    context.terminal.flush()
     let termination = await router.run(command, keeping: inherited, in: context)
     keeping.cancel()
     // `keeping` releases the holds before this process ends.
