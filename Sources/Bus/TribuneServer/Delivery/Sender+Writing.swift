@@ -71,7 +71,8 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    guard session.output.writing == .open,
+    // Nothing follows the reason for a connection's end.
+    guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
     // A snapshot may have been dropped, which leaves a `lost` frame.

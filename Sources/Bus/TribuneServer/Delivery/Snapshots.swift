@@ -40,6 +40,7 @@ final class Snapshots {
     swap(&due, &sender.snapshotsDue.value)
     for session in due {
       session.output.isSnapshotDue = false
+      guard session.isServed else { continue }
       sendChunk(to: session)
       sender.scheduleFlush(session)
     }
