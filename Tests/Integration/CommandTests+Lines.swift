@@ -47,7 +47,10 @@ struct LineCommandTests {
     let input = "\(bus.folder.path)/lines"
     try Data(numbers.utf8).write(to: URL(filePath: input))
     let poster = try RunningProgram(
-      ["/bin/sh", "-c", "exec \"$0\" post a.b --lines --pace=forever <\"$1\"", Programs.path(of: "tribunectl"), input],
+      [
+        "/bin/sh", "-c", "exec \"$0\" post a.b --lines --pace=forever <\"$1\"",
+        Programs.path(of: "tribunectl"), input,
+      ],
       environment: ["TRIBUNE_ADDRESS": bus.address])
     while try !bus.tribunectl("--json=off", "list").lines.contains(where: { $0.contains(" paused ") }) {}
     #expect(try observer.output.rest() == numbers)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneWire
 
 @Suite("The shells' completions", .serialized) struct CompletionTests {
   private let folder: TestFolder
@@ -66,13 +67,15 @@ import Testing
 
   private func busWithWords() throws -> TestBus {
     let bus = try TestBus()
+    // tribunectl refuses a quote as an object.
+    let poster = try RawClient.greeted(bus)
     for (name, object) in [
       ("power.source", "battery/1"), ("power.level", ""), ("power.level", "$(touch made)"),
       ("power.level", "`touch made`"),
       ("power.level", "bat;touch made"), ("power.level", "bat tery"), ("power.level", "--help"),
       ("power.level", "'"),
     ] {
-      try bus.tribunectl("post", name, "1", "--retain", "--object=\(object)").expect(0)
+      try poster.sendConfirmed(Post(options: .retain), serial: 1, name: name, object: object, text: "1")
     }
     return bus
   }

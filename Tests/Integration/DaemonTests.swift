@@ -22,12 +22,12 @@ struct DaemonTests {
     while try #require(try daemon.errors.line()).contains("listening") == false {}
     let (holder, asker) = (try RawClient(path: path), try RawClient(path: path))
     for client in [holder, asker] { try client.greet() }
-    try holder.send(Hold(), serial: 1, name: "a", text: "busy")
+    try holder.send(Hold(), serial: 1, name: "a.shouldB", text: "busy")
     #expect(try holder.next(.ok).header.serial == 1)
     // Each is logged as a warning. A pipe takes about 30 of them.
     let reason = String(repeating: "x", count: 2_000)
     func override(_ serial: Serial) throws {
-      try asker.send(Ask(flags: .overrides, overrideReason: reason), serial: serial, name: "a")
+      try asker.send(Ask(flags: .overrides, overrideReason: reason), serial: serial, name: "a.shouldB")
       #expect(try asker.nextVerdict().isOverridden)
     }
     for serial in 1...100 as ClosedRange<Serial> { try override(serial) }

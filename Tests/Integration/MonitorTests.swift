@@ -165,7 +165,7 @@ struct MonitorTests {
     _ = try client.list(List(.observations), serial: 6)
     try client.send { $0.append([32, 0, 0, 0, 200, 0, 0, 0] + [UInt8](repeating: 0, count: 24)) }
     #expect(try client.nextError() == .unknownKind)
-    try client.send(Hold(expiry: 0), serial: 7, name: "c", text: "why")
+    try client.send(Hold(expiry: 0), serial: 7, name: "c.shouldB", text: "why")
     try client.send(Cancel(target: 1), serial: 8)
     while try client.next(.ok).header.serial != 8 {}
     try client.send { $0.append([UInt8](repeating: 0, count: 32)) }

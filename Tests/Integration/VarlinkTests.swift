@@ -197,15 +197,16 @@ struct VarlinkTests {
   }
 
   @Test(
-    "retained notifications come before ready; an awaited one comes with a ticket for its acknowledgement")
+    "retained notifications come after ready; an awaited one comes with a ticket for its acknowledgement")
   func retainedAndAwaited() throws {
     #expect(
       try client.call("Tell", "{\"name\":\"a.state\",\"userInfo\":{\"n\":1},\"retain\":true}").error == nil)
     let observer = try VarlinkClient(bus)
-    let retained = try observer.start(
+    let ready = try observer.start(
       "Observe", "{\"patterns\":[\"a.*\"],\"retained\":true,\"awaited\":true}")
+    #expect(ready["kind"] == "ready")
+    let retained = try observer.next()
     #expect(retained["name"] == "a.state" && !retained["ageUSec"].isEmpty)
-    #expect(try observer.next()["kind"] == "ready")
     for (answer, outcome) in [("done", ""), ("failed", "failed")] {
       try client.send("Tell", "{\"name\":\"a.willB\",\"awaitSec\":60}")
       let ticket = try observer.next()["ticket"]
@@ -242,8 +243,8 @@ struct VarlinkTests {
     try poster.settle()
     let observer = try VarlinkClient(bus)
     try observer.send("Observe", "{\"patterns\":[\"a.*\"],\"retained\":true}", "more")
-    for _ in 0..<500 { #expect(try observer.next()["kind"] == "notification") }
     #expect(try observer.next()["kind"] == "ready")
+    for _ in 0..<500 { #expect(try observer.next()["kind"] == "notification") }
   }
 
   @Test("an observer that does not read loses notifications, and learns how many")

@@ -34,8 +34,10 @@ int note_poster(tribune *bus, struct frame *frame)
     poster_unref(poster);
     return -EBADMSG;
   }
-  if (slot >= bus->poster_count) {
-    size_t count = (size_t)slot * 2 + 16;
+  /* The slot for posters of notifications that waited on the bus is the last one: the others have low numbers. */
+  size_t place = slot == POSTER_SLOTS_MAX - 1 ? 0 : (size_t)slot + 1;
+  if (place >= bus->poster_count) {
+    size_t count = place * 2 + 16;
     struct poster **posters = realloc(bus->posters, count * sizeof(struct poster *));
     if (posters == NULL) {
       poster_unref(poster);
@@ -45,14 +47,8 @@ int note_poster(tribune *bus, struct frame *frame)
     bus->posters = posters;
     bus->poster_count = count;
   }
-  /* The poster may have had another slot before. */
-  for (size_t i = 0; i < bus->poster_count; i++) {
-    if (i == slot || (bus->posters[i] != NULL && bus->posters[i]->connection == poster->connection)) {
-      poster_unref(bus->posters[i]);
-      bus->posters[i] = NULL;
-    }
-  }
-  bus->posters[slot] = poster;
+  poster_unref(bus->posters[place]);
+  bus->posters[place] = poster;
   return 0;
 }
 

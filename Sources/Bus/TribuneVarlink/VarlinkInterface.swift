@@ -67,8 +67,8 @@ package enum VarlinkInterface {
       similarName: ?string
     )
 
-    # Observes notifications; needs "more". After those that are retained, if they are wanted, comes "ready", and then what
-    # is posted. "lost" counts those that were dropped because the client did not read. One with a ticket waits for Answer.
+    # Observes notifications; needs "more". After "ready" come the retained ones, if wanted, and then what is posted. "lost"
+    # counts those that were dropped because the client did not read. One with a ticket waits for Answer.
     # userInfo that is no JSON object comes as text; of userInfo over 128 KiB, omittedBytes has the length.
     method Observe(patterns: ?[]string, object: ?string, retained: ?bool, awaited: ?bool) -> (
       kind: (ready, notification, lost),

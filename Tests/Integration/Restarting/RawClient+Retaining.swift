@@ -21,9 +21,8 @@ extension RawClient {
 
   func retainedObjects(of name: String) throws -> [String] {
     try send(Observe(options: .retained), serial: 1, name: name)
-    var objects: [String] = []
-    while case let frame = try next(), frame.kind == .retained { objects.append(frame.object) }
-    return objects
+    let count = try next(.ok).decode(Okay.self).retained
+    return try (0..<count).map { _ in try next(.retained).object }
   }
 
   func expectRetained(_ contents: [UInt8], under name: String, serial: Serial) throws {

@@ -220,7 +220,9 @@ extension Life {
       detach(link)
       revive(link, since: operation.takenAt)
       doubtRegistrations(of: link)
-    case .hello, .ask, .cancel, .amend, .answer, .defer, .done, .list, .impersonate, .stray, .room, .pace: break
+    case .hello, .ask, .cancel, .amend, .answer, .defer, .done, .list, .impersonate, .stray, .room,
+      .pace:
+      break
     }
   }
 

@@ -396,8 +396,9 @@ extension Effect {
         + flushed.slices.map { ", \($0.summary)" }.joined()
     case .snapshot(let slot, let serial, let notifications):
       return "\(slot.letter) snapshot \(serial)"
-        + notifications.map { ", \($0.tail.summary) from \($0.sender) at \($0.posted.nanoseconds / 1_000_000) ms" }
-        .joined()
+        + notifications.map { kept in
+          ", \(kept.tail.summary) from \(kept.sender) at \(kept.posted.nanoseconds / 1_000_000) ms"
+        }.joined()
     case .awaited(let slot, let serial, let awaited, _):
       return "\(slot.letter) awaited \(serial) \(awaited.acknowledged)"
         + awaited.missing.map { missing in

@@ -128,7 +128,7 @@ struct RoomTests {
     #expect(session.pacing.isFlowing)
   }
 
-  @Test("makes a patient poster wait as long as it takes, while another poster's notifications are lost with a count")
+  @Test("makes a patient poster wait as long as it takes; other posters lose notifications")
   func patience() throws {
     try observe(limit: 0)
     try poster.send(Pace(limit: .max), serial: 0)

@@ -97,6 +97,7 @@ class Receiver:
         #: Includes losses.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
+        #: By connection, with the number of slots that have it.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 
@@ -255,12 +256,21 @@ class Receiver:
     def _note_poster(self, facts: _wire.PosterFacts) -> None:
         if facts.slot >= _SLOTS_MAX:
             return
-        before = self._by_slot.get(facts.slot, 0)
-        # The poster may have another slot by now.
-        if self._posters.get(before, (None,))[0] == facts.slot:
-            del self._posters[before]
-        self._by_slot[facts.slot] = facts.connection
-        self._posters[facts.connection] = facts.slot, Peer._of(facts.peer)
+        before = self._by_slot.get(facts.slot)
+        slots = self._posters.get(facts.connection, (0,))[0]
+        if before != facts.connection:
+            slots += 1
+            self._by_slot[facts.slot] = facts.connection
+            if before is not None:
+                self._leave_slot(before)
+        self._posters[facts.connection] = slots, Peer._of(facts.peer)
+
+    def _leave_slot(self, number: int) -> None:
+        slots, peer = self._posters[number]
+        if slots == 1:
+            del self._posters[number]
+        else:
+            self._posters[number] = slots - 1, peer
 
     def _poster(self, number: int) -> Peer | None:
         known = self._posters.get(number)

@@ -205,7 +205,9 @@ final class Interpreter {
     case .noLongerWaiting(let number): recorder.recordDelivered(postponed: number)
     case .buffered(let slot, let flushed): enqueueBuffered(flushed, for: slot)
     case .snapshot(let slot, let serial, let notifications):
-      guard let session = session(at: slot) else { return recorder.countMissed(notifications.count, at: slot) }
+      guard let session = session(at: slot) else {
+        return recorder.countMissed(notifications.count, at: slot)
+      }
       snapshots.begin(notifications, serial, for: session)
     case .awaited(let slot, let serial, let awaited, let tail):
       if let poster = session(at: slot) { replier.enqueue(awaited, for: poster, serial: serial, about: tail) }
@@ -250,7 +252,8 @@ final class Interpreter {
     for receiver in receivers {
       guard
         introducer.introduce(
-          poster.id, poster.peer, toObserverAt: receiver.slot, before: 1, overtakesBacklog: receiver.isDelegate)
+          poster.id, poster.peer, toObserverAt: receiver.slot, before: 1,
+          overtakesBacklog: receiver.isDelegate)
       else { continue }
       if let source {
         sender.deliver(slice, count: 1, to: receiver, from: source)

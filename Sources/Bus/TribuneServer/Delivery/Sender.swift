@@ -73,7 +73,8 @@ final class Sender {
 
   /// Pauses the poster if the observer is slow.
   func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
-    guard let observer = sessions[receiver.slot] else { return recorder.countMissed(count, at: receiver.slot) }
+    let slot = receiver.slot
+    guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
     if case .pacing(let since, isOver: true) = observer.pacing.flow, isSlow(observer),
       !mayWait(poster, since: since), !receiver.isDelegate
     {
@@ -192,7 +193,7 @@ final class Sender {
     session.output.updateRoom()
     refill(session)
     scheduleFlush(session)
-    if session.output.unreadByteCount > context.configuration.queue.hardLimitBytes { applyHardLimit(to: session) }
+    applyHardLimit(to: session)
   }
 
   func setLimit(_ limit: UInt64, of session: Session) {

@@ -290,8 +290,8 @@ struct KnownPosters {
   /// More slots than a bus has.
   static let slotsMax: UInt32 = 1 << 20
 
-  private var byID: [ConnectionID: (slot: UInt32, poster: Poster)] = [:]
-  /// The last poster of each slot, which may have another slot by now.
+  /// Each is known while any slot has it.
+  private var byID: [ConnectionID: (slotCount: Int, poster: Poster)] = [:]
   private var idBySlot: [UInt32: ConnectionID] = [:]
 
   var count: Int { byID.count }
@@ -300,11 +300,10 @@ struct KnownPosters {
 
   mutating func learn(_ facts: PosterFacts) {
     guard facts.slot < Self.slotsMax else { return }
-    if let before = idBySlot.updateValue(facts.connection, forKey: facts.slot),
-      byID[before]?.slot == facts.slot
-    {
-      byID[before] = nil
-    }
-    byID[facts.connection] = (facts.slot, Poster(facts.peer))
+    let before = idBySlot.updateValue(facts.connection, forKey: facts.slot)
+    let slotCount = (byID[facts.connection]?.slotCount ?? 0) + (before == facts.connection ? 0 : 1)
+    byID[facts.connection] = (slotCount, Poster(facts.peer))
+    guard let before, before != facts.connection, let known = byID[before] else { return }
+    byID[before] = known.slotCount == 1 ? nil : (known.slotCount - 1, known.poster)
   }
 }

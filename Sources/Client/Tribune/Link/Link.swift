@@ -44,7 +44,8 @@ final class Link: Sendable {
     try address.validate()
     let link: Link
     do throws(Errno) {
-      link = try Link(reconnectTimeout, identifiesPosters ? [.descriptors, .posters] : .descriptors, pace, events)
+      link = try Link(
+        reconnectTimeout, identifiesPosters ? [.descriptors, .posters] : .descriptors, pace, events)
     } catch {
       throw TribuneError(.limitExceeded, "cannot make a connection: \(error)")
     }
