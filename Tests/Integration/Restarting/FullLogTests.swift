@@ -228,7 +228,7 @@ struct FullLogTests {
       try filling.empty()
       repeat {
         serial += 1
-        try client.send(Hold(), serial: serial, name: "round.n\(round)", text: "full")
+        try client.send(Hold(), serial: serial, name: "round.shouldN\(round)", text: "full")
       } while try client.next().kind == .error
       #expect(try count(Self.hasRoom) == round)
     }
