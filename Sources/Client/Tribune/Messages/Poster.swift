@@ -5,8 +5,8 @@ import TribuneWire
 /// The process that posted a notification, as the kernel and systemd identify it.
 ///
 /// Connections receive it only if they ask for it
-/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:events:)``). Facts that the bus does not know are
-/// nil or empty.
+/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). Facts that the bus does not know
+/// are nil or empty.
 public struct Poster: Hashable, Sendable {
   /// Shared by all notifications of the poster.
   private let identity: PeerIdentity

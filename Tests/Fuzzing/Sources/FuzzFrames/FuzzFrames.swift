@@ -94,6 +94,8 @@ private func readParts(_ frame: FrameView) {
     case .awaited: try readFields(Awaited.self, of: frame)
     case .succeed: try readFields(Succeed.self, of: frame)
     case .poster: try readFields(PosterFacts.self, of: frame)
+    case .room: try readFields(Room.self, of: frame)
+    case .pace: try readFields(Pace.self, of: frame)
     }
   } catch {
     precondition([.malformedFrame, .invalidValue, .limitExceeded].contains(error.code))
