@@ -69,8 +69,8 @@ final class InstalledPolicyTests {
     #expect(awaited.acknowledged == 1)
     try observer.send(
       Observe(options: .retained), serial: serial, name: "\(prefix).status", object: clients.word)
-    #expect(try observer.next(.retained).payload == "\"\(clients.word)\"")
     #expect(try observer.next(.ok).header.serial == serial)
+    #expect(try observer.next(.retained).payload == "\"\(clients.word)\"")
     try observer.sendConfirmed(Cancel(target: serial), serial: serial + 1)
     serial += 1
   }
