@@ -253,7 +253,7 @@ async def test_what_waits_too_long_is_lost_and_counted_on_both_sides(cluster: Cl
     async with db1.observe("cluster.link.didInterrupt") as here, db2.observe("cluster.link.didInterrupt") as there:
         await relay.sever()
         await one.wait_for_status("cluster unreachable")
-        for text in numbered("cut" + "x" * 250_000, 300):
+        for text in numbered("cut" + "x" * 2_000, 6_000):
             await db1.post_acknowledged("t.a", text.encode())
         reading = asyncio.create_task(watching.until("after"))
         await relay.mend()
@@ -261,7 +261,7 @@ async def test_what_waits_too_long_is_lost_and_counted_on_both_sides(cluster: Cl
         arrived = await reading
         loss = await next_loss(here)
         assert loss["host"] == "db1"
-        assert len(arrived) + loss["lost"] == 302
+        assert len(arrived) + loss["lost"] == 6_002
         assert await next_loss(there) == loss
     assert len(set(arrived)) == len(arrived)
 
