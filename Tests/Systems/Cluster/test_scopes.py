@@ -90,7 +90,7 @@ async def test_without_a_gateway_there_is_no_verdict(cluster: Cluster) -> None:
     host = Host(cluster.folder, "db1", 1, "db1 db2")
     cluster.hosts.append(host)
     await host.start_bus()
-    for arguments in (("ask", NAME), ("guard", "host.reboot", "--", "true"), ("query", NAME)):
+    for arguments in (("ask", NAME), ("guard", "host.reboot", "--", "true"), ("query", "shop.stock")):
         status, output = await host.tribunectl(arguments[0], "--scope=cluster", *arguments[1:])
         assert (status, "is tribune-nats running?" in output) == (255, True)
     # A delegate with a wide pattern is no gateway.
