@@ -68,7 +68,7 @@ struct Backlog: ~Copyable {
   private var parts: [Part] = []
   private var head = 0
   /// Includes the losses of removed parts.
-  fileprivate var totals = Totals()
+  private var totals = Totals()
 
   var isEmpty: Bool { head == parts.count }
   var first: Part? { isEmpty ? nil : parts[head] }
@@ -89,30 +89,33 @@ struct Backlog: ~Copyable {
   /// Changes the queue behind everything.
   mutating func changeLast<E: Error>(_ change: (inout OutboundQueue) throws(E) -> Void) throws(E) {
     if isEmpty { parts.append(Part()) }
-    let part = parts[parts.count - 1]
+    try self.change(parts[parts.count - 1]) { part throws(E) in try change(&part.queue) }
+  }
+
+  private mutating func change<Result, E: Error>(
+    _ part: Part, _ body: (Part) throws(E) -> Result
+  ) throws(E) -> Result {
     totals.add(part.totals, times: -1)
     defer { totals.add(part.totals, times: 1) }
-    try change(&part.queue)
+    return try body(part)
   }
 
   mutating func introduce(_ poster: ConnectionID) { parts[parts.count - 1].introduced = poster }
 
   mutating func removeNextRetained() -> RetainedNotification? {
     guard let part = first else { return nil }
-    totals.add(part.totals, times: -1)
-    defer { totals.add(part.totals, times: 1) }
-    let next = part.snapshot?.removeNext()
-    if part.snapshot?.values.isEmpty == true { part.snapshot = nil }
-    return next
+    return change(part) { part in
+      let next = part.snapshot?.removeNext()
+      if part.snapshot?.values.isEmpty == true { part.snapshot = nil }
+      return next
+    }
   }
 
   /// Moves notifications up to the next snapshot, and returns the control frames among them.
   mutating func moveOldest(to queue: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     while let part = first, part.snapshot == nil {
-      totals.add(part.totals, times: -1)
-      controlFrames += part.queue.moveOldest(to: &queue, within: &room)
-      totals.add(part.totals, times: 1)
+      controlFrames += change(part) { $0.queue.moveOldest(to: &queue, within: &room) }
       guard part.queue.isEmpty else { break }
       removeFirst()
     }
@@ -142,25 +145,21 @@ struct Backlog: ~Copyable {
     for part in parts[head...] {
       let excess = (dropsSnapshots ? byteCount : queuedByteCount) - target
       guard excess > 0 else { break }
-      totals.add(part.totals, times: -1)
-      var left = excess
-      if dropsSnapshots {
-        left -= part.snapshot?.byteCount ?? 0
-        dropped += part.dropSnapshot()
+      change(part) { part in
+        var left = excess
+        if dropsSnapshots {
+          left -= part.snapshot?.byteCount ?? 0
+          dropped += part.dropSnapshot()
+        }
+        if left > 0 { dropped += part.queue.dropOldest(downTo: max(0, part.queue.byteCount - left)) }
       }
-      if left > 0 { dropped += part.queue.dropOldest(downTo: max(0, part.queue.byteCount - left)) }
-      totals.add(part.totals, times: 1)
     }
     return dropped
   }
 
   mutating func dropSnapshots() -> UInt64 {
     var dropped: UInt64 = 0
-    for part in parts[head...] {
-      totals.add(part.totals, times: -1)
-      dropped += part.dropSnapshot()
-      totals.add(part.totals, times: 1)
-    }
+    for part in parts[head...] { dropped += change(part) { $0.dropSnapshot() } }
     return dropped
   }
 

@@ -58,12 +58,12 @@ extension Sender {
       isOver || context.now.nanoseconds(since: since) >= context.configuration.queue.paceMaxNanoseconds
     else { return }
     let posters = observer.pacing.pausedPosters
-    observer.pacing.pausedPosters = posters.filter { mayWait($0, since: since) }
-    guard !observer.pacing.pausedPosters.isEmpty else {
-      observer.pacing.pausedPosters = posters
+    let patient = posters.filter { mayWait($0, since: since) }
+    guard !patient.isEmpty else {
       becomeLossy(observer)
       return drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
+    observer.pacing.pausedPosters = patient
     observer.pacing.flow = .pacing(since: since, isOver: true)
     for poster in posters where !mayWait(poster, since: since) { resumeReading(poster) }
     context.schedule(
