@@ -132,13 +132,13 @@ struct FlowControlTests {
   }
 
   @Test func aStreamThatIsNotReadStopsTheOthersUntilItEnds() async throws {
-    let isFull = Gate()
     try await conversation { peer in
       for _ in 0..<2 { try peer.confirmObservation() }
       #expect(peer.limits == [5])
       for number in 0..<100 { try peer.post(number < 3 ? "b" : "a", text: "\(number)") }
       for number in 100..<102 { try peer.post("b", text: "\(number)") }
-      isFull.open()
+      // Its reply follows all of them.
+      try peer.confirmPost()
       try peer.post("a", text: "102")
       #expect(peer.early.first?.header.kind == .cancel)
       for number in 103..<1000 { try peer.post("a", text: "\(number)") }
@@ -146,7 +146,7 @@ struct FlowControlTests {
       let unread = try await connection.observe("b", limit: 5)
       var iterator = try await connection.observe("a", limit: 100).makeAsyncIterator()
       for number in 3..<100 { #expect(try await iterator.next()?.text == "\(number)") }
-      await isFull.opened()
+      try await connection.postAcknowledged("a.goOn")
       await unread.cancel()
       for number in 102..<1000 { #expect(try await iterator.next()?.text == "\(number)") }
       #expect(try await unread.words(6) == [0, 1, 2, 100, 101].map { "b \($0)" } + ["end"])
