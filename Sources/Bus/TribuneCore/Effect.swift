@@ -62,6 +62,11 @@ package struct QueryTail {
   package var nameText: String { String(repairing: name) }
   package var objectText: String { String(repairing: object) }
 
+  /// The name and the object.
+  var key: RawSpan {
+    @_lifetime(borrow self) get { slice.bytes.extracting(first: nameLength + objectLength) }
+  }
+
   var name: RawSpan {
     @_lifetime(borrow self) get { slice.bytes.extracting(first: nameLength) }
   }

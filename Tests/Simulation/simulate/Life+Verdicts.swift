@@ -205,6 +205,28 @@ extension Life {
     }
   }
 
+  /// Holds that may have been taken while the question was open.
+  private func lateHolds(against query: Query) -> [Registration] {
+    guard !query.mode.isForValues else { return [] }
+    return known.flatMap(\.registrations).filter {
+      $0.isHold && !$0.isForbidden && $0.takenAt > query.takenAt && $0.isFor(query.name, query.object)
+    }
+  }
+
+  /// The bus took these answers before the verdict.
+  private func judgeLateHolds(_ query: Query, _ verdict: Verdict, _ heard: [Registration]) {
+    let answered = query.answers.filter { answer in
+      answer.operation.certainty == .certain && !answer.operation.isRefused
+        && heard.contains { $0 === answer.question.registration }
+    }
+    guard verdict.verdict == .allowed, !verdict.isOverridden,
+      let last = answered.map(\.operation.takenAt).max()
+    else { return }
+    for hold in lateHolds(against: query) where hold.takenAt < last && isCertain(hold) {
+      violate("query \(query.number) was allowed against r\(hold.number), which was taken meanwhile")
+    }
+  }
+
   func judge(_ query: Query, _ verdict: Verdict) {
     judgeProgress(query, verdict)
     let title = "query \(query.number)"
@@ -232,7 +254,7 @@ extension Life {
         continue
       }
       if outcome.outcome == .held {
-        let holds = query.holds + query.possibleHolds
+        let holds = query.holds + query.possibleHolds + lateHolds(against: query)
         check(
           holds.contains { $0.mayHaveHad(outcome.reason) },
           "\(title) met \(outcome.reason), which did not stand"
@@ -313,6 +335,7 @@ extension Life {
       case .held: break
       }
     }
+    judgeLateHolds(query, verdict, heard)
     let places = heard.filter { one in query.delegates.contains { $0 === one } }.map(\.place)
     check(
       zip(places, places.dropFirst()).allSatisfy { $0 < $1 },

@@ -56,6 +56,49 @@ struct HoldTests {
     bus.expect("A verdict 5 q1 vetoed: d1 held (one), d2 held (two), d4 held (three)")
   }
 
+  @Test("A hold that is taken while the question is open vetoes", arguments: QueryMode.leave)
+  func duringTheQuestion(_ mode: QueryMode) {
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX", to: "o"))
+    bus.ask("shouldX", object: "o", by: asker, serial: 5, mode: mode)
+    bus.hold("shouldY", why: "another", by: asker, serial: 1)
+    bus.hold("shouldX", object: "o", by: delegate, serial: 2)
+    _ = bus.take()
+    bus.answer(.approve, delegate: 1, from: delegate)
+    #expect(bus.take().contains("A verdict 5 q1 vetoed: d3 held (busy), d1 approved"))
+    #expect(bus.verdictCounts == [1, 1])
+  }
+
+  @Test("A hold that has ended before the verdict does not veto, unless the query met it")
+  func endedBeforeTheVerdict() {
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX", to: "o"))
+    bus.ask("shouldX", object: "o", by: asker, serial: 5)
+    bus.hold("shouldX", by: asker, serial: 1)
+    bus.cancel(1, by: asker, serial: 2)
+    _ = bus.take()
+    bus.answer(.approve, delegate: 1, from: delegate)
+    #expect(bus.take().contains("A verdict 5 q1 allowed: d1 approved"))
+  }
+
+  @Test("An override that goes past such a hold names it")
+  func overriddenDuringTheQuestion() throws {
+    let (asker, delegate) = (bus.connect(uid: 0), bus.connectDelegate("shouldX", to: "o"))
+    bus.ask("shouldX", object: "o", by: asker, serial: 5, flags: .overrides, because: "flood")
+    bus.hold("shouldX", by: delegate, serial: 2)
+    bus.answer(.approve, delegate: 1, from: delegate)
+    let verdict = try #require(bus.lastVerdict)
+    #expect(verdict.verdict == .allowed && verdict.isOverridden)
+    #expect(verdict.outcomes.map(\.outcome) == [.held, .approved])
+  }
+
+  @Test("A hold does not veto a query for values that is open")
+  func duringAQueryForValues() {
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: .first)
+    bus.hold("**", by: asker, serial: 1)
+    bus.answer(.value, delegate: 1, from: delegate)
+    #expect(bus.lastVerdict?.verdict == .allowed)
+  }
+
   @Test("A hold names its owner")
   func owner() throws {
     let (asker, holder) = (bus.connect(), bus.connect(pid: 77, uid: 5))

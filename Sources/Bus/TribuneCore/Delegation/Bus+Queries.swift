@@ -80,7 +80,7 @@ extension Bus {
       queries[place].tally = tally(ofChain: chain, frame.name, for: asker.peer.uid)
     }
     if let method { queries[place].method = method }
-    if !standing.isEmpty { queries[place].setStanding(standing, omittedHolds: omittedHolds) }
+    queries[place].addStanding(standing, omittedHolds: omittedHolds)
     queries[place].rememberedByteCount = rememberedBytes
     queries[place].exemptByteCount = exemptBytes
     connections[slot].participantCount += delegates.count
@@ -160,15 +160,7 @@ extension Bus {
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> (outcomes: [Outcome], omittedHolds: Int) {
-    if holds.count == 0, policy.queryRules.isEmpty { return ([], 0) }
-    let holds = holds.against(key, nameLength: nameLength)
-    var outcomes: [Outcome] = []
-    var budget = OutcomeBudget(limits)
-    for hold in holds {
-      guard let outcome = hold.outcome(within: &budget) else { break }
-      outcomes.append(outcome)
-    }
-    let omittedHolds = holds.count - outcomes.count
+    var (outcomes, omittedHolds) = heldOutcomes(against: key, nameLength: nameLength)
     guard !policy.queryRules.isEmpty else { return (outcomes, omittedHolds) }
     for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
       outcomes.append(
@@ -177,6 +169,20 @@ extension Bus {
           outcome: .gone, reason: "required, and not attached", elapsed: 0))
     }
     return (outcomes, omittedHolds)
+  }
+
+  private mutating func heldOutcomes(
+    against key: RawSpan, nameLength: Int
+  ) -> (outcomes: [Outcome], omittedHolds: Int) {
+    if holds.count == 0 { return ([], 0) }
+    let holds = holds.against(key, nameLength: nameLength)
+    var budget = OutcomeBudget(limits)
+    var outcomes: [Outcome] = []
+    for hold in holds {
+      guard let outcome = hold.outcome(within: &budget) else { break }
+      outcomes.append(outcome)
+    }
+    return (outcomes, holds.count - outcomes.count)
   }
 
   /// - Returns: why the bus kept nothing of the answer's text or value, if so.
@@ -428,6 +434,12 @@ extension Bus {
   }
 
   private mutating func conclude(_ place: Int, at now: Instant) {
+    if holds.count > 0, queries[place].standing.isEmpty, !queries[place].isForValues {
+      // Holds that were taken while the question was open.
+      let tail = queries.tail(at: place)
+      let (outcomes, omittedHolds) = heldOutcomes(against: tail.key, nameLength: tail.nameLength)
+      queries[place].addStanding(outcomes, omittedHolds: omittedHolds)
+    }
     let result = queries[place].conclude(within: OutcomeBudget(limits))
     var verdict = result.verdict
     if verdict.outcomes.isEmpty, verdict.omittedCount == 0, !restoring.isReplaying {

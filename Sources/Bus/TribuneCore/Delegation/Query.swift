@@ -143,10 +143,11 @@ struct Query {
     }
   }
 
-  mutating func setStanding(_ outcomes: [Outcome], omittedHolds: Int) {
-    standing = outcomes
-    self.omittedHolds = omittedHolds
-    hasVeto = !outcomes.isEmpty
+  mutating func addStanding(_ outcomes: [Outcome], omittedHolds: Int) {
+    guard !outcomes.isEmpty || omittedHolds > 0 else { return }
+    standing += outcomes
+    self.omittedHolds += omittedHolds
+    hasVeto = true
   }
 
   mutating func takeCapacity(from other: inout Query) { swap(&participants, &other.participants) }
