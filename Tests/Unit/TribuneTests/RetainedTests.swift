@@ -40,8 +40,8 @@ struct RetainedTests {
 
   @Test func theSnapshotsOfSeveralPatternsHaveEachOnce() async throws {
     let patterns = try await conversation { peer in
-      let first = try peer.confirmObservation()
-      let second = try peer.confirmObservation()
+      let first = try peer.confirmObservation(retained: 1)
+      let second = try peer.confirmObservation(retained: 3)
       // The first snapshot waited for room, so it comes after the second reply.
       try peer.retained("a.b", text: "1", under: first)
       try peer.post("a.b", text: "2")
@@ -57,10 +57,30 @@ struct RetainedTests {
       #expect(
         try await notifications.words(6)
           == ["a.b 1 retained", "a.b 2", "a.new 3", "lost 7", "x.b 4 retained", "x.b 5"])
+      #expect(notifications.retainedCount == 2)
       await connection.close()
       #expect(try await notifications.words(1) == ["end"])
     }
     #expect(patterns == ["a.*", "**"])
+  }
+
+  @Test func retainedNotificationsThatAnInterruptionCutsDoNotCount() async throws {
+    try await conversationOverRestarts { peer in
+      let observe = try peer.confirmObservation(retained: 3)
+      try peer.retained("a.b", text: "1", under: observe)
+      try peer.confirmPost()
+      let next = try peer.restart()
+      let again = try next.confirmObservation(retained: 2)
+      for text in ["1", "2"] { try next.retained("a.b", text: text, under: again) }
+      try next.confirmSuccession(of: 7, received: 1)
+    } client: { connection, events in
+      let notifications = try await connection.observe("a.b", retained: true)
+      #expect(notifications.retainedCount == 3)
+      try await connection.postAcknowledged("a.goOn")
+      await events.expectReconnection()
+      #expect(notifications.retainedCount == 3)
+      #expect(try await notifications.words(3) == ["a.b 1 retained", "a.b 1 retained", "a.b 2 retained"])
+    }
   }
 
   @Test func eachSequenceHasASnapshotOfItsOwn() async throws {

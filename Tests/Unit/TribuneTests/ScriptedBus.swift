@@ -256,9 +256,9 @@ final class ScriptedPeer {
     try send(Post(), sender: ConnectionID(rawValue: 9), serial: 1, name: name, object: object, text: text)
   }
 
-  @discardableResult func confirmObservation() throws -> Frame {
+  @discardableResult func confirmObservation(retained: UInt32 = 0) throws -> Frame {
     let observe = try next(.observe)
-    try send(Okay(registration: observe.serial), serial: observe.serial)
+    try send(Okay(registration: observe.serial, retained: retained), serial: observe.serial)
     return observe
   }
 

@@ -15,7 +15,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     var queue = UnreadQueue<Element>()
     /// Elements behind the reserved position of a loss report.
     var behind: UnreadQueue<Element>?
-    var retainedCount = 0
+    /// Retained notifications that the bus has found, and those of them that have arrived, also in `behind`.
+    var retained = (found: 0, arrived: 0, behind: 0)
     /// An inner nil is an end without an error.
     var ending: TribuneError??
     var readers: [(id: UInt64, reader: Reader)] = []
@@ -40,9 +41,16 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
 
   var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
 
-  var retainedCount: Int { state.withLock { $0.retainedCount } }
+  var retainedCount: Int { state.withLock { $0.retained.found } }
 
-  func addRetained(_ count: Int) { state.withLock { $0.retainedCount += count } }
+  func addRetained(_ count: Int) { state.withLock { $0.retained.found += count } }
+
+  func deliverRetained(_ element: Element) {
+    state.withLock { state in
+      if state.behind == nil { state.retained.arrived += 1 } else { state.retained.behind += 1 }
+    }
+    deliver(element)
+  }
 
   func deliver(_ element: Element) {
     let reader = state.withLock { state -> Reader? in
@@ -60,6 +68,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
   /// earlier position are dropped.
   func reservePosition() {
     let dropped = state.withLock { state -> UnreadQueue<Element>? in
+      (state.retained.found, state.retained.behind) = (state.retained.arrived, 0)
       guard state.ending == nil else { return nil }
       defer { state.behind = UnreadQueue() }
       return state.behind
@@ -72,6 +81,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     let wasReserved = state.withLock { state -> Bool in
       guard var behind = state.behind else { return false }
       state.behind = nil
+      state.retained.arrived += state.retained.behind
+      state.retained.behind = 0
       var reports = reports[...]
       while let element = reports.popFirst() ?? behind.popFirst() {
         if let reader = state.add(element) { read.append((reader, element)) }

@@ -137,8 +137,9 @@ struct FrameReceiver {
     try frame.requireNameAndObject()
     let name = String(repairing: frame.name)
     let object = String(repairing: frame.object)
-    let stream = link.state.withLock { $0.snapshotStream(frame.header.serial, name: name, object: object) }
-    guard let stream else { return }
+    let found = link.state.withLock { $0.snapshotStream(frame.header.serial, name: name, object: object) }
+    guard let (stream, isElsewhere) = found else { return }
+    guard !isElsewhere else { return stream.addRetained(-1) }
     guard let userInfo = UserInfo(of: frame, file) else {
       stream.deliver(.lost(1))
       return
@@ -147,7 +148,7 @@ struct FrameReceiver {
     let notification = Notification(
       name, object: object, sender: sender == .bus ? nil : sender.description, poster: posters[sender],
       userInfo: userInfo, isRetained: true)
-    stream.deliver(.notification(notification))
+    stream.deliverRetained(.notification(notification))
   }
 
   private func receiveQuestion(_ frame: FrameView) throws(WireError) {

@@ -166,17 +166,19 @@ extension LinkState {
     return found
   }
 
-  /// Nil if an earlier live observation of the stream matches: then it delivers the notification, as a retained or as a
-  /// new one.
-  func snapshotStream(_ serial: Serial, name: String, object: String) -> DeliveryStream<Delivery>? {
+  /// If it `isElsewhere`, an earlier live observation of the stream matches, and delivers the notification as a retained
+  /// or as a new one.
+  func snapshotStream(
+    _ serial: Serial, name: String, object: String
+  ) -> (stream: DeliveryStream<Delivery>, isElsewhere: Bool)? {
     guard let (key, observation) = observations.first(where: { $0.value.serial == serial }),
-      key.snapshotStream != nil
+      key.snapshotStream != nil, let stream = observation.streams.first
     else { return nil }
     let isElsewhere = observations.contains { other in
       other.key.snapshotStream == key.snapshotStream && other.value.serial < serial && other.value.isLive
         && other.value.matcher.matches(name: name, object: object)
     }
-    return isElsewhere ? nil : observation.streams.first
+    return (stream, isElsewhere)
   }
 
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }

@@ -25,8 +25,9 @@ public struct Notifications: AsyncSequence, Sendable {
 
   let subscription: Subscription<Delivery>
 
-  /// How many retained notifications the bus found for this observation. They come first, less those that are lost, or
-  /// match two of its patterns. Includes those that come again after a reconnection.
+  /// How many retained notifications the bus found for this observation. They come first, less those that are lost.
+  /// After a reconnection, it has grown by those that come again. One that matches two patterns counts once, as soon as
+  /// its second copy has come.
   public var retainedCount: Int { subscription.stream.retainedCount }
 
   /// Reads deliveries. If there are several iterators, each delivery goes to one of them.
