@@ -23,7 +23,10 @@ final class Gateway {
     didSet { own.use(answeringBus) }
   }
   private var isInterrupted = false {
-    didSet { own.use(answeringBus) }
+    didSet {
+      own.use(answeringBus)
+      retained.busChanged(isInterrupted: isInterrupted)
+    }
   }
   private var answeringBus: Connection? { isInterrupted ? nil : bus }
   private var malformed = 0
@@ -124,7 +127,6 @@ final class Gateway {
         if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
       }
       (bus, exchange.bus, durable.incoming.bus) = (nil, nil, nil)
-      retained.use(nil)
       hosts.leave()
       leases.leave()
       updateStatus()
@@ -138,10 +140,8 @@ final class Gateway {
     case .disconnected(let error):
       ServiceLog.warning("the connection to the bus is lost: \(error)")
       isInterrupted = true
-      retained.use(nil)
     case .reconnected:
       ServiceLog.info("connected to the bus again")
-      retained.use(bus)
       isInterrupted = false
     }
     updateStatus()
@@ -194,8 +194,7 @@ final class Gateway {
       while hasGap {
         let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
         tries.finish(.retained)
-        retained.use(bus)
-        hasGap = try await retained.export(notifications)
+        hasGap = try await retained.export(notifications, from: bus)
       }
     }
   }
@@ -376,7 +375,7 @@ final class Gateway {
   private func forgetTheSilent() {
     let failed = publisher.takeFailedCount()
     if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
-    retained.publishAgain()
+    retained.tick()
     durable.tick()
     neighbours.forgetSilent(at: .now)
     rosters.update(with: neighbours.others(than: rosters.mark))

@@ -24,7 +24,10 @@ final class RetainedExchange {
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// Nil while the gateway does not read.
+  /// The observation on this bus, and its retained notifications that were read.
+  private var reading: (bus: Connection, notifications: Notifications, retainedCount: Int)?
+  private var isInterrupted = false
+  /// Nil until all retained notifications are read: a value of the bucket must not replace one that is newer.
   private var bus: Connection?
 
   init(
@@ -36,26 +39,38 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// Must run after reading has begun, because the gateway reads back its own posts.
-  func use(_ bus: Connection?) {
-    self.bus = bus
-    guard bus != nil else { return }
+  /// The retained notifications come again.
+  func busChanged(isInterrupted: Bool) {
+    (bus, self.isInterrupted) = (nil, isInterrupted)
     ledger.restart()
+    importIfRead()
+  }
+
+  private func importIfRead() {
+    guard bus == nil, !isInterrupted, let reading,
+      reading.retainedCount >= reading.notifications.retainedCount
+    else { return }
+    bus = reading.bus
     hearAgain()
   }
 
   // MARK: Out
 
   /// Returns true after a loss, when the caller must observe again.
-  func export(_ notifications: Notifications) async throws(TribuneError) -> Bool {
+  func export(_ notifications: Notifications, from bus: Connection) async throws(TribuneError) -> Bool {
+    reading = (bus, notifications, 0)
+    ledger.restart()
+    defer { if reading?.bus === bus { (reading, self.bus) = (nil, nil) } }
+    importIfRead()
     for try await delivery in notifications {
       switch delivery {
-      case .notification(let notification): export(notification)
-      case .lost:
-        use(nil)
-        return true
-      // A new snapshot follows.
-      case .interrupted: continue
+      case .notification(let notification):
+        export(notification)
+        if notification.isRetained { reading?.retainedCount += 1 }
+        importIfRead()
+      case .lost: return true
+      // The retained notifications follow again.
+      case .interrupted: ledger.restart()
       }
     }
     return false
@@ -99,7 +114,9 @@ final class RetainedExchange {
     sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }
 
-  func publishAgain() {
+  func tick() {
+    // The last retained notification may have come twice.
+    importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }
   }
