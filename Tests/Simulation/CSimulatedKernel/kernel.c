@@ -47,12 +47,13 @@ void sim_begin(const char *note, int descriptor)
 	sim_death_begin(note, descriptor);
 }
 
-/* The kernel's cookies depend on the processor. These count up instead, so a life is the same on any processor. Only the
- * last 65,536 sockets keep theirs. */
+/* The kernel's cookies depend on the processor and on other processes. These count up instead, so a life is always the
+ * same. */
+enum { cookies_max = 65536 };
 static struct cookie {
 	uint64_t kernels;
 	uint64_t own;
-} cookies[65536];
+} cookies[cookies_max];
 static uint64_t cookie_count;
 
 void sim_reset(void)
@@ -237,8 +238,13 @@ uint64_t sim_cookie(int descriptor)
 	socklen_t length = sizeof cookie;
 	if (syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length) == -1)
 		return 0;
-	struct cookie *known = &cookies[cookie % 65536];
-	if (known->kernels != cookie)
-		*known = (struct cookie){cookie, ++cookie_count};
-	return known->own;
+	uint64_t place = cookie % cookies_max;
+	while (cookies[place].kernels != 0 && cookies[place].kernels != cookie)
+		place = (place + 1) % cookies_max;
+	if (cookies[place].kernels == 0) {
+		if (cookie_count == cookies_max - 1)
+			abort();
+		cookies[place] = (struct cookie){cookie, ++cookie_count};
+	}
+	return cookies[place].own;
 }
