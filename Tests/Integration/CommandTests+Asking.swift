@@ -26,7 +26,7 @@ struct AskingCommandTests {
   @Test("an asker who misspells a name, and only that asker, learns the name that it may mean")
   func misspelt() throws {
     let delegate = try bus.staying("delegate", "data.shouldPrune", "--veto=no")
-    let hint = "tribunectl: nobody responds to data.shouldPurne: did you mean data.shouldPrune?\n"
+    let hint = "tribunectl: data.shouldPurne may be misspelt: did you mean data.shouldPrune?\n"
     let asked = try bus.tribunectl("ask", "data.shouldPurne")
     asked.expect(0, output: "allowed: data.shouldPurne (no delegate answered)\n", errors: hint)
     try bus.tribunectl("ask", "data.shouldPurne", "-q").expect(0, output: "", errors: hint)
@@ -34,13 +34,16 @@ struct AskingCommandTests {
     #expect(try json.object()["similarName"] as? String == "data.shouldPrune")
     try bus.tribunectl("guard", "data.purne", "--", "echo", "ran").expect(
       0, output: "ran\n",
-      errors: "tribunectl: nobody responds to data.shouldPurne: did you mean data.shouldPrune?\n")
+      errors: "tribunectl: data.shouldPurne may be misspelt: did you mean data.shouldPrune?\n")
     let source = try bus.staying("delegate", "data.numberOfRows", "--exec", "echo", "2")
     try bus.tribunectl("query", "data.numberOfRow", "-q").expect(
       1, output: "",
       errors: hint.replacing("shouldPurne", with: "numberOfRow").replacing(
         "shouldPrune", with: "numberOfRows"))
     #expect(source.end(SIGTERM) == 0)
+    let auditor = try bus.staying("delegate", "**", "--exec", "sh", "-c", "exit 198")
+    try bus.tribunectl("ask", "data.shouldPurne", "-q").expect(0, output: "", errors: hint)
+    #expect(auditor.end(SIGTERM) == 0)
     let waiting = try bus.start("ask", "data.shouldPurne", "--default=veto", "--wait-until-allowed")
     #expect(try waiting.errors.line() == String(hint.dropLast()))
     #expect(try waiting.errors.line()?.hasPrefix("waiting until ") == true)

@@ -256,8 +256,8 @@ bool tribune_message_is_overridden(const tribune_message *message);
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index);
 /* Outcomes that the bus has not listed. */
 uint32_t tribune_message_get_omitted(const tribune_message *message);
-/* Without outcomes: a similar name that has a delegate or hold, or is configured or well known, which the asker may
-   have meant. NULL if none. */
+/* If only patterns of delegates and holds match the name: a similar name in use, configured or well known, which the
+   asker may have meant. NULL if none. */
 const char *tribune_message_get_similar_name(const tribune_message *message);
 
 /* Of TRIBUNE_AWAITED: connections that are done, and those that are not; NULL after the last. */

@@ -671,7 +671,7 @@ struct wire_verdict {
   bool is_dry_run;
   /* outcomes that are not listed */
   uint32_t omitted_count;
-  /* without outcomes, a similar name that the asker may know, if any */
+  /* if only patterns match the name, a similar one that the asker may know */
   struct wire_text similar_name;
 };
 void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value);

@@ -46,8 +46,8 @@ package enum VarlinkInterface {
       (missing: ?[]Outcome)
 
     # Asks the delegates for permission or, in the modes first and collect, for values. With "more", replies before the
-    # last have no verdict, and say which delegates are asked, need more time or have an outcome. If nobody responds, and
-    # the name is like one to which somebody would, or which is well known, similarName has that one.
+    # last have no verdict, and say which delegates are asked, need more time or have an outcome. If only patterns
+    # match the name, similarName has a similar one that is in use or well known.
     method Ask(
       name: string,
       object: ?string,

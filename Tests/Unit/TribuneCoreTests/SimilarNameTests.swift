@@ -52,6 +52,8 @@ struct SimilarNameTests {
     #expect(similarName(to: name, mode: .first) == (name == "jobs.shouldstart" ? "" : similar))
     bus.bus.policy.queryRules = [.init(pattern: try Pattern("jobs.shouldStart"), vetoesByDefault: true)]
     #expect(similarName(to: name, mode: .first) == similar)
+    bus.bus.policy.queryRules.insert(.init(pattern: .any, vetoesByDefault: true), at: 0)
+    #expect(similarName(to: name, mode: .first) == similar)
   }
 
   @Test(
@@ -94,6 +96,45 @@ struct SimilarNameTests {
     bus.ask("data.shouldPrune", by: asker, serial: 1)
     bus.answer(.abstain, delegate: 1, from: other)
     #expect(bus.lastVerdict?.isUnanswered == true && bus.lastVerdict?.similarName == "")
+  }
+
+  @Test(
+    "Delegates and holds that meet the question only by their patterns do not hide a similar name",
+    arguments: [QueryMode.parallel, .all, .order], [AnswerKind.approve, .abstain, .veto])
+  func metByPatterns(mode: QueryMode, answer: AnswerKind) {
+    let auditor = bus.connect()
+    bus.attach(["data.*"], by: auditor, serial: 1)
+    bus.attach(["data.shouldPrune"], to: "o", by: bus.connect(), serial: 1)
+    var query: UInt64 = 0
+    func similarName(to name: String, object: String = "") -> String? {
+      query += 1
+      bus.ask(name, object: object, by: bus.connect(), serial: 1, mode: mode)
+      bus.answer(answer, query: query, delegate: 1, from: auditor)
+      return bus.lastVerdict?.similarName
+    }
+    for name in ["data.shouldprune", "data.shouldPurne"] {
+      #expect(similarName(to: name) == "data.shouldPrune")
+      #expect(similarName(to: name, object: "p") == "data.shouldPrune")
+    }
+    #expect(similarName(to: "data.shouldPrune", object: "p") == "")
+    bus.hold("**", by: bus.connect(), serial: 1)
+    #expect(similarName(to: "data.shouldprune") == "data.shouldPrune")
+    bus.hold("data.shouldPurne", by: bus.connect(), serial: 1)
+    #expect(similarName(to: "data.shouldPurne") == "")
+  }
+
+  @Test("A value by a pattern's delegate has no similar name, and a query without a value has one")
+  func valueByPattern() {
+    let source = bus.connect()
+    bus.attach(["data.*"], by: source, serial: 1)
+    bus.attach(["data.numberOfRows"], to: "o", by: bus.connect(), serial: 1)
+    for (query, answer, similar) in [(1, .value, ""), (2, .abstain, "data.numberOfRows")]
+      as [(UInt64, AnswerKind, String)]
+    {
+      bus.ask("data.numberOfRow", by: bus.connect(), serial: 1, mode: .first)
+      bus.answer(answer, answer == .value ? "1" : "", query: query, delegate: 1, from: source)
+      #expect(bus.lastVerdict?.similarName == similar)
+    }
   }
 
   @Test("A similar name is well known, or one that the asker may list or ask")

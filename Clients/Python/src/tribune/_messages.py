@@ -310,8 +310,8 @@ class Verdict:
     is_dry_run: bool = False
     #: Outcomes beyond those listed. At least one veto is listed.
     omitted_count: int = 0
-    #: Without outcomes: a similar name that has a delegate or hold, or is configured or well known,
-    #: which the asker may have meant. Empty if none.
+    #: If only patterns of delegates and holds match the name: a similar name in use, configured or
+    #: well known, which the asker may have meant. Empty if none.
     similar_name: str = ""
 
     def __bool__(self) -> bool:

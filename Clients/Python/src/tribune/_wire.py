@@ -1157,7 +1157,7 @@ class Verdict:
     is_dry_run: bool = False
     # outcomes that are not listed
     omitted_count: int = 0
-    # without outcomes, a similar name that the asker may know, if any
+    # if only patterns match the name, a similar one that the asker may know
     similar_name: str = ""
 
     @classmethod

@@ -57,10 +57,11 @@ extension Bus {
       throw WireError(limit: "\(limits.questionsMax) bytes of userInfo that queries keep")
     }
     if !policy.queryRules.isEmpty, policy.vetoesByDefault(frame.name) { fields.fallback = .vetoed }
-    let (standing, omittedHolds) =
-      fields.mode.isForValues ? ([], 0) : standing(against: key, nameLength: header.nameLength, delegates)
+    let standing =
+      fields.mode.isForValues
+      ? Standing() : standing(against: key, nameLength: header.nameLength, delegates)
     let rememberedBytes =
-      rememberedLength(fields, keyLength: key.byteCount, delegates, standing)
+      rememberedLength(fields, keyLength: key.byteCount, delegates, standing.outcomes)
     let exemptBytes = exemptLength(ofKept: keptBytes, beside: rememberedBytes, from: slot)
     try requireCapacity(toRemember: rememberedBytes + keptBytes - exemptBytes, from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
@@ -80,7 +81,8 @@ extension Bus {
       queries[place].tally = tally(ofChain: chain, frame.name, for: asker.peer.uid)
     }
     if let method { queries[place].method = method }
-    queries[place].addStanding(standing, omittedHolds: omittedHolds)
+    queries[place].add(standing)
+    queries[place].isMetByName = standing.hasName || chains.isNamed(at: chain)
     queries[place].rememberedByteCount = rememberedBytes
     queries[place].exemptByteCount = exemptBytes
     connections[slot].participantCount += delegates.count
@@ -159,30 +161,30 @@ extension Bus {
 
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
-  ) -> (outcomes: [Outcome], omittedHolds: Int) {
-    var (outcomes, omittedHolds) = heldOutcomes(against: key, nameLength: nameLength)
-    guard !policy.queryRules.isEmpty else { return (outcomes, omittedHolds) }
+  ) -> Standing {
+    var standing = standingHolds(against: key, nameLength: nameLength)
+    guard !policy.queryRules.isEmpty else { return standing }
     for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
-      outcomes.append(
+      standing.outcomes.append(
         Outcome(
           delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: required.text, peer: .unknown),
           outcome: .gone, reason: "required, and not attached", elapsed: 0))
     }
-    return (outcomes, omittedHolds)
+    return standing
   }
 
-  private mutating func heldOutcomes(
-    against key: RawSpan, nameLength: Int
-  ) -> (outcomes: [Outcome], omittedHolds: Int) {
-    if holds.count == 0 { return ([], 0) }
+  private mutating func standingHolds(against key: RawSpan, nameLength: Int) -> Standing {
+    if holds.count == 0 { return Standing() }
+    var standing = Standing()
     let holds = holds.against(key, nameLength: nameLength)
     var budget = OutcomeBudget(limits)
-    var outcomes: [Outcome] = []
     for hold in holds {
       guard let outcome = hold.outcome(within: &budget) else { break }
-      outcomes.append(outcome)
+      standing.outcomes.append(outcome)
     }
-    return (outcomes, holds.count - outcomes.count)
+    standing.omittedHolds = holds.count - standing.outcomes.count
+    standing.hasName = holds.contains(where: \.pattern.isLiteral)
+    return standing
   }
 
   /// - Returns: why the bus kept nothing of the answer's text or value, if so.
@@ -437,12 +439,11 @@ extension Bus {
     if holds.count > 0, queries[place].standing.isEmpty, !queries[place].isForValues {
       // Holds that were taken while the question was open.
       let tail = queries.tail(at: place)
-      let (outcomes, omittedHolds) = heldOutcomes(against: tail.key, nameLength: tail.nameLength)
-      queries[place].addStanding(outcomes, omittedHolds: omittedHolds)
+      queries[place].add(standingHolds(against: tail.key, nameLength: tail.nameLength))
     }
     let result = queries[place].conclude(within: OutcomeBudget(limits))
     var verdict = result.verdict
-    if verdict.outcomes.isEmpty, verdict.omittedCount == 0, !restoring.isReplaying {
+    if queries[place].mayBeMisspelt, !restoring.isReplaying {
       verdict.similarName = similarName(
         to: queries.tail(at: place).name, for: queries[place].asker.slot)
     }

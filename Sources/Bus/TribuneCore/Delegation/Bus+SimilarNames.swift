@@ -22,7 +22,7 @@ extension Bus {
       }
       for hold in connections[other].holds.values { compare(hold.pattern, hold.object) }
     }
-    if !policy.queryRules.contains(where: { $0.pattern.matches(name) }) {
+    if !policy.queryRules.contains(where: { $0.pattern.isLiteral && $0.pattern.matches(name) }) {
       for rule in policy.queryRules { compare(rule.pattern, nil) }
     }
     return found.isEmpty ? WellKnownQuestions.similar(to: name) ?? "" : found

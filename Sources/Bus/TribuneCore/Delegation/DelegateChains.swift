@@ -14,6 +14,7 @@ struct DelegateChains {
   private var routes: RouteCache<DelegateRegistration>
   private var tallies: [Tally<NameCounts>?]
   private var questionsMeant: [String?]
+  private var isNamed: [Bool]
   private(set) var count = 0
   private var lookup: UInt64 = 0
 
@@ -23,6 +24,7 @@ struct DelegateChains {
     routes = RouteCache(placeCount: Self.placeCount, seed: seed)
     tallies = Array(repeating: nil, count: Self.placeCount)
     questionsMeant = Array(repeating: nil, count: Self.placeCount)
+    isNamed = Array(repeating: false, count: Self.placeCount)
   }
 
   var changeCount: UInt64 { routes.generation }
@@ -75,6 +77,9 @@ struct DelegateChains {
     delegates.sort { $0.precedes($1) }
     let index = routes.keep(delegates, at: place, of: key, nameLength: nameLength)
     tallies[index] = nil
+    isNamed[index] = delegates.contains { delegate in
+      delegate.patterns.contains { $0.isLiteral && $0.matches(key.extracting(first: nameLength)) }
+    }
     let name = String(repairing: key.extracting(first: nameLength))
     questionsMeant[index] = WellKnownQuestions.meant(by: name) ?? NameSyntax.question(aboutMessage: name)
     return (index, delegates)
@@ -90,6 +95,9 @@ struct DelegateChains {
 
   /// The question that an asker for permission means by a name that no hold can have.
   func questionMeant(at chain: Int) -> String? { questionsMeant[chain] }
+
+  /// True if a delegate responds to the very name, instead of a pattern.
+  func isNamed(at chain: Int) -> Bool { isNamed[chain] }
 
   func tally(at chain: Int) -> Tally<NameCounts>? { tallies[chain] }
 

@@ -3,6 +3,15 @@
 import TribuneProtocols
 import TribuneWire
 
+/// What vetoes a query without being asked: holds, and missing required delegates.
+struct Standing {
+  var outcomes: [Outcome] = []
+  /// Holds that `outcomes` does not list.
+  var omittedHolds = 0
+  /// A hold has the very name, not only a pattern.
+  var hasName = false
+}
+
 /// One query, from the question to the verdict. A veto is sticky because `settled` is final.
 struct Query {
   struct Asker {
@@ -78,6 +87,8 @@ struct Query {
   private(set) var standing: [Outcome] = []
   /// Holds that `standing` does not list.
   private(set) var omittedHolds = 0
+  /// A delegate or a hold has the very name, not only a pattern. Unknown, and true, after a restart.
+  var isMetByName = true
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
@@ -143,10 +154,10 @@ struct Query {
     }
   }
 
-  mutating func addStanding(_ outcomes: [Outcome], omittedHolds: Int) {
-    guard !outcomes.isEmpty || omittedHolds > 0 else { return }
-    standing += outcomes
-    self.omittedHolds += omittedHolds
+  mutating func add(_ standing: Standing) {
+    guard !standing.outcomes.isEmpty || standing.omittedHolds > 0 else { return }
+    self.standing += standing.outcomes
+    omittedHolds += standing.omittedHolds
     hasVeto = true
   }
 
@@ -173,6 +184,8 @@ struct Query {
     guard let found, case .waiting = participants[found].state else { return nil }
     return found
   }
+
+  var mayBeMisspelt: Bool { !isMetByName && !(isForValues && hasConsent) }
 
   var hasAskedAnybody: Bool { participants.contains(where: \.wasAsked) }
 

@@ -107,7 +107,7 @@ extension Bus {
     var query = Query(
       id: id, asker: Query.Asker(slot: slot, id: askerID, peer: connections[slot].peer, serial: serial), ask,
       started: started, deadline: deadline)
-    query.addStanding(standing, omittedHolds: omittedHolds)
+    query.add(Standing(outcomes: standing, omittedHolds: omittedHolds))
     var restored = query
     restored.restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     guard !restored.isDecided(), restored.hasAskedInOrder else {

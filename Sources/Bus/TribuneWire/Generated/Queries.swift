@@ -322,7 +322,7 @@ package struct Verdict: FrameFields {
   package var isDryRun: Bool
   /// Outcomes that are not listed.
   package var omittedCount: UInt32
-  /// Without outcomes, a similar name that the asker may know, if any.
+  /// If only patterns match the name, a similar one that the asker may know.
   package var similarName: String
 
   package init(

@@ -31,8 +31,8 @@ public struct Verdict: Hashable, Sendable {
   public var isOverridden: Bool
   /// The delegates knew that no action would follow.
   public var isDryRun: Bool
-  /// Without an outcome: a similar name that has a delegate or a hold, or is configured or well known. Empty if the
-  /// asker may not know any.
+  /// If only patterns of delegates and holds match the name: a similar name that one of these has, or that is
+  /// configured or well known. Empty if the asker may not know any.
   public var similarName: String
 
   /// For tests.

@@ -132,10 +132,10 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// Without a hint, a misspelt name would just be allowed, because it reaches no delegate.
+  /// Without a hint, a misspelt name would just be allowed, because it does not reach the delegate that vetoes.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
-    context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")
+    context.terminal.report("\(askedName) may be misspelt: did you mean \(similarName.terminalSafe)?")
   }
 
   /// Waits until logind's locks and masks no longer refuse the action.
