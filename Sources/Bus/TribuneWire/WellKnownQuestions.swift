@@ -103,6 +103,12 @@ package enum WellKnownQuestions {
     return nil
   }
 
+  /// The first token of a name that programs of the host or of Tribune ask, by a scope or not.
+  package static func space(ofTheHost name: String) -> String? {
+    let first = String(name.prefix { $0 != "." })
+    return first.utf8.count < name.utf8.count && (ofTheHost + ["scope"]).contains(first) ? first : nil
+  }
+
   /// The object that another one probably means in a question about a unit; nil if the object may be right.
   package static func object(meantBy object: String, for pattern: String) -> String? {
     guard !object.isEmpty, !object.hasPrefix("*"), pattern.hasPrefix("unit."), let pattern = parsed(pattern),

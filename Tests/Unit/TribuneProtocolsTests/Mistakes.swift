@@ -12,6 +12,11 @@ enum Mistakes {
     #""\#(name)" is a \#(kind) method, but its last part does not begin with "\#(kind)" and an upper case letter"#
   }
 
+  private static func ofTheHost(_ name: String) -> String {
+    let space = name.prefix { $0 != "." }
+    return #""\#(name)" is under "\#(space).", where a protocol would keep out delegates of any object"#
+  }
+
   static let syntax: [(String, [String])] = [
     ("x", [#"1:1: found "x", expected "protocol""#]),
     ("}", [#"1:1: found "}", expected "protocol""#]),
@@ -84,6 +89,15 @@ enum Mistakes {
     (
       "protocol A { optional should tribune.shouldStop () }",
       [#"1:30: "tribune.shouldStop" is under "tribune.", which is reserved for the bus"#]
+    ),
+    (
+      "protocol A { optional should cluster.shouldReboot () }",
+      [#"1:30: \#(ofTheHost("cluster.shouldReboot"))"#]
+    ),
+    ("protocol A { required did host.didReboot () }", [#"1:27: \#(ofTheHost("host.didReboot"))"#]),
+    (
+      "protocol A { optional should scope.host.a.shouldB () }",
+      [#"1:30: \#(ofTheHost("scope.host.a.shouldB"))"#]
     ),
     (
       "protocol A {\n  optional should a ()\n  required did a.didB ()\n  optional should a (b: int)\n}",

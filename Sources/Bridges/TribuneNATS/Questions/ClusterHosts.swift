@@ -59,7 +59,8 @@ final class ClusterHosts {
     // A refused pattern must not affect the others.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
-      Task { await attachLater(pattern, to: bus) }
+      let veto = await hold(pattern, on: bus)
+      Task { await attachLater(pattern, insteadOf: veto, to: bus) }
     }
   }
 
@@ -73,9 +74,22 @@ final class ClusterHosts {
     }
   }
 
-  private func attachLater(_ pattern: String, to bus: Connection) async {
+  /// Without a delegate, questions would pass as if the cluster had approved.
+  private func hold(_ pattern: String, on bus: Connection) async -> Hold? {
+    do throws(TribuneError) {
+      return try await bus.hold(
+        pattern, why: "the cluster is not asked, because the bus refuses the gateway as a delegate",
+        label: "cluster")
+    } catch {
+      ServiceLog.error("\(pattern) is not vetoed: \(error)")
+      return nil
+    }
+  }
+
+  private func attachLater(_ pattern: String, insteadOf veto: Hold?, to bus: Connection) async {
     await bus.persist(lack: "\(pattern) is not asked of the cluster") { () async throws(TribuneError) in
       try await attachAll(configuredPlaces([pattern]), to: bus)
+      try await veto?.release()
       guard self.bus === bus else { return }
       asked.append(pattern)
       refused.removeAll { $0 == pattern }

@@ -20,6 +20,8 @@ struct ProtocolParser {
   struct Misread: Error {}
 
   let file: String
+  /// For definitions that an earlier version accepted.
+  private let allowsHostNames: Bool
   var lexer: Lexer
   var token: Token
   /// The token after `token`, which tells a keyword from a name.
@@ -28,13 +30,16 @@ struct ProtocolParser {
   private var declarations: [ProtocolDeclaration] = []
   var current: ProtocolDeclaration
 
-  static func parse(_ source: ProtocolSource) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
-    var parser = ProtocolParser(source)
+  static func parse(
+    _ source: ProtocolSource, allowingHostNames allowsHostNames: Bool = false
+  ) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
+    var parser = ProtocolParser(source, allowingHostNames: allowsHostNames)
     parser.parseFile()
     return (parser.declarations, parser.list.diagnostics)
   }
 
-  private init(_ source: ProtocolSource) {
+  private init(_ source: ProtocolSource, allowingHostNames allowsHostNames: Bool) {
+    self.allowsHostNames = allowsHostNames
     file = source.file
     lexer = Lexer(source.text)
     token = lexer.next()
@@ -207,6 +212,11 @@ struct ProtocolParser {
     if NameSyntax.isReserved(name.utf8Bytes) {
       diagnose(
         "\"\(name)\" is under \"\(NameSyntax.reservedPrefix)\", which is reserved for the bus", location)
+    }
+    if !allowsHostNames, let space = WellKnownQuestions.space(ofTheHost: name) {
+      diagnose(
+        "\"\(name)\" is under \"\(space).\", where a protocol would keep out delegates of any object",
+        location)
     }
     guard kind == .will || kind == .did else { return }
     let token = name.utf8.split(separator: UInt8(ascii: ".")).last ?? name.utf8[...]
