@@ -96,6 +96,32 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
+  @Test(
+    "while the bus refuses a file as a delegate, the file's questions are vetoed", arguments: [false, true])
+  func refused(abstains: Bool) throws {
+    try folder.write("protocol P { optional should a.shouldB () }\n", to: "P.protocol")
+    let declaration = try bus.staying("declare", "o", "P", "--definitions=\(folder.path)/P.protocol")
+    for name in ["a.shouldB/v", "c.shouldD/w"] { try add(name) }
+    let program = try started("--on-failure=\(abstains ? "abstain" : "veto")")
+    let problem = try #require(try program.errors.line())
+    #expect(problem.hasPrefix("tribunectl: a.shouldB/v cannot be attached: it conforms neither to \"P\""))
+    #expect(problem.hasSuffix("; its questions are vetoed") != abstains)
+    #expect(
+      try program.errors.line()?.hasPrefix(
+        "attached \(root) (any object, 1 delegate\(abstains ? "" : ", 1 veto instead of refused files"))")
+        == true)
+    #expect(try asked("c.shouldD") == ["w approved "])
+    guard !abstains else { return #expect(try asked("a.shouldB").isEmpty) }
+    for object in ["o", "p"] {
+      let outcome = try #require(try asked("a.shouldB", "--object=\(object)").first)
+      #expect(outcome.hasPrefix("v held a.shouldB/v cannot be attached: it conforms neither"))
+    }
+    #expect(declaration.end(SIGTERM) == 0)
+    #expect(try lines(1, of: program) == ["attached a.shouldB/v"])
+    #expect(try asked("a.shouldB") == ["v approved "])
+    #expect(program.end(SIGTERM) == 0)
+  }
+
   @Test("a link whose file is removed fails from then on")
   func dangling() throws {
     try folder.write("#!/bin/sh\nexit 0\n", to: "target")

@@ -42,6 +42,8 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
+  /// Of files that the bus refuses as delegates: without a veto, questions would pass as if there were no file.
+  private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
   /// Files that were detached. If somebody has made one no longer executable, that was deliberate.
@@ -50,6 +52,7 @@ actor DelegateFolder {
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
   /// Waits until files are complete.
   private var rest: Task<Void, Never>?
+  private var retry: Task<Void, Never>?
 
   init(
     _ root: [UInt8], on terms: Terms, over connection: Connection, by runner: CommandRunner, log: AnswerLog,
@@ -70,6 +73,7 @@ actor DelegateFolder {
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
         + "(\(objectText(terms.object)), \(members.count.counted("delegate"))"
+        + (vetoes.isEmpty ? "" : ", \(vetoes.count.counted("veto")) instead of refused files")
         + "\(DelegateCommand.valuesText(Set(members.keys.map(\.pattern)).sorted())))")
     let changes = Task { [wanted] in
       for await news in watch.news where matters(news) { wanted.yield(.change) }
@@ -78,6 +82,7 @@ actor DelegateFolder {
     defer {
       for task in [changes, rescans] { task.cancel() }
       rest?.cancel()
+      retry?.cancel()
     }
     for await end in ends { return end }
     return .ended(ExitStatus.success)
@@ -125,6 +130,8 @@ actor DelegateFolder {
     let gone = members.keys.filter { !files.contains($0) }.sorted()
     let wrong = await attach(files, isFirst: isFirst)
     await retire(gone)
+    for file in vetoes.keys where !files.contains(file) { await liftVeto(of: file) }
+    retryRefused()
     reportNew(
       contents.problems + wrong,
       unfinished: contents.unfinished.filter { !detached.contains($0.key) }.values.sorted(),
@@ -162,6 +169,50 @@ actor DelegateFolder {
     } catch {
       // A missing folder will appear in a watched folder. A folder without read permission stays unwatched.
       return nil
+    }
+  }
+
+  // MARK: Vetoing for refused files
+
+  /// - Returns: what to report.
+  private func refuse(
+    _ file: DelegateFile, _ error: TribuneError, over connection: Connection,
+    _ vetoes: inout [DelegateFile: Tribune.Hold]
+  ) async -> String {
+    let refusal = "\(file.description) cannot be attached: \(error.attachmentMessage)"
+    guard terms.onFailure == .veto, !ActionNames.isValue(file.pattern) else { return refusal }
+    do throws(TribuneError) {
+      if vetoes[file] == nil {
+        vetoes[file] = try await bounded(by: context.timeout) {
+          [terms] () async throws(TribuneError) -> Tribune.Hold in
+          try await connection.hold(
+            file.pattern, object: terms.object.isEmpty ? nil : terms.object, why: refusal, label: file.label)
+        }
+      }
+      return "\(refusal); its questions are vetoed"
+    } catch {
+      return "\(refusal); its questions are not vetoed: \(error.message.terminalSafe)"
+    }
+  }
+
+  private func liftVeto(of file: DelegateFile) async {
+    guard let hold = vetoes.removeValue(forKey: file) else { return }
+    do throws(TribuneError) {
+      try await hold.release()
+    } catch {
+      if error.code == .connectionLost { return }
+      context.terminal.report(
+        "the veto of \(file.description) cannot be lifted: \(error.message.terminalSafe)")
+    }
+  }
+
+  /// The bus does not announce that it would no longer refuse.
+  private func retryRefused() {
+    retry?.cancel()
+    guard !vetoes.isEmpty else { return }
+    retry = Task { [wanted] in
+      await sleep(.seconds(5))
+      if !Task.isCancelled { wanted.yield(.change) }
     }
   }
 
@@ -219,10 +270,13 @@ actor DelegateFolder {
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
         members[file] = member
+        await liftVeto(of: file)
         if !isFirst { reportAttached(file, member) }
       } catch {
         places.remove(file)
-        wrong.append("\(file.description) cannot be attached: \(error.attachmentMessage)")
+        var held = vetoes
+        wrong.append(await refuse(file, error, over: connection, &held))
+        vetoes = held
       }
     }
     return wrong
@@ -251,18 +305,34 @@ actor DelegateFolder {
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
+    var held: [DelegateFile: Tribune.Hold] = [:]
+    var wrong: [String] = []
     do throws(TribuneError) {
       let connection = try await context.connectToStay(missing: "notification")
       places = ChainPlaces(files)
-      for file in files.sorted() { new[file] = try await attach(file, over: connection) }
+      for file in files.sorted() {
+        do throws(TribuneError) {
+          new[file] = try await attach(file, over: connection)
+        } catch  where oldMembers[file] == nil {
+          wrong.append(await refuse(file, error, over: connection, &held))
+        }
+      }
       self.connection = connection
     } catch {
       places = oldPlaces
       for file in oldPlaces.keys where oldMembers[file] == nil { places.remove(file) }
-      return ["\(files.count.counted("delegate")) cannot be attached again: \(error.attachmentMessage)"]
+      wrong = ["\(files.count.counted("delegate")) cannot be attached again: \(error.attachmentMessage)"]
+      held = vetoes
+      for file in files.sorted() where oldMembers[file] == nil {
+        wrong.append(await refuse(file, error, over: oldConnection, &held))
+      }
+      vetoes = held
+      return wrong
     }
     follow(connection)
     members = new
+    vetoes = held
+    for file in held.keys { places.remove(file) }
     for (file, member) in new.sorted(by: { $0.key < $1.key }) where oldMembers[file] == nil {
       reportAttached(file, member)
     }
@@ -274,7 +344,7 @@ actor DelegateFolder {
       await oldConnection.close()
       former.removeAll { $0.connection === oldConnection }
     }
-    return []
+    return wrong
   }
 
   /// Ends the open queries, and waits until their endings are handled.

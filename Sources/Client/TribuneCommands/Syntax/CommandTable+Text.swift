@@ -369,7 +369,8 @@ extension VerbName {
       runs like the command of --exec. Files are asked in the order of their names. FILE.concluded runs like
       the program of --concluded. New files, removed files and changed permissions take effect at once, also
       behind links. Links to missing files or folders, files that only others may execute, and what cannot be
-      looked at fail. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
+      looked at fail. While the bus refuses a file, this verb holds NAME instead, unless --on-failure=abstain.
+      Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
