@@ -41,10 +41,41 @@ struct StartingTests {
   @Test("the daemon does not remove another file at the socket's path")
   func foreignFile() throws {
     let bus = try TestBus()
-    try FileManager.default.removeItem(atPath: bus.path)
-    try bus.folder.write("precious", to: "bus")
+    try bus.folder.write("precious", to: "file")
+    #expect(unsafe rename("\(bus.folder.path)/file", bus.path) == 0)
+    try bus.waitForLog("\(bus.path): there is a file that is not a socket")
     #expect(bus.stop() == 0)
     #expect(try bus.folder.read("bus") == "precious")
+  }
+
+  @Test("if the socket's file is removed or moved, the daemon reports that, and makes it again")
+  func lostFile() throws {
+    let bus = try TestBus()
+    let hold = try bus.staying("hold", "a.shouldB", "--why=busy")
+    for mustRemove in [true, false, true] {
+      let before = try bus.log().utf8.count
+      if mustRemove {
+        try FileManager.default.removeItem(atPath: bus.path)
+      } else {
+        #expect(unsafe rename(bus.path, "\(bus.path)-moved") == 0)
+      }
+      try bus.waitForLog("the file of the socket \(bus.path) was removed or replaced", behind: before)
+      try bus.waitForLog("listening on \(bus.path)", behind: before)
+    }
+    let second = try FinishedProgram.tribuned(["--listen=\(bus.path)", "--config=\(bus.folder.path)"])
+    #expect(second.status == 1)
+    #expect(second.errors.contains("\(bus.path): a bus with pid \(bus.pid) answers there already"))
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("if another bus takes the socket's path, the daemon reports that")
+  func replacedSocket() throws {
+    let (bus, other) = (try TestBus(), try TestBus())
+    #expect(unsafe rename(other.path, bus.path) == 0)
+    try bus.waitForLog(
+      "a bus with pid \(other.pid) answers there already; clients there do not meet the holds and delegates")
+    try other.waitForLog("the file of the socket \(other.path) was removed or replaced")
   }
 
   @Test("the daemon makes the socket's folder if it is missing")
@@ -131,6 +162,8 @@ struct StartingTests {
       #expect(value & O_CLOEXEC != 0)
     }
     #expect(try bus.log().contains("listening on \(folder.path)/second, passed as second"))
+    try FileManager.default.removeItem(atPath: "\(folder.path)/second")
+    try bus.waitForLog("\(folder.path)/second was removed or replaced, and clients no longer reach this bus")
     #expect(bus.stop() == 0)
     #expect(FileStatus(bus.path)?.isSocket == true)
     #expect(FileStatus("\(folder.path)/second")?.isSocket == true)

@@ -21,6 +21,8 @@ package final class Daemon {
   private var server: BusServer { bus.server }
   private let notifier: ServiceNotifier
   private let signals = SignalSources()
+  private var socketFiles: SocketFileWatch?
+  private var socketMode: UInt32
   private var lastStatus = ""
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
@@ -123,7 +125,7 @@ package final class Daemon {
     let daemon = try Daemon(arguments, configuration, passed, log)
     daemon.bus.takeOver()
     do {
-      try daemon.listen(mode: configuration.socketMode)
+      try daemon.listen()
     } catch {
       daemon.bus.endTakeOver()
       throw error
@@ -136,6 +138,7 @@ package final class Daemon {
   ) throws {
     self.arguments = arguments
     self.log = log
+    socketMode = configuration.socketMode
     bus = try BusInstance(configuration, taking: passed, keptBy: arguments.keeperPath, log: log)
     notifier = ServiceNotifier { [log] in log.warning($0) }
   }
@@ -165,7 +168,7 @@ package final class Daemon {
     }
   }
 
-  private func listen(mode: UInt32) throws {
+  private func listen() throws {
     let passed = bus.passed.takeListening()
     for socket in passed {
       let descriptor = FileDescriptor(owning: socket.descriptor)
@@ -175,24 +178,54 @@ package final class Daemon {
       log.info("listening on \(path), passed as \(socket.name)")
     }
     if let path = Self.varlinkPath(arguments), passed.isEmpty {
-      try listen(at: path, mode: mode, isVarlink: true)
+      try listen(at: path, isVarlink: true)
     }
     let first = server.acceptor.listeners.first { !$0.isVarlink }
     let path = first?.path ?? Self.listenPath(arguments)
-    if first == nil { try listen(at: path, mode: mode) }
+    if first == nil { try listen(at: path) }
     server.lister.address = "unix:\(path)"
   }
 
-  private func listen(at path: String, mode: UInt32, isVarlink: Bool = false) throws {
+  private func listen(at path: String, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
     // Clients may have connected to the previous daemon's socket during the restart.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
-      server.acceptor.setMode(mode)
+      server.acceptor.setMode(socketMode)
       log.info("\(what) \(path), taken over from another daemon")
     } else {
-      try bus.listen(on: try Listener(path: path, mode: mode, isVarlink: isVarlink))
+      try bus.listen(on: try Listener(path: path, mode: socketMode, isVarlink: isVarlink))
       log.info("\(what) \(path)")
+    }
+  }
+
+  private func watchSocketFiles() {
+    do throws(Errno) {
+      let files = try SocketFileWatch { [weak self] in self?.checkSocketFiles() }
+      for listener in server.acceptor.listeners { try files.add(listener) }
+      socketFiles = files
+    } catch {
+      log.warning("cannot watch the socket's file: \(error)")
+    }
+    checkSocketFiles()
+  }
+
+  private func checkSocketFiles() {
+    guard !isStopping else { return }
+    for listener in server.acceptor.listeners where listener.losesFile() {
+      let loss = "the file of the socket \(listener.path) was removed or replaced"
+      // Whoever removes the folder means to remove everything in it.
+      guard listener.isOwn, !Folder.lacks(Array(Folder.parent(of: listener.path).utf8)) else {
+        log.error("\(loss), and clients no longer reach this bus")
+        continue
+      }
+      log.error("\(loss); making it again")
+      do {
+        try listen(at: listener.path, isVarlink: listener.isVarlink)
+        if let new = server.acceptor.listeners.last { try socketFiles?.add(new) }
+      } catch {
+        log.error("\(error); clients there do not meet the holds and delegates of this bus")
+      }
     }
   }
 
@@ -224,6 +257,7 @@ package final class Daemon {
     signals.on(Signals.terminate) { [weak self] in self?.stop() }
     signals.on(Signals.interrupt) { [weak self] in self?.stop(isForGood: true) }
     signals.on(Signals.hangUp) { [weak self] in self?.reload() }
+    watchSocketFiles()
     notifier.startWatchdog()
     bus.start { [weak self] in
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
@@ -295,6 +329,7 @@ package final class Daemon {
     if diagnostics.contains(where: { $0.severity == .error }) {
       log.error("the configuration has errors; the old one stays in force")
     } else {
+      socketMode = loaded.socketMode
       bus.reconfigure(loaded)
       log.info("the configuration was read again")
     }

@@ -24,6 +24,8 @@ package final class Listener {
   package let descriptor: FileDescriptor
   package let path: String
   private var file: SocketFile?
+  /// The path's file when listening began, even if systemd owns it; nil once it is lost.
+  private var place: SocketFile?
   package let isVarlink: Bool
 
   package init(
@@ -34,13 +36,14 @@ package final class Listener {
     self.descriptor = descriptor
     self.path = path
     self.isVarlink = isVarlink
+    place = SocketFile(at: path)
   }
 
   package convenience init(
     takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile, isVarlink: Bool = false
   ) throws(Errno) {
     try self.init(passed: descriptor, path: path, isVarlink: isVarlink)
-    self.file = file
+    (self.file, place) = (file, file)
     // From now on, clients that connect see this process as their peer.
     try UnixSocket.listen(self.descriptor)
   }
@@ -71,6 +74,7 @@ package final class Listener {
     try UnixSocket.setCanReceiveDescriptors(false, descriptor)
     try UnixSocket.listen(descriptor)
     file = SocketFile(at: path)
+    place = file
     return nil
   }
 
@@ -104,6 +108,16 @@ package final class Listener {
       return
     }
   }
+
+  /// Once: the path no longer leads to this listener.
+  func losesFile() -> Bool {
+    guard place != nil, SocketFile(at: path) != place else { return false }
+    place = nil
+    return true
+  }
+
+  /// False for systemd's.
+  var isOwn: Bool { file != nil }
 
   /// Nil if this process does not own the path's current file.
   package var ownFile: SocketFile? { fileIsOurs ? file : nil }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Becomes readable, by inotify(7), when one of the files is removed or moved, or its attributes change.
+package struct FileWatch: ~Copyable {
+  package let descriptor: FileDescriptor
+
+  package init() throws(Errno) {
+    descriptor = FileDescriptor(owning: try retrying { inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK)) })
+  }
+
+  /// Follows the file, not the path.
+  package func add(_ path: String) throws(Errno) {
+    let interest = UInt32(IN_ATTRIB) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_DONT_FOLLOW)
+    let number = descriptor.rawValue
+    _ = try retrying { unsafe inotify_add_watch(number, path, interest) }
+  }
+
+  /// Must be called when the descriptor is readable.
+  package func takeChanges() {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    // What changed does not matter, and a rest keeps the descriptor readable.
+    _ = unsafe read(descriptor.rawValue, &bytes, bytes.count)
+  }
+}
