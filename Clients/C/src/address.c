@@ -44,7 +44,11 @@ int address_find(struct address *address, const char *text, tribune_error *error
 {
   const char *preset = secure_getenv("TRIBUNE_ADDRESS");
   if (text != NULL || (preset != NULL && preset[0] != '\0')) {
-    return parse(address, text != NULL ? text : preset, error);
+    int result = parse(address, text != NULL ? text : preset, error);
+    if (text == NULL && geteuid() == 0) {
+      address->needs_own_server = strcmp(address->path, system_path) != 0;
+    }
+    return result;
   }
   /* systemd separates several directories with colons. */
   const char *folders = secure_getenv("RUNTIME_DIRECTORY");
@@ -55,7 +59,7 @@ int address_find(struct address *address, const char *text, tribune_error *error
     }
     folders += length + (folders[length] == ':');
   }
-  const char *folder = secure_getenv("XDG_RUNTIME_DIR");
+  const char *folder = geteuid() != 0 ? secure_getenv("XDG_RUNTIME_DIR") : NULL;
   if (folder != NULL && is_own(address, folder, strlen(folder), "/tribune/bus")) {
     return 0;
   }
@@ -75,7 +79,7 @@ static int require_server(const struct address *address, int fd, tribune_error *
     return error_system(error, -errno, "the bus's user cannot be found out");
   }
   if (credentials.uid != 0 && credentials.uid != geteuid()) {
-    return error_set(error, -EACCES, TRIBUNE_ERROR_UNREACHABLE,
+    return error_set(error, -EACCES, TRIBUNE_ERROR_NOT_PERMITTED,
                      "the bus at unix:%s is served by another user (uid %u), and cannot be trusted", address->path,
                      (unsigned)credentials.uid);
   }

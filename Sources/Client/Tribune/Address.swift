@@ -41,33 +41,39 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     Address(path: "\(runtimeDirectory)/tribune/bus")
   }
 
-  /// The default: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
+  /// The default: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and, except for root,
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
   /// Such a folder must belong to this user, and this user or root must serve its bus: otherwise, if a program ran as
-  /// root with another user's environment, that user's delegates would decide.
+  /// root with another user's environment, that user's delegates would decide. For root, `$TRIBUNE_ADDRESS` must also
+  /// lead to a bus that root serves, or to the system's.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {
     try resolve(
-      environment: Environment.value(of:), exists: Environment.fileExists, isOwn: Environment.fileIsOwn)
+      environment: Environment.value(of:), exists: Environment.fileExists, isOwn: Environment.fileIsOwn,
+      user: ThisProcess.effectiveUser)
   }
 
   static func resolve(
-    environment: (String) -> String?, exists: (String) -> Bool, isOwn: (String) -> Bool
+    environment: (String) -> String?, exists: (String) -> Bool, isOwn: (String) -> Bool, user: UInt32
   ) throws(TribuneError) -> Address {
-    if let text = environment("TRIBUNE_ADDRESS"), !text.isEmpty { return try Address(text) }
+    if let text = environment("TRIBUNE_ADDRESS"), !text.isEmpty {
+      var address = try Address(text)
+      if user == 0, address != system { address.servers = [0] }
+      return address
+    }
     var candidates: [Address] = []
     // systemd separates several runtime directories with colons.
     for directory in (environment("RUNTIME_DIRECTORY") ?? "").split(separator: ":").map(String.init)
     where isOwn(directory) {
       candidates.append(Address(path: "\(directory)/bus"))
     }
-    if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty, isOwn(directory) {
-      candidates.append(user(in: directory))
+    if user != 0, let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty, isOwn(directory) {
+      candidates.append(Self.user(in: directory))
     }
     guard var address = candidates.first(where: { exists($0.path) }) else { return system }
-    address.servers = [0, ThisProcess.effectiveUser]
+    address.servers = [0, user]
     return address
   }
 
@@ -78,11 +84,11 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     do throws(Errno) {
       user = try UnixSocket.peer(of: socket).uid
     } catch {
-      throw TribuneError(.unreachable, "the user who serves the bus at \(self) is not known: \(error)")
+      throw TribuneError(.notPermitted, "the user who serves the bus at \(self) is not known: \(error)")
     }
     guard servers.contains(user) else {
       throw TribuneError(
-        .unreachable, "the bus at \(self) is served by another user (uid \(user)), and cannot be trusted")
+        .notPermitted, "the bus at \(self) is served by another user (uid \(user)), and cannot be trusted")
     }
   }
 

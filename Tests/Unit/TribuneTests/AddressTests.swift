@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Testing
 import TribuneSystem
 
@@ -38,8 +37,23 @@ struct AddressTests {
   ) throws {
     let address = try Address.resolve(
       environment: { environment[$0] }, exists: files.contains,
-      isOwn: ["/run/user/1", "/run/x", "/run/y"].contains)
+      isOwn: ["/run/user/1", "/run/x", "/run/y"].contains, user: 1)
     #expect(address == Address(path: path))
+  }
+
+  @Test(
+    "root takes no bus from XDG_RUNTIME_DIR, and from TRIBUNE_ADDRESS only its own and the system's",
+    arguments: [
+      (["XDG_RUNTIME_DIR": "/run/user/0"], "/run/tribune/bus", nil),
+      (["TRIBUNE_ADDRESS": "unix:/run/user/1/tribune/bus"], "/run/user/1/tribune/bus", [0]),
+      (["TRIBUNE_ADDRESS": "unix:/run/tribune/bus"], "/run/tribune/bus", nil),
+      (["RUNTIME_DIRECTORY": "/d"], "/d/bus", [0, 0]),
+    ] as [([String: String], String, [UInt32]?)])
+  func root(environment: [String: String], path: String, servers: [UInt32]?) throws {
+    let address = try Address.resolve(
+      environment: { environment[$0] }, exists: { _ in true }, isOwn: { _ in true }, user: 0)
+    #expect(address.path == path)
+    #expect(address.servers == servers)
   }
 
   @Test(
@@ -47,8 +61,8 @@ struct AddressTests {
     arguments: [("TRIBUNE_ADDRESS", "unix:/d/bus"), ("RUNTIME_DIRECTORY", "/d"), ("XDG_RUNTIME_DIR", "/d")])
   func servers(variable: String, value: String) throws {
     var address = try Address.resolve(
-      environment: { $0 == variable ? value : nil }, exists: { _ in true }, isOwn: { _ in true })
-    #expect(address.servers == (variable == "TRIBUNE_ADDRESS" ? nil : [0, geteuid()]))
+      environment: { $0 == variable ? value : nil }, exists: { _ in true }, isOwn: { _ in true }, user: 7)
+    #expect(address.servers == (variable == "TRIBUNE_ADDRESS" ? nil : [0, 7]))
     address.path = "/other"
     #expect(address.servers == nil)
   }
@@ -57,7 +71,8 @@ struct AddressTests {
   func anotherUser() throws {
     let environment = ["RUNTIME_DIRECTORY": "/run/x", "XDG_RUNTIME_DIR": "/run/user/1"]
     let address = try Address.resolve(
-      environment: { environment[$0] }, exists: { $0 != "/run/tribune/bus" }, isOwn: { _ in false })
+      environment: { environment[$0] }, exists: { $0 != "/run/tribune/bus" }, isOwn: { _ in false },
+      user: 1)
     #expect(address == .system)
   }
 

@@ -52,16 +52,20 @@ class Address:
         The environment is the process's own, unless one is given.
         A folder that the environment names has to be this user's own, and this user or root has to
         serve the bus there: a program that runs as root with another user's environment must not
-        let that user's delegates decide.
+        let that user's delegates decide. Root ignores ``XDG_RUNTIME_DIR``; its ``TRIBUNE_ADDRESS``
+        has to lead to a bus that root serves, or to the system's.
         """
         environment = os.environ if environment is None else environment
-        if text := environment.get("TRIBUNE_ADDRESS"):
-            return cls.parse(text)
         user = os.geteuid()
+        if text := environment.get("TRIBUNE_ADDRESS"):
+            address = cls.parse(text)
+            is_free = user != 0 or address.path == _SYSTEM
+            return address if is_free else cls(address.path, servers=(0,))
         # systemd separates several directories with colons.
         folders = environment.get("RUNTIME_DIRECTORY", "").split(":")
         paths = [f"{folder}/bus" for folder in folders if folder and _is_own(folder, user)]
-        if (folder := environment.get("XDG_RUNTIME_DIR", "")) and _is_own(folder, user):
+        folder = environment.get("XDG_RUNTIME_DIR", "") if user != 0 else ""
+        if folder and _is_own(folder, user):
             paths.append(f"{folder}/tribune/bus")
         for path in paths:
             if os.path.exists(path):
@@ -76,7 +80,7 @@ class Address:
         _, user, _ = _CREDENTIALS.unpack(credentials)
         if user not in self.servers:
             raise TribuneError(
-                Code.UNREACHABLE,
+                Code.NOT_PERMITTED,
                 f"the bus at {self} is served by another user (uid {user}), and cannot be trusted",
             )
 

@@ -35,8 +35,8 @@ def connect(
     """Connects to a bus. Enter the result with ``async with``, or await it.
 
     - `address`: ``unix:PATH``. By default ``$TRIBUNE_ADDRESS``; else the first of
-      ``$RUNTIME_DIRECTORY/bus`` and ``$XDG_RUNTIME_DIR/tribune/bus`` that exists, if this user owns
-      the folder and this user or root serves the bus; else ``/run/tribune/bus``.
+      ``$RUNTIME_DIRECTORY/bus`` and, except for root, ``$XDG_RUNTIME_DIR/tribune/bus`` that exists,
+      if this user owns the folder and this user or root serves the bus; else ``/run/tribune/bus``.
     - `timeout`: seconds until the bus must have introduced itself. While a bus restarts, or hangs
       and is about to be replaced, new connections wait at its socket.
     - `reconnect_timeout`: seconds in which to look for the bus when the connection is lost; 0 for
