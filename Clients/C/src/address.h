@@ -6,7 +6,8 @@
  * Finds the bus.
  *
  * A folder from the environment must belong to this user, and its bus to this user or root: a root program with
- * another user's environment must not obey that user's delegates. A set-user-ID program ignores the environment.
+ * another user's environment must not obey that user's delegates. For the same reason, root ignores XDG_RUNTIME_DIR, and
+ * takes from TRIBUNE_ADDRESS only root's bus or the system's. A set-user-ID program ignores the environment.
  */
 
 #include <stdbool.h>
