@@ -23,6 +23,21 @@ async def test_each_host_gives_its_verdict(cluster: Cluster) -> None:
     assert outcomes(verdict) == {"host:db2": ("approved", ""), "host:db3": ("approved", "")}
 
 
+async def test_while_the_bus_refuses_the_gateway_as_a_delegate_questions_are_vetoed(cluster: Cluster) -> None:
+    hosts = await cluster.trio('[Query "service.**"]\nScope=cluster\n')
+    db1 = await cluster.connect(hosts[0])
+    assert await db1.ask("service.shouldStop")
+    await hosts[0].gateway.end()
+    definition = "protocol Service { optional should service.shouldStop () }"
+    async with db1.declare("web", "Service", definition):
+        await hosts[0].start_gateway()
+        verdict = await db1.ask("service.shouldStop")
+        assert not verdict
+        assert "the bus refuses the gateway" in verdict.outcomes[0].reason
+    status, output = await hosts[0].tribunectl("ask", "service.shouldStop", "--wait-until-allowed")
+    assert status == 0, output
+
+
 async def test_nobody_answering_anywhere_is_unanswered(cluster: Cluster) -> None:
     hosts = await cluster.trio(QUERY)
     db1 = await cluster.connect(hosts[0])
