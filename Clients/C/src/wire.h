@@ -389,7 +389,7 @@ void wire_write_done(struct wire_writer *writer, const struct wire_done *value);
 enum wire_observer_failure {
   /* It had not acknowledged at the deadline. */
   WIRE_OBSERVER_FAILURE_TIMED_OUT = 0,
-  /* Its connection ended before it acknowledged. */
+  /* Its connection or observation ended before it acknowledged. */
   WIRE_OBSERVER_FAILURE_GONE = 1,
   /* It reported a failure. */
   WIRE_OBSERVER_FAILURE_FAILED = 2,
@@ -399,7 +399,7 @@ enum wire_observer_failure {
 struct wire_missing_observer {
   uint64_t connection;
   struct wire_peer_identity peer;
-  /* gone if its connection ended first */
+  /* gone if its connection or observation ended first */
   enum wire_observer_failure failure;
   /* of a failure; else empty */
   struct wire_text reason;

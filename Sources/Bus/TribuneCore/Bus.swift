@@ -265,6 +265,7 @@ package struct Bus: ~Copyable {
       connections[slot].observations[serial] = nil
       releaseCharge(of: serial, from: slot)
       connections[slot].tokenCount -= observation.pattern.tokenCount
+      if observation.isAwaited, !connections[slot].unacknowledgedPosts.isEmpty { emit(.observesLess(slot)) }
     } else if let registration = connections[slot].monitors[serial] {
       monitors.remove(registration, slot: slot)
       connections[slot].monitors[serial] = nil

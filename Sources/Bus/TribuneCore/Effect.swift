@@ -25,6 +25,8 @@ package enum Effect {
   /// In the order of posting.
   case snapshot(ConnectionSlot, Serial, [RetainedNotification])
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
+  /// Awaited posts that this connection has not been sent may be abandoned (`Bus.isAbandoned`).
+  case observesLess(ConnectionSlot)
 }
 
 extension Effect {
@@ -34,7 +36,7 @@ extension Effect {
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
       .ended(let slot, _, _), .buffered(let slot, _), .snapshot(let slot, _, _),
-      .awaited(let slot, _, _, _):
+      .awaited(let slot, _, _, _), .observesLess(let slot):
       slot
     }
   }

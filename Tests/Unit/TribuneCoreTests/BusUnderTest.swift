@@ -405,6 +405,7 @@ extension Effect {
           let reason = missing.reason.isEmpty ? "" : " (\(missing.reason))"
           return ", \(missing.connection) \(missing.failure)\(reason) \(missing.elapsed / 1000) ms"
         }.joined()
+    case .observesLess(let slot): return "\(slot.letter) observes less"
     case .announcement(let announcement): return announcement.line
     }
   }

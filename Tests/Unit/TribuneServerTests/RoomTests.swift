@@ -107,6 +107,29 @@ struct RoomTests {
     #expect(try received() == ["2"])
   }
 
+  @Test(
+    "is gone for awaited posts that wait for room, once none of its observations awaits them",
+    arguments: [false, true])
+  func abandoned(isAwaitedTwice: Bool) throws {
+    try observe(.awaited, limit: 1)
+    try observer.send(Observe(options: isAwaitedTwice ? .awaited : []), serial: 2, name: "load.unit")
+    try bus.pass(observer)
+    for serial in 1...2 as ClosedRange<Serial> {
+      try poster.send(Post(options: .awaited), serial: serial, name: "load.unit")
+    }
+    try bus.pass(poster)
+    try observer.send(Cancel(target: 1), serial: 3)
+    try bus.pass(observer)
+    #expect(try received() == ["ok 1", "ok 2", "1", "ok 3"])
+    let gone = try poster.frames(of: .awaited, Awaited.self)
+    #expect(gone.flatMap(\.missing).map(\.failure) == (isAwaitedTwice ? [] : [.gone]))
+    // It was sent the first post in time.
+    let id = try bus.session(of: poster).id
+    try observer.send(Done(poster: id, post: 1), serial: 4)
+    try bus.pass(observer)
+    #expect(try poster.frames(of: .awaited, Awaited.self).map(\.acknowledged) == [1])
+  }
+
   @Test("pauses its posters when much waits, then loses the oldest, with a count")
   func slow() throws {
     try observe(limit: 10)

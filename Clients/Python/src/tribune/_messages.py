@@ -441,7 +441,7 @@ class Failure(enum.Enum):
 
     #: No report by the deadline.
     TIMED_OUT = "timedOut"
-    #: Its connection ended first.
+    #: Its connection or observation ended first.
     GONE = "gone"
     #: It reported a failure.
     FAILED = "failed"

@@ -615,7 +615,7 @@ class ObserverFailure(enum.IntEnum):
 
     # It had not acknowledged at the deadline.
     TIMED_OUT = 0
-    # Its connection ended before it acknowledged.
+    # Its connection or observation ended before it acknowledged.
     GONE = 1
     # It reported a failure.
     FAILED = 2
@@ -627,7 +627,7 @@ class MissingObserver:
 
     connection: int
     peer: PeerIdentity
-    # gone if its connection ended first
+    # gone if its connection or observation ended first
     failure: ObserverFailure
     # of a failure; else empty
     reason: str

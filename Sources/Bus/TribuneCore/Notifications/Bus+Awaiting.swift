@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 extension Bus {
   func requireAwaitable(_ frame: FrameView, _ fields: Post, from slot: ConnectionSlot) throws(WireError) {
@@ -77,6 +77,23 @@ extension Bus {
     for number in oldestFirst { endWaiting(number, slot, .gone, reason: "", at: now) }
   }
 
+  /// Whether the post waits for a connection whose awaited observations of it have all ended.
+  package func isAbandoned(_ post: FrameView, by slot: ConnectionSlot) -> Bool {
+    guard let number = awaitedPosts.number(poster: post.header.sender, serial: post.header.serial),
+      awaitedPosts[number].waiting.contains(slot)
+    else { return false }
+    return !connections[slot].observations.values.contains { $0.isAwaited && $0.matches(post) }
+  }
+
+  package mutating func abandon(
+    _ serial: Serial, of poster: ConnectionID, by slot: ConnectionSlot, at now: Instant
+  ) {
+    guard let number = awaitedPosts.number(poster: poster, serial: serial),
+      awaitedPosts[number].waiting.contains(slot)
+    else { return }
+    endWaiting(number, slot, .gone, reason: "", at: now)
+  }
+
   mutating func expire(awaitedPost number: Int, at now: Instant) {
     for slot in awaitedPosts[number].waiting {
       countOutcome(.timedOut, of: slot, since: awaitedPosts[number].posted, at: now)
@@ -125,6 +142,12 @@ extension Bus {
     let post = awaitedPosts[number]
     emit(.awaited(post.poster, post.serial, post.reply, isMonitored ? post.shown : nil))
     forget(awaitedPost: number)
+  }
+}
+
+extension NotificationCenter.Observation {
+  fileprivate func matches(_ post: FrameView) -> Bool {
+    pattern.observes(post.name) && (object.map { post.object.isEqual(to: $0.utf8Bytes) } ?? true)
   }
 }
 

@@ -19,6 +19,8 @@ final class Interpreter {
   private let snapshots: Snapshots
   private let effects = Cell(Batch<Effect>())
   private let unsentQuestions = Cell<[Question]>([])
+  /// Awaited posts may wait for their room.
+  private let observeLess = Cell<[Session]>([])
   private let verdicts = Cell<[VerdictEntry]>([])
 
   /// `bus` must outlive the interpreter, because a `Reference` does not retain it.
@@ -149,7 +151,7 @@ final class Interpreter {
       bus.value.takeEffects(&effects)
       effects.drain { effect in apply(effect) }
       swap(&self.effects.value, &effects)
-    } while failUnsentQuestions()
+    } while failUnsentQuestions() || abandonAwaitedPosts()
   }
 
   /// - Returns: true if any failed; the core may then ask further delegates, whose queues may be full.
@@ -163,6 +165,38 @@ final class Interpreter {
       bus.value.failQuestion(question.query, question.delegate, reason: reason, at: context.now)
     }
     return true
+  }
+
+  /// - Returns: true if connections awaited less; the core may then have answers for posters.
+  private func abandonAwaitedPosts() -> Bool {
+    guard !observeLess.value.isEmpty else { return false }
+    while let session = observeLess.value.popLast() {
+      for (poster, serial) in abandonedPosts(by: session) {
+        recorder.recordAbandonment(of: serial, of: poster, by: session)
+        bus.value.abandon(serial, of: poster, by: session.slot, at: context.now)
+      }
+    }
+    return true
+  }
+
+  /// Those that wait for room: its client learns of them too late to acknowledge them.
+  private func abandonedPosts(by session: Session) -> [(poster: ConnectionID, serial: Serial)] {
+    var found: [(poster: ConnectionID, serial: Serial)] = []
+    session.output.backlog.forEachWaiting { part in
+      guard part.kind == .notifications else { return }
+      let bytes = part.slice.bytes
+      var start = 0
+      while let header = FrameHeader.peek(bytes, at: start, limits: .fromBus) {
+        let end = start + header.frameLength
+        if case .post = header.kind,
+          bus.value.isAbandoned(FrameView(header, bytes.extracting(start..<end)), by: session.slot)
+        {
+          found.append((header.sender, header.serial))
+        }
+        start = end
+      }
+    }
+    return found
   }
 
   private func apply(_ effect: consuming Effect) {
@@ -211,6 +245,10 @@ final class Interpreter {
       snapshots.begin(notifications, serial, for: session)
     case .awaited(let slot, let serial, let awaited, let tail):
       if let poster = session(at: slot) { replier.enqueue(awaited, for: poster, serial: serial, about: tail) }
+    case .observesLess(let slot):
+      if let session = session(at: slot), !session.output.backlog.isEmpty {
+        observeLess.value.append(session)
+      }
     }
   }
 

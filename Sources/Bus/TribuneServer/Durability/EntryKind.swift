@@ -35,6 +35,8 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   /// Stale questions were read, which released waiting ones.
   case questionsRead = 20
   case succession = 21
+  /// The connection will not acknowledge an awaited post.
+  case abandonment = 22
 }
 
 extension LogEntry {

@@ -35,7 +35,7 @@ final class LiveEntries {
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
-      .inFlight, .buffered, .handoverEnd:
+      .abandonment, .inFlight, .buffered, .handoverEnd:
       false
     // The entry is of a newer version, which this one cannot update.
     case nil: false

@@ -213,6 +213,14 @@ final class Recorder {
     keepOpen(session)
   }
 
+  func recordAbandonment(of serial: Serial, of poster: ConnectionID, by session: Session) {
+    guard survivesDeath else { return }
+    let buffer = emptyBuffer()
+    buffer.append(poster.rawValue)
+    buffer.append(serial)
+    record(.abandonment, of: session.id, buffer.bytes)
+  }
+
   func recordFailure(of question: Question, reason: String) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()

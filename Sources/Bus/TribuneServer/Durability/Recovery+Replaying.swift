@@ -85,6 +85,11 @@ extension Recovery {
       guard let found = replayed.found[id], found.facts.isOpen else { return true }
       bus.value.markRead(by: ConnectionSlot(index: found.facts.slot), at: entry.moment)
     case .awaitedPost: try bus.value.restoreAwaitedPost(entry.body, at: entry.moment)
+    case .abandonment:
+      guard let found = replayed.found[id], found.facts.isOpen else { return true }
+      let poster = ConnectionID(rawValue: try reader.integer())
+      bus.value.abandon(
+        try reader.integer(), of: poster, by: ConnectionSlot(index: found.facts.slot), at: entry.moment)
     case .questionFailure:
       let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))
       bus.value.failQuestion(

@@ -282,7 +282,7 @@ package struct Done: FrameFields {
 package enum ObserverFailure: UInt8, Sendable, CaseIterable {
   /// It had not acknowledged at the deadline.
   case timedOut = 0
-  /// Its connection ended before it acknowledged.
+  /// Its connection or observation ended before it acknowledged.
   case gone = 1
   /// It reported a failure.
   case failed = 2
@@ -292,7 +292,7 @@ package enum ObserverFailure: UInt8, Sendable, CaseIterable {
 package struct MissingObserver: Equatable, Sendable {
   package var connection: ConnectionID
   package var peer: PeerIdentity
-  /// Gone if its connection ended first.
+  /// Gone if its connection or observation ended first.
   package var failure: ObserverFailure
   /// Of a failure; else empty.
   package var reason: String

@@ -7,7 +7,7 @@ public struct AwaitedReply: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
       /// It had not reported by the deadline.
       case timedOut
-      /// The connection ended first.
+      /// The connection or its observation ended first.
       case gone
       case failed
     }
