@@ -17,6 +17,7 @@ let package = Package(
   dependencies: [.package(name: "tribune", path: "..")],
   targets: [
     .executableTarget(name: "relay"),
+    .executableTarget(name: "zmq-proxy", linkerSettings: [.linkedLibrary("zmq")]),
     .target(name: "CBusDriver"),
     .executableTarget(
       name: "bench", dependencies: ["CBusDriver", .product(name: "Tribune", package: "tribune")],

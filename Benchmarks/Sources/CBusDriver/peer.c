@@ -32,6 +32,7 @@ const struct protocol *protocol_of(enum driver_server server)
 		[driver_relay] = &relay_protocol,     [driver_tribune] = &tribune_protocol,
 		[driver_redis] = &redis_protocol,     [driver_nats] = &nats_protocol,
 		[driver_mosquitto] = &mqtt_protocol,  [driver_dbus] = &dbus_protocol,
+		[driver_zmq] = &zmq_protocol,
 	};
 	return all[server];
 }

@@ -66,6 +66,6 @@ struct protocol {
 };
 
 extern const struct protocol relay_protocol, tribune_protocol, redis_protocol, nats_protocol, mqtt_protocol,
-    dbus_protocol;
+    dbus_protocol, zmq_protocol;
 
 const struct protocol *protocol_of(enum driver_server server);

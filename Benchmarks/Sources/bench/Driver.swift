@@ -111,6 +111,7 @@ extension Server.Kind {
     case .nats: driver_nats
     case .mosquitto: driver_mosquitto
     case .dbusDaemon, .dbusBroker: driver_dbus
+    case .zeroMQ: driver_zmq
     case .tribune, .crowded, .starred, .idle, .growing, .governed, .resting: driver_tribune
     }
   }

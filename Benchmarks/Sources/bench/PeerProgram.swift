@@ -17,13 +17,17 @@ struct PeerProgram {
   /// - Throws: `Failure` if it is not installed or cannot run.
   init(_ kind: Server.Kind, peers folders: String) throws {
     let (command, option) = Self.command(of: kind)
+    path = try Self.find(command, in: folders)
+    version = try Self.version(of: path, option)
+  }
+
+  static func find(_ command: String, in folders: String) throws -> String {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     // Debian has servers in /usr/sbin, which is not in every user's path.
     let all = "\(folders):\(path):/usr/sbin:/usr/local/sbin".split(separator: ":")
     guard let found = all.map({ "\($0)/\(command)" }).first(where: FileManager.default.isExecutableFile)
     else { throw Failure(description: "there is no \(command) here: tools/setup bench gets it") }
-    self.path = found
-    version = try Self.version(of: found, option)
+    return found
   }
 
   private static func command(of kind: Server.Kind) -> (command: String, versionOption: String) {
@@ -33,6 +37,7 @@ struct PeerProgram {
     case .mosquitto: ("mosquitto", "-h")
     case .dbusDaemon: ("dbus-daemon", "--version")
     case .dbusBroker: ("run-dbus-broker", "--version")
+    case .zeroMQ: ("zmq-proxy", "--version")
     case .relay, .tribune, .crowded, .starred, .idle, .growing, .governed, .resting:
       preconditionFailure("\(kind) is one of our own programs")
     }

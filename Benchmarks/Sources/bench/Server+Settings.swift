@@ -18,7 +18,7 @@ extension Server {
         return file.path
       }
       switch kind {
-      case .relay:
+      case .relay, .zeroMQ:
         address = socket
         arguments = [socket]
       case .tribune, .crowded, .starred, .idle, .growing, .resting:

@@ -25,6 +25,7 @@ final class Server: Sendable {
     case mosquitto
     case dbusDaemon = "dbus-daemon"
     case dbusBroker = "dbus-broker"
+    case zeroMQ = "zeromq"
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -176,7 +177,7 @@ extension Server.Kind {
   var isPeer: Bool {
     switch self {
     case .relay, .tribune, .crowded, .starred, .idle, .growing, .governed, .resting: false
-    case .redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker: true
+    case .redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker, .zeroMQ: true
     }
   }
 }

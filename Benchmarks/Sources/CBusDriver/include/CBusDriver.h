@@ -23,6 +23,8 @@ enum driver_server {
 	driver_mosquitto,
 	/* Either of D-Bus's daemons: method calls and signals. */
 	driver_dbus,
+	/* ZMTP 3.0, through zmq-proxy. */
+	driver_zmq,
 };
 
 enum {
@@ -61,8 +63,8 @@ struct driver_failure {
  * responder's thread replies. Each has a connection, and checks the number of each trip and all of its payload.
  *
  * Through Tribune this is an `ask` with one delegate that approves; with D-Bus, a method call and its return; with
- * NATS, a request that names the subject of its reply; with Redis and MQTT, a publication on one channel and another
- * one in return. */
+ * NATS, a request that names the subject of its reply; with ZeroMQ, a request through ROUTER and DEALER; with Redis and
+ * MQTT, a publication on one channel and another one in return. */
 int driver_round_trips(enum driver_server server, const char *address, size_t count, uint64_t *nanoseconds,
                        struct driver_failure *failure);
 

@@ -12,7 +12,7 @@ extension Catalogue {
       name: "round-trip", title: "Round trip, 64 B",
       note: """
         A request to one responder and its answer, one after the other: for Tribune an `ask` with one delegate \
-        that approves, for D-Bus a method call, for NATS a request; for Redis and MQTT a publication each way.
+        that approves, for D-Bus a method call, for NATS and ZeroMQ a request; for Redis and MQTT a publication each way.
         """,
       unit: .nanoseconds, subjects: Subject.servers, baseline: .tribune, turns: effort.tripTurns,
       targets: [

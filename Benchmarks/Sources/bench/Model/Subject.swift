@@ -35,7 +35,9 @@ extension Subject {
   static let dbusDaemon = Subject("dbus-daemon", "dbus-daemon", .peer, on: .dbusDaemon)
   static let dbusBroker = Subject("dbus-broker", "dbus-broker", .peer, on: .dbusBroker)
 
-  static let peers: [Subject] = [.redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker]
+  static let zeroMQ = Subject("zeromq", "ZeroMQ", .peer, on: .zeroMQ)
+
+  static let peers: [Subject] = [.redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker, .zeroMQ]
   /// All servers but the relay, which has one receiver only.
   static let buses: [Subject] = [.tribune] + peers
   static let servers: [Subject] = [.relay] + buses

@@ -12,10 +12,10 @@ struct Palette {
 
   private static let light = Palette(
     ground: "#ffffff", ink: "#1f2328", faint: "#59636e", grid: "#d8dee4", floor: "#8c959f",
-    subjects: ["#1a62c7", "#c0392b", "#1e8449", "#8e44ad", "#b9770e", "#d35400"])
+    subjects: ["#1a62c7", "#c0392b", "#1e8449", "#8e44ad", "#b9770e", "#d35400", "#117a8b"])
   private static let dark = Palette(
     ground: "#0d1117", ink: "#e6edf3", faint: "#9198a1", grid: "#30363d", floor: "#7d8590",
-    subjects: ["#5aa2ff", "#ff7b6b", "#52c77c", "#cd8bea", "#e0b040", "#ff9d5c"])
+    subjects: ["#5aa2ff", "#ff7b6b", "#52c77c", "#cd8bea", "#e0b040", "#ff9d5c", "#4fc3d9"])
 
   /// The class of a subject's bars, lines and dots: a server has the same one in all charts, others depend on their
   /// place.
