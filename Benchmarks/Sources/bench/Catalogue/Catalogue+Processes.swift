@@ -8,7 +8,7 @@ extension Catalogue {
   static func processWorks(_ effort: Effort, _ programs: Programs) -> [Work] {
     [
       askProcess(effort, programs), start(effort, programs), rest(effort, programs), idle(effort, programs),
-      wakeups(effort),
+      wakeups(effort), lines(effort, programs),
     ]
   }
 
@@ -32,6 +32,26 @@ extension Catalogue {
         return place.subject == ours
           ? try ProcessTimes.asks(count, by: programs.tribunectl, on: server)
           : try ProcessTimes.calls(count, by: "/usr/bin/busctl", on: server)
+      })
+  }
+
+  private static func lines(_ effort: Effort, _ programs: Programs) -> Work {
+    let ours = Subject.variant("tribunectl", "tribunectl post --lines, observe")
+    let redis = Subject("redis-cli", "redis-cli --pipe, SUBSCRIBE", .peer, on: .redis)
+    let mosquitto = Subject("mosquitto_pub", "mosquitto_pub -l, mosquitto_sub", .peer, on: .mosquitto)
+    return Work(
+      name: "lines", title: "\(effort.lines) lines from a file into a file, by each one's tools",
+      note: """
+        From the start of the program that posts until the other has written the last line. With `--pace=forever`, \
+        `tribunectl post` waits for the observer. Without a figure, lines were lost.
+        """,
+      unit: .messagesPerSecond, subjects: [ours, redis, mosquitto], baseline: ours, turns: 1,
+      targets: [
+        Target(
+          title: "lines through a pipe of tools", subject: ours, reference: .bestPeer, bound: .atLeast(1))
+      ],
+      measure: .rate(step: effort.lines, worth: 1) { place, count in
+        try LinePipe(programs, on: place.server()).run(count)
       })
   }
 

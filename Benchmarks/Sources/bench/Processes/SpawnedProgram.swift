@@ -12,19 +12,22 @@ struct SpawnedProgram {
   /// When the call was made, on the monotonic clock.
   let began: UInt64
 
-  private static let devNull = "/dev/null"
+  static let devNull = "/dev/null"
 
-  /// Starts it with /dev/null as its input and output.
-  ///
   /// - Parameters:
   ///   - command: the program's path and its arguments.
   ///   - variables: beside those of this process.
-  init(_ command: [String], variables: [String: String] = [:]) throws {
+  ///   - input: the file that is its input.
+  ///   - output: the file that gets its output.
+  init(
+    _ command: [String], variables: [String: String] = [:], input: String = devNull, output: String = devNull
+  ) throws {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { _ = unsafe posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in STDIN_FILENO...STDERR_FILENO {
-      _ = unsafe posix_spawn_file_actions_addopen(&actions, descriptor, Self.devNull, O_RDWR, 0)
+    for (descriptor, file) in [(STDIN_FILENO, input), (STDOUT_FILENO, output), (STDERR_FILENO, Self.devNull)]
+    {
+      _ = unsafe posix_spawn_file_actions_addopen(&actions, descriptor, file, O_RDWR, 0)
     }
     // The program must not inherit blocked signals from a thread of this process.
     var attributes = posix_spawnattr_t()

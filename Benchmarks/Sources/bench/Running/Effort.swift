@@ -10,6 +10,8 @@ struct Effort: Codable, Equatable, Sendable {
   var trips: Int
   /// Processes in one turn.
   var processes: Int
+  /// Lines of a file.
+  var lines: Int
   /// How long an idle daemon is watched.
   var restMilliseconds: Int
   /// Asks in one turn through a chain of 100.
@@ -44,14 +46,16 @@ struct Effort: Codable, Equatable, Sendable {
   static let quickSteps = 10
 
   static let full = Effort(
-    rounds: 3, tripTurns: 11, trips: 300, processes: 10, restMilliseconds: 3_000, chainAsks: 30, rateTurns: 3,
+    rounds: 3, tripTurns: 11, trips: 300, processes: 10, lines: 300_000, restMilliseconds: 3_000,
+    chainAsks: 30, rateTurns: 3,
     rateTurnMilliseconds: 300,
     backgroundRate: 100_000, mixedClients: 100, mixedNames: 1_000,
     bystanders: Crowd(connections: 1_000, observationsEach: 100), idleConnections: 10_000,
     weighedConnections: 5_000,
     growthMax: 100_000, payloadMax: 16 << 20, isTimed: true)
   static let quick = Effort(
-    rounds: 1, tripTurns: 1, trips: 50, processes: 3, restMilliseconds: 200, chainAsks: 3, rateTurns: 1,
+    rounds: 1, tripTurns: 1, trips: 50, processes: 3, lines: 1_000, restMilliseconds: 200, chainAsks: 3,
+    rateTurns: 1,
     rateTurnMilliseconds: 0,
     backgroundRate: 10_000, mixedClients: 10, mixedNames: 100,
     bystanders: Crowd(connections: 20, observationsEach: 40), idleConnections: 200,
