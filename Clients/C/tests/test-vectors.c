@@ -103,15 +103,13 @@ static char *said(const struct vector *vector)
   struct wire_reader reader = wire_reader_of(fields, header.fields_length);
   if (header.fields_length == 0) {
     fputs("{}", out);
-  } else if (!vector_print_fields(out, header.kind, &reader)) {
+  } else if (!vector_handle_fields(header.kind, &reader, out, NULL)) {
     fail(__FILE__, __LINE__, "%s: the fields are not valid", vector->name);
   }
-  fprintf(out, ",\"flags\":%u,\"kind\":\"%s\",\"name\":", header.flags, vector_kind_word(header.kind));
-  vector_print_text(out, name, header.name_length);
-  fputs(",\"object\":", out);
-  vector_print_text(out, object, header.object_length);
-  fputs(",\"payload\":", out);
-  vector_print_hexadecimal(out, payload, header_payload_length(&header));
+  fprintf(out, ",\"flags\":%u,\"kind\":\"%s\"", header.flags, vector_kind_words[header.kind]);
+  vector_print_text(out, ",\"name\":", (struct wire_text){name, header.name_length});
+  vector_print_text(out, ",\"object\":", (struct wire_text){object, header.object_length});
+  vector_print_bytes(out, ",\"payload\":", (struct wire_bytes){payload, header_payload_length(&header)});
   fprintf(out, ",\"sender\":%" PRIu64 ",\"serial\":%" PRIu64 "}", header.sender, header.serial);
   fclose(out);
   return text;
@@ -175,7 +173,7 @@ static void test_every_frame_is_written_as_it_was(void)
     struct wire_writer writer = {0};
     frame_begin(&writer, header.kind, header.flags, header.serial);
     struct wire_reader reader = wire_reader_of(fields, header.fields_length);
-    CHECK(vector_copy_fields(header.kind, &reader, &writer));
+    CHECK(vector_handle_fields(header.kind, &reader, NULL, &writer));
     frame_end(&writer, name, object, vectors[i].data + vectors[i].length - payload_length, payload_length);
     CHECK(!writer.failed);
     CHECK_EQUAL(writer.length, vectors[i].length);
@@ -203,7 +201,7 @@ static void test_fields_that_end_early_are_refused(void)
       struct wire_reader reader = wire_reader_of(cut, length);
       struct wire_writer writer = {0};
       bool may_be_empty = header.kind == WIRE_KIND_POST || header.kind == WIRE_KIND_OBSERVE;
-      CHECK(vector_copy_fields(header.kind, &reader, &writer) == (length == 0 && may_be_empty));
+      CHECK(vector_handle_fields(header.kind, &reader, NULL, &writer) == (length == 0 && may_be_empty));
       wire_writer_free(&writer);
       free(cut);
     }
@@ -223,7 +221,7 @@ static void test_fields_of_later_versions_are_ignored(void)
     memcpy(longer, vectors[i].data + HEADER_LENGTH, header.fields_length);
     struct wire_reader reader = wire_reader_of(longer, header.fields_length + 7);
     struct wire_writer writer = {0};
-    CHECK(vector_copy_fields(header.kind, &reader, &writer));
+    CHECK(vector_handle_fields(header.kind, &reader, NULL, &writer));
     if (header.kind != WIRE_KIND_MONITOR) {
       CHECK_EQUAL(writer.length, header.fields_length);
       CHECK(memcmp(writer.data, vectors[i].data + HEADER_LENGTH, writer.length) == 0);

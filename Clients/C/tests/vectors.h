@@ -7,15 +7,15 @@
 
 #include "../src/frame.h"
 
-const char *vector_kind_word(uint8_t kind);
-/* False for invalid fields. */
-bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader);
-/* False for invalid fields. */
-bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_writer *writer);
+extern const char *const vector_kind_words[256];
 
-void vector_print_text(FILE *out, const uint8_t *data, size_t length);
-void vector_print_hexadecimal(FILE *out, const uint8_t *data, size_t length);
-void vector_print_texts(FILE *out, struct wire_elements texts);
-void vector_print_integers(FILE *out, struct wire_elements integers);
+/* Prints the fields, writes them again, or both. False for invalid fields. */
+bool vector_handle_fields(uint8_t kind, struct wire_reader *reader, FILE *out, struct wire_writer *writer);
+
+void vector_print_number(FILE *out, const char *before, uint64_t number);
+void vector_print_text(FILE *out, const char *before, struct wire_text text);
+void vector_print_bytes(FILE *out, const char *before, struct wire_bytes bytes);
+void vector_print_texts(FILE *out, const char *before, struct wire_elements texts);
+void vector_print_integers(FILE *out, const char *before, struct wire_elements integers);
 
 #endif

@@ -15,13 +15,41 @@ struct CVectors {
 
         #include "vectors.h"
 
+        #define PRINT_RECORDS(before, list, type) \\
+          do { \\
+            struct wire_elements rest = list; \\
+            struct wire_##type record; \\
+            fputs(before, out); \\
+            for (const char *mark = "["; wire_next_##type(&rest, &record); mark = ",") { \\
+              print_##type(out, mark, &record); \\
+            } \\
+            fputs((list).count == 0 ? "[]" : "]", out); \\
+          } while (0)
+
+        #define HANDLE_FIELDS(number, type) \\
+          case WIRE_KIND_##number: { \\
+            struct wire_##type value; \\
+            wire_read_##type(reader, &value); \\
+            if (reader->failed) { \\
+              return false; \\
+            } \\
+            if (out != NULL) { \\
+              print_##type(out, "", &value); \\
+            } \\
+            if (writer != NULL) { \\
+              wire_write_##type(writer, &value); \\
+            } \\
+            return true; \\
+          }
+
 
         """
     var parts: [String] = []
     for declaration in codec.declarations {
       switch declaration {
       case .enumeration(let enumeration) where enumeration.name != "ErrorCode":
-        parts.append(words(enumeration.name, enumeration.members))
+        parts.append(
+          words(enumeration.name.snakeCase + "_words", enumeration.members.map { ($0.value, $0.name) }))
       case .record(let record): parts.append(printing(record.name, record.fields))
       case .frame(let frame):
         switch frame.content {
@@ -31,122 +59,96 @@ struct CVectors {
       default: break
       }
     }
-    parts.append(kindWords)
-    parts.append(
-      perKind("bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader)") {
-        "print_\($0)(out, &value);"
-      })
-    parts.append(
-      perKind("bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_writer *writer)")
-      {
-        "wire_write_\($0)(writer, &value);"
-      })
+    parts.append(words("vector_kind_words", description.frames.map { ($0.number, $0.word) }, isShared: true))
+    parts.append(handling)
     return head + parts.joined(separator: "\n")
   }
 
-  private var kindWords: String {
-    let cases = description.frames.map {
-      "  case \(codec.constant("wire_kind", $0.word)):\n    return \"\($0.word)\";\n"
-    }.joined()
-    return """
-      const char *vector_kind_word(uint8_t kind)
-      {
-        switch (kind) {
-      \(cases)  default:
-          return "";
-        }
-      }
-
-      """
-  }
-
-  private func words(_ name: String, _ members: [Member]) -> String {
-    let cases = members.map { member in
-      "  case \(codec.constant(name.cName, member.name)):\n    fputs(\"\\\"\(member.name)\\\"\", out);\n    break;\n"
-    }.joined()
-    return
-      "static void print_\(name.snakeCase)(FILE *out, enum \(name.cName) value)\n{\n  switch (value) {\n\(cases)  }\n}\n"
+  private func words(_ name: String, _ members: [(Int, String)], isShared: Bool = false) -> String {
+    let list = members.map { "[\($0)] = \"\($1)\"," }.joined(separator: " ").replacing("] = ", with: "]=")
+    let lines = wrapped(list, after: "  ", width: 120).map { $0.replacing("]=", with: "] = ") }
+    let size = isShared ? "256" : ""
+    return "\(isShared ? "" : "static ")const char *const \(name)[\(size)] = {\n"
+      + lines.joined(separator: "\n") + "\n};\n"
   }
 
   private func printing(_ name: String, _ fields: [Field]) -> String {
-    var lines = fields.isEmpty ? ["  (void)value;"] : ["  const char *comma = \"\";"]
-    lines.append("  fputc('{', out);")
-    for field in fields.sorted(by: { $0.name < $1.name }) {
-      let printing =
-        ["fprintf(out, \"%s\\\"\(field.name)\\\":\", comma);", "comma = \",\";"]
-        + self.printing(field.type, "value->\(field.cName)", field.cName)
+    let fields = fields.sorted { $0.name < $1.name }
+    var lines = fields.isEmpty ? ["  (void)value;", "  fputc('{', out);"] : []
+    for (place, field) in fields.enumerated() {
+      let before = "\(place == 0 ? "{" : ",")\\\"\(field.name)\\\":"
+      let printing = printing(field.type, before, "value->\(field.cName)", field.cName)
       guard let condition = field.condition else {
         lines += printing.map { "  " + $0 }
         continue
       }
+      precondition(place > 0, "the first field in the alphabet is always there")
       // The index omits absent fields.
       lines.append(
         "  if (value->\(condition.field.snakeCase) == \(codec.constant("wire_list_subject", condition.word))) {"
       )
       lines += printing.map { "    " + $0 } + ["  }"]
     }
-    if !fields.isEmpty { lines.append("  (void)comma;") }
-    lines.append("  fputc('}', out);")
-    return function(name, lines)
+    return function(name, lines + ["  fputc('}', out);"])
   }
 
   private func printing(_ name: String, _ alternatives: [Alternative]) -> String {
     var lines = ["  switch (value->what) {"]
     for one in alternatives {
       lines.append("  case \(codec.constant(name.cName + "_what", one.name)):")
-      lines.append("    fputs(\"{\\\"\(one.name)\\\":\", out);")
+      let before = "{\\\"\(one.name)\\\":"
       lines +=
-        (one.type.map { printing($0, "value->\(one.name.snakeCase)", one.name.snakeCase) }
-        ?? ["fputs(\"null\", out);"]).map { "    " + $0 }
-      lines += ["    fputc('}', out);", "    break;"]
+        (one.type.map { printing($0, before, "value->\(one.name.snakeCase)", one.name.snakeCase) }
+        ?? ["fputs(\"\(before)null\", out);"]).map { "    " + $0 }
+      lines.append("    break;")
     }
-    return function(name, lines + ["  }"])
+    return function(name, lines + ["  }", "  fputc('}', out);"])
   }
 
+  /// Each function prints what is before the value first.
   private func function(_ name: String, _ lines: [String]) -> String {
-    let signature = "static void print_\(name.snakeCase)(FILE *out, const struct \(name.cName) *value)"
-    return "\(signature)\n{\n\(lines.joined(separator: "\n"))\n}\n"
+    let value = "const struct \(name.cName) *value"
+    return "static void print_\(name.snakeCase)(FILE *out, const char *before, \(value))\n{\n"
+      + "  fputs(before, out);\n"
+      + "\(lines.joined(separator: "\n"))\n}\n"
   }
 
-  private func printing(_ type: FieldType, _ place: String, _ name: String) -> [String] {
+  private func printing(_ type: FieldType, _ before: String, _ place: String, _ name: String) -> [String] {
+    let arguments = "(out, \"\(before)\", \(place));"
     switch type {
-    case .integer(.i32): return ["fprintf(out, \"%\" PRId32, \(place));"]
-    case .integer, .open: return ["fprintf(out, \"%\" PRIu64, (uint64_t)\(place));"]
-    case .bool: return ["fputs(\(place) ? \"true\" : \"false\", out);"]
-    case .text: return ["vector_print_text(out, \(place).data, \(place).length);"]
-    case .bytes: return ["vector_print_hexadecimal(out, \(place).data, \(place).length);"]
-    case .texts: return ["vector_print_texts(out, \(place));"]
-    case .integers: return ["vector_print_integers(out, \(place));"]
-    case .records(let record):
-      return [
-        "struct wire_elements rest = \(place);", "struct \(record.cName) record;", "fputc('[', out);",
-        "for (const char *mark = \"\"; wire_next_\(record.snakeCase)(&rest, &record); mark = \",\") {",
-        "  fputs(mark, out);", "  print_\(record.snakeCase)(out, &record);", "}", "fputc(']', out);",
-      ]
+    case .integer(.i32): return ["fprintf(out, \"\(before)%\" PRId32, \(place));"]
+    case .integer, .open: return ["vector_print_number" + arguments]
+    case .bool: return ["fprintf(out, \"\(before)%s\", \(place) ? \"true\" : \"false\");"]
+    case .text: return ["vector_print_text" + arguments]
+    case .bytes: return ["vector_print_bytes" + arguments]
+    case .texts: return ["vector_print_texts" + arguments]
+    case .integers: return ["vector_print_integers" + arguments]
+    case .records(let record): return ["PRINT_RECORDS(\"\(before)\", \(place), \(record.snakeCase));"]
     case .optional(let record):
       return [
-        "if (value->has_\(name)) {", "  print_\(record.snakeCase)(out, &\(place));", "} else {",
-        "  fputs(\"null\", out);", "}",
+        "if (value->has_\(name)) {", "  print_\(record.snakeCase)(out, \"\(before)\", &\(place));",
+        "} else {",
+        "  fputs(\"\(before)null\", out);", "}",
       ]
     case .named(let name):
       switch description.declaration(named: name) {
-      case .record: return ["print_\(name.snakeCase)(out, &\(place));"]
-      case .enumeration: return ["print_\(name.snakeCase)(out, \(place));"]
-      default: return ["fprintf(out, \"%\" PRIu64, (uint64_t)\(place));"]
+      case .record: return ["print_\(name.snakeCase)(out, \"\(before)\", &\(place));"]
+      case .enumeration: return ["fprintf(out, \"\(before)\\\"%s\\\"\", \(name.snakeCase)_words[\(place)]);"]
+      default: return ["vector_print_number" + arguments]
       }
     }
   }
 
-  private func perKind(_ signature: String, _ statement: (String) -> String) -> String {
-    var lines = ["  switch (kind) {"]
-    for frame in description.frames {
-      lines += [
-        "  case \(codec.constant("wire_kind", frame.word)): {", "    struct \(frame.name.cName) value;",
-        "    wire_read_\(frame.name.snakeCase)(reader, &value);", "    if (reader->failed) {",
-        "      return false;", "    }", "    \(statement(frame.name.snakeCase))", "    return true;", "  }",
-      ]
+  private var handling: String {
+    let signature =
+      "bool vector_handle_fields(uint8_t kind, struct wire_reader *reader, FILE *out, struct wire_writer *writer)"
+    let cases = description.frames.map {
+      "  HANDLE_FIELDS(\($0.word.snakeCase.uppercased()), \($0.name.snakeCase))"
     }
-    lines += ["  default:", "    return false;", "  }"]
-    return "\(signature)\n{\n\(lines.joined(separator: "\n"))\n}\n"
+    return
+      (["\(signature)", "{", "  switch (kind) {"] + cases + [
+        "  default:", "    return false;", "  }", "}", "",
+      ])
+      .joined(separator: "\n")
   }
 }

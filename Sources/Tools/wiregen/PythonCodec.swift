@@ -83,9 +83,12 @@ struct PythonCodec {
     if !fields.isEmpty { lines.append("") }
     lines += ["    @classmethod", "    def read(cls, reader: Reader) -> \(name):"]
     if frame?.canBeEmpty == true { lines += ["        if not reader.left:", "            return cls()"] }
-    lines += fields.map { "        \($0.pythonName) = \(reading($0))" }
-    let arguments = fields.map { "\($0.pythonName)=\($0.pythonName)" }
-    lines += call("return cls", arguments)
+    // A later field's condition may need an earlier one.
+    let named = Set(fields.compactMap(\.condition?.field))
+    lines += fields.filter { named.contains($0.name) }.map { "        \($0.pythonName) = \(reading($0))" }
+    lines += call(
+      "return cls",
+      fields.map { "\($0.pythonName)=\(named.contains($0.name) ? $0.pythonName : reading($0))" })
     lines += ["", "    def write(self, writer: Writer) -> None:"]
     if frame?.canBeEmpty == true {
       lines += ["        if self == \(name)():", "            return"]

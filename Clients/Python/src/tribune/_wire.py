@@ -203,12 +203,13 @@ class PeerIdentity:
 
     @classmethod
     def read(cls, reader: Reader) -> PeerIdentity:
-        pid = reader.u32()
-        uid = reader.u32()
-        gid = reader.u32()
-        process = reader.text()
-        units = reader.text()
-        return cls(pid=pid, uid=uid, gid=gid, process=process, units=units)
+        return cls(
+            pid=reader.u32(),
+            uid=reader.u32(),
+            gid=reader.u32(),
+            process=reader.text(),
+            units=reader.text(),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u32(self.pid)
@@ -230,10 +231,7 @@ class DelegateIdentity:
 
     @classmethod
     def read(cls, reader: Reader) -> DelegateIdentity:
-        id = reader.u64()
-        label = reader.text()
-        peer = PeerIdentity.read(reader)
-        return cls(id=id, label=label, peer=peer)
+        return cls(id=reader.u64(), label=reader.text(), peer=PeerIdentity.read(reader))
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.id)
@@ -267,25 +265,16 @@ class Welcome:
 
     @classmethod
     def read(cls, reader: Reader) -> Welcome:
-        connection = reader.u64()
-        payload_max = reader.u32()
-        observations_max = reader.u32()
-        delegates_max = reader.u32()
-        queries_max = reader.u32()
-        deadline_max = reader.u32()
-        deadline_default = reader.u32()
-        bus_pid = reader.u32()
-        software = reader.text()
         return cls(
-            connection=connection,
-            payload_max=payload_max,
-            observations_max=observations_max,
-            delegates_max=delegates_max,
-            queries_max=queries_max,
-            deadline_max=deadline_max,
-            deadline_default=deadline_default,
-            bus_pid=bus_pid,
-            software=software,
+            connection=reader.u64(),
+            payload_max=reader.u32(),
+            observations_max=reader.u32(),
+            delegates_max=reader.u32(),
+            queries_max=reader.u32(),
+            deadline_max=reader.u32(),
+            deadline_default=reader.u32(),
+            bus_pid=reader.u32(),
+            software=reader.text(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -310,8 +299,7 @@ class Refusal:
 
     @classmethod
     def read(cls, reader: Reader) -> Refusal:
-        code = reader.u16()
-        return cls(code=code)
+        return cls(code=reader.u16())
 
     def write(self, writer: Writer) -> None:
         writer.u16(self.code)
@@ -331,10 +319,7 @@ class Okay:
 
     @classmethod
     def read(cls, reader: Reader) -> Okay:
-        registration = reader.u64()
-        delegate = reader.u64()
-        retained = reader.u32()
-        return cls(registration=registration, delegate=delegate, retained=retained)
+        return cls(registration=reader.u64(), delegate=reader.u64(), retained=reader.u32())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.registration)
@@ -354,8 +339,7 @@ class Cancel:
 
     @classmethod
     def read(cls, reader: Reader) -> Cancel:
-        target = reader.u64()
-        return cls(target=target)
+        return cls(target=reader.u64())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.target)
@@ -375,9 +359,7 @@ class Succeed:
 
     @classmethod
     def read(cls, reader: Reader) -> Succeed:
-        predecessor = reader.u64()
-        received = reader.u64()
-        return cls(predecessor=predecessor, received=received)
+        return cls(predecessor=reader.u64(), received=reader.u64())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.predecessor)
@@ -427,11 +409,12 @@ class Post:
     def read(cls, reader: Reader) -> Post:
         if not reader.left:
             return cls()
-        options = PostOptions(reader.u8())
-        style = PostingStyle(reader.u8())
-        deadline = reader.u32()
-        length = reader.u32()
-        return cls(options=options, style=style, deadline=deadline, length=length)
+        return cls(
+            options=PostOptions(reader.u8()),
+            style=PostingStyle(reader.u8()),
+            deadline=reader.u32(),
+            length=reader.u32(),
+        )
 
     def write(self, writer: Writer) -> None:
         if self == Post():
@@ -453,8 +436,7 @@ class Lost:
 
     @classmethod
     def read(cls, reader: Reader) -> Lost:
-        count = reader.u64()
-        return cls(count=count)
+        return cls(count=reader.u64())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.count)
@@ -498,9 +480,7 @@ class Observe:
     def read(cls, reader: Reader) -> Observe:
         if not reader.left:
             return cls()
-        options = ObserveOptions(reader.u8())
-        suspension = SuspensionBehavior(reader.u8())
-        return cls(options=options, suspension=suspension)
+        return cls(options=ObserveOptions(reader.u8()), suspension=SuspensionBehavior(reader.u8()))
 
     def write(self, writer: Writer) -> None:
         if self == Observe():
@@ -521,8 +501,7 @@ class Room:
 
     @classmethod
     def read(cls, reader: Reader) -> Room:
-        limit = reader.u64()
-        return cls(limit=limit)
+        return cls(limit=reader.u64())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.limit)
@@ -539,8 +518,7 @@ class Pace:
 
     @classmethod
     def read(cls, reader: Reader) -> Pace:
-        limit = reader.u16()
-        return cls(limit=limit)
+        return cls(limit=reader.u16())
 
     def write(self, writer: Writer) -> None:
         writer.u16(self.limit)
@@ -556,8 +534,7 @@ class Suspend:
 
     @classmethod
     def read(cls, reader: Reader) -> Suspend:
-        is_suspended = reader.flag()
-        return cls(is_suspended=is_suspended)
+        return cls(is_suspended=reader.flag())
 
     def write(self, writer: Writer) -> None:
         writer.flag(self.is_suspended)
@@ -576,9 +553,7 @@ class Retained:
 
     @classmethod
     def read(cls, reader: Reader) -> Retained:
-        age = reader.u64()
-        length = reader.u32()
-        return cls(age=age, length=length)
+        return cls(age=reader.u64(), length=reader.u32())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.age)
@@ -599,10 +574,7 @@ class Done:
 
     @classmethod
     def read(cls, reader: Reader) -> Done:
-        poster = reader.u64()
-        post = reader.u64()
-        has_failed = reader.flag()
-        return cls(poster=poster, post=post, has_failed=has_failed)
+        return cls(poster=reader.u64(), post=reader.u64(), has_failed=reader.flag())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.poster)
@@ -636,17 +608,12 @@ class MissingObserver:
 
     @classmethod
     def read(cls, reader: Reader) -> MissingObserver:
-        connection = reader.u64()
-        peer = PeerIdentity.read(reader)
-        failure = ObserverFailure(reader.u8())
-        reason = reader.text()
-        elapsed = reader.u64()
         return cls(
-            connection=connection,
-            peer=peer,
-            failure=failure,
-            reason=reason,
-            elapsed=elapsed,
+            connection=reader.u64(),
+            peer=PeerIdentity.read(reader),
+            failure=ObserverFailure(reader.u8()),
+            reason=reader.text(),
+            elapsed=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -670,9 +637,10 @@ class Awaited:
 
     @classmethod
     def read(cls, reader: Reader) -> Awaited:
-        acknowledged = reader.u32()
-        missing = [MissingObserver.read(record) for record in reader.records()]
-        return cls(acknowledged=acknowledged, missing=missing)
+        return cls(
+            acknowledged=reader.u32(),
+            missing=[MissingObserver.read(record) for record in reader.records()],
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u32(self.acknowledged)
@@ -694,10 +662,7 @@ class PosterFacts:
 
     @classmethod
     def read(cls, reader: Reader) -> PosterFacts:
-        connection = reader.u64()
-        slot = reader.u32()
-        peer = PeerIdentity.read(reader)
-        return cls(connection=connection, slot=slot, peer=peer)
+        return cls(connection=reader.u64(), slot=reader.u32(), peer=PeerIdentity.read(reader))
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.connection)
@@ -736,11 +701,7 @@ class Traffic:
 
     @classmethod
     def read(cls, reader: Reader) -> Traffic:
-        time = reader.u64()
-        from_ = reader.u64()
-        to = reader.u64()
-        receivers = reader.u32()
-        return cls(time=time, from_=from_, to=to, receivers=receivers)
+        return cls(time=reader.u64(), from_=reader.u64(), to=reader.u64(), receivers=reader.u32())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.time)
@@ -779,21 +740,14 @@ class Attach:
 
     @classmethod
     def read(cls, reader: Reader) -> Attach:
-        order = reader.i32()
-        failure_policy = FailurePolicy(reader.u8())
-        timeout = reader.u32()
-        label = reader.text()
-        patterns = reader.texts()
-        is_set = reader.flag()
-        protocols = reader.texts()
         return cls(
-            order=order,
-            failure_policy=failure_policy,
-            timeout=timeout,
-            label=label,
-            patterns=patterns,
-            is_set=is_set,
-            protocols=protocols,
+            order=reader.i32(),
+            failure_policy=FailurePolicy(reader.u8()),
+            timeout=reader.u32(),
+            label=reader.text(),
+            patterns=reader.texts(),
+            is_set=reader.flag(),
+            protocols=reader.texts(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -823,11 +777,12 @@ class Hold:
 
     @classmethod
     def read(cls, reader: Reader) -> Hold:
-        expiry = reader.u64()
-        label = reader.text()
-        is_last = reader.flag()
-        holder = PeerIdentity.read(reader) if reader.flag() else None
-        return cls(expiry=expiry, label=label, is_last=is_last, holder=holder)
+        return cls(
+            expiry=reader.u64(),
+            label=reader.text(),
+            is_last=reader.flag(),
+            holder=PeerIdentity.read(reader) if reader.flag() else None,
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.expiry)
@@ -849,8 +804,7 @@ class Amend:
 
     @classmethod
     def read(cls, reader: Reader) -> Amend:
-        target = reader.u64()
-        return cls(target=target)
+        return cls(target=reader.u64())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.target)
@@ -867,8 +821,7 @@ class Declare:
 
     @classmethod
     def read(cls, reader: Reader) -> Declare:
-        protocol_name = reader.text()
-        return cls(protocol_name=protocol_name)
+        return cls(protocol_name=reader.text())
 
     def write(self, writer: Writer) -> None:
         writer.text(self.protocol_name)
@@ -926,19 +879,13 @@ class Ask:
 
     @classmethod
     def read(cls, reader: Reader) -> Ask:
-        deadline = reader.u32()
-        mode = QueryMode(reader.u8())
-        fallback = VerdictKind(reader.u8())
-        parent = reader.u64()
-        flags = QueryFlags(reader.u8())
-        override_reason = reader.text()
         return cls(
-            deadline=deadline,
-            mode=mode,
-            fallback=fallback,
-            parent=parent,
-            flags=flags,
-            override_reason=override_reason,
+            deadline=reader.u32(),
+            mode=QueryMode(reader.u8()),
+            fallback=VerdictKind(reader.u8()),
+            parent=reader.u64(),
+            flags=QueryFlags(reader.u8()),
+            override_reason=reader.text(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -970,19 +917,13 @@ class Question:
 
     @classmethod
     def read(cls, reader: Reader) -> Question:
-        query = reader.u64()
-        delegate = reader.u64()
-        timeout = reader.u32()
-        asker = PeerIdentity.read(reader)
-        is_dry_run = reader.flag()
-        wants_value = reader.flag()
         return cls(
-            query=query,
-            delegate=delegate,
-            timeout=timeout,
-            asker=asker,
-            is_dry_run=is_dry_run,
-            wants_value=wants_value,
+            query=reader.u64(),
+            delegate=reader.u64(),
+            timeout=reader.u32(),
+            asker=PeerIdentity.read(reader),
+            is_dry_run=reader.flag(),
+            wants_value=reader.flag(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1018,10 +959,7 @@ class Answer:
 
     @classmethod
     def read(cls, reader: Reader) -> Answer:
-        query = reader.u64()
-        delegate = reader.u64()
-        answer = AnswerKind(reader.u8())
-        return cls(query=query, delegate=delegate, answer=answer)
+        return cls(query=reader.u64(), delegate=reader.u64(), answer=AnswerKind(reader.u8()))
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.query)
@@ -1043,10 +981,7 @@ class Defer:
 
     @classmethod
     def read(cls, reader: Reader) -> Defer:
-        query = reader.u64()
-        delegate = reader.u64()
-        extension = reader.u32()
-        return cls(query=query, delegate=delegate, extension=extension)
+        return cls(query=reader.u64(), delegate=reader.u64(), extension=reader.u32())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.query)
@@ -1091,12 +1026,13 @@ class Progress:
 
     @classmethod
     def read(cls, reader: Reader) -> Progress:
-        query = reader.u64()
-        delegate = DelegateIdentity.read(reader)
-        timeout = reader.u32()
-        stage = ProgressStage(reader.u8())
-        outcome = OutcomeKind(reader.u8())
-        return cls(query=query, delegate=delegate, timeout=timeout, stage=stage, outcome=outcome)
+        return cls(
+            query=reader.u64(),
+            delegate=DelegateIdentity.read(reader),
+            timeout=reader.u32(),
+            stage=ProgressStage(reader.u8()),
+            outcome=OutcomeKind(reader.u8()),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.query)
@@ -1123,12 +1059,13 @@ class Outcome:
 
     @classmethod
     def read(cls, reader: Reader) -> Outcome:
-        delegate = DelegateIdentity.read(reader)
-        outcome = OutcomeKind(reader.u8())
-        reason = reader.text()
-        elapsed = reader.u64()
-        value = reader.blob()
-        return cls(delegate=delegate, outcome=outcome, reason=reason, elapsed=elapsed, value=value)
+        return cls(
+            delegate=DelegateIdentity.read(reader),
+            outcome=OutcomeKind(reader.u8()),
+            reason=reader.text(),
+            elapsed=reader.u64(),
+            value=reader.blob(),
+        )
 
     def write(self, writer: Writer) -> None:
         self.delegate.write(writer)
@@ -1162,23 +1099,15 @@ class Verdict:
 
     @classmethod
     def read(cls, reader: Reader) -> Verdict:
-        query = reader.u64()
-        verdict = VerdictKind(reader.u8())
-        is_unanswered = reader.flag()
-        outcomes = [Outcome.read(record) for record in reader.records()]
-        is_overridden = reader.flag()
-        is_dry_run = reader.flag()
-        omitted_count = reader.u32()
-        similar_name = reader.text()
         return cls(
-            query=query,
-            verdict=verdict,
-            is_unanswered=is_unanswered,
-            outcomes=outcomes,
-            is_overridden=is_overridden,
-            is_dry_run=is_dry_run,
-            omitted_count=omitted_count,
-            similar_name=similar_name,
+            query=reader.u64(),
+            verdict=VerdictKind(reader.u8()),
+            is_unanswered=reader.flag(),
+            outcomes=[Outcome.read(record) for record in reader.records()],
+            is_overridden=reader.flag(),
+            is_dry_run=reader.flag(),
+            omitted_count=reader.u32(),
+            similar_name=reader.text(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1214,10 +1143,11 @@ class Concluded:
 
     @classmethod
     def read(cls, reader: Reader) -> Concluded:
-        query = reader.u64()
-        delegate = reader.u64()
-        conclusion = ConclusionKind(reader.u8())
-        return cls(query=query, delegate=delegate, conclusion=conclusion)
+        return cls(
+            query=reader.u64(),
+            delegate=reader.u64(),
+            conclusion=ConclusionKind(reader.u8()),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.query)
@@ -1238,10 +1168,7 @@ class AccessSubject:
 
     @classmethod
     def read(cls, reader: Reader) -> AccessSubject:
-        uid = reader.u32()
-        groups = reader.integers()
-        unit = reader.text()
-        return cls(uid=uid, groups=groups, unit=unit)
+        return cls(uid=reader.u32(), groups=reader.integers(), unit=reader.text())
 
     def write(self, writer: Writer) -> None:
         writer.u32(self.uid)
@@ -1262,9 +1189,10 @@ class AccessQuestion:
 
     @classmethod
     def read(cls, reader: Reader) -> AccessQuestion:
-        action = reader.text()
-        subject = AccessSubject.read(reader) if reader.flag() else None
-        return cls(action=action, subject=subject)
+        return cls(
+            action=reader.text(),
+            subject=AccessSubject.read(reader) if reader.flag() else None,
+        )
 
     def write(self, writer: Writer) -> None:
         writer.text(self.action)
@@ -1286,10 +1214,7 @@ class AccessLine:
 
     @classmethod
     def read(cls, reader: Reader) -> AccessLine:
-        file = reader.text()
-        number = reader.u32()
-        text = reader.text()
-        return cls(file=file, number=number, text=text)
+        return cls(file=reader.text(), number=reader.u32(), text=reader.text())
 
     def write(self, writer: Writer) -> None:
         writer.text(self.file)
@@ -1322,10 +1247,11 @@ class AccessEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> AccessEntry:
-        decision = AccessDecision(reader.u8())
-        line = AccessLine.read(reader)
-        subject = AccessSubject.read(reader)
-        return cls(decision=decision, line=line, subject=subject)
+        return cls(
+            decision=AccessDecision(reader.u8()),
+            line=AccessLine.read(reader),
+            subject=AccessSubject.read(reader),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u8(self.decision)
@@ -1345,9 +1271,7 @@ class NearMissEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> NearMissEntry:
-        line = AccessLine.read(reader)
-        lacks = reader.text()
-        return cls(line=line, lacks=lacks)
+        return cls(line=AccessLine.read(reader), lacks=reader.text())
 
     def write(self, writer: Writer) -> None:
         self.line.write(writer)
@@ -1406,9 +1330,11 @@ class List:
     @classmethod
     def read(cls, reader: Reader) -> List:
         subject = ListSubject(reader.u8())
-        connection = reader.u64()
-        question = AccessQuestion.read(reader) if subject is ListSubject.ACCESS else None
-        return cls(subject=subject, connection=connection, question=question)
+        return cls(
+            subject=subject,
+            connection=reader.u64(),
+            question=AccessQuestion.read(reader) if subject is ListSubject.ACCESS else None,
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u8(self.subject)
@@ -1460,53 +1386,30 @@ class BusEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> BusEntry:
-        pid = reader.u32()
-        software = reader.text()
-        address = reader.text()
-        uptime = reader.u64()
-        connections = reader.u32()
-        observations = reader.u32()
-        delegates = reader.u32()
-        queries = reader.u32()
-        posted = reader.u64()
-        delivered = reader.u64()
-        lost = reader.u64()
-        asked = reader.u64()
-        vetoed = reader.u64()
-        holds = reader.u32()
-        denied = reader.u64()
-        refused = reader.u64()
-        posted_bytes = reader.u64()
-        iterations = reader.u64()
-        busy = reader.u64()
-        longest = reader.u64()
-        log_used = reader.u64()
-        log_max = reader.u64()
-        kept = reader.u32()
         return cls(
-            pid=pid,
-            software=software,
-            address=address,
-            uptime=uptime,
-            connections=connections,
-            observations=observations,
-            delegates=delegates,
-            queries=queries,
-            posted=posted,
-            delivered=delivered,
-            lost=lost,
-            asked=asked,
-            vetoed=vetoed,
-            holds=holds,
-            denied=denied,
-            refused=refused,
-            posted_bytes=posted_bytes,
-            iterations=iterations,
-            busy=busy,
-            longest=longest,
-            log_used=log_used,
-            log_max=log_max,
-            kept=kept,
+            pid=reader.u32(),
+            software=reader.text(),
+            address=reader.text(),
+            uptime=reader.u64(),
+            connections=reader.u32(),
+            observations=reader.u32(),
+            delegates=reader.u32(),
+            queries=reader.u32(),
+            posted=reader.u64(),
+            delivered=reader.u64(),
+            lost=reader.u64(),
+            asked=reader.u64(),
+            vetoed=reader.u64(),
+            holds=reader.u32(),
+            denied=reader.u64(),
+            refused=reader.u64(),
+            posted_bytes=reader.u64(),
+            iterations=reader.u64(),
+            busy=reader.u64(),
+            longest=reader.u64(),
+            log_used=reader.u64(),
+            log_max=reader.u64(),
+            kept=reader.u32(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1585,47 +1488,27 @@ class ConnectionEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> ConnectionEntry:
-        id = reader.u64()
-        peer = PeerIdentity.read(reader)
-        age = reader.u64()
-        observations = reader.u32()
-        delegates = reader.u32()
-        queries = reader.u32()
-        queued = reader.u64()
-        lost = reader.u64()
-        posted = reader.u64()
-        state = ConnectionState(reader.u8())
-        buffered = reader.u64()
-        coalesced = reader.u64()
-        posted_bytes = reader.u64()
-        delivered = reader.u64()
-        denied = reader.u64()
-        refused = reader.u64()
-        asked = reader.u64()
-        pauses = reader.u64()
-        paused_time = reader.u64()
-        lossy_time = reader.u64()
         return cls(
-            id=id,
-            peer=peer,
-            age=age,
-            observations=observations,
-            delegates=delegates,
-            queries=queries,
-            queued=queued,
-            lost=lost,
-            posted=posted,
-            state=state,
-            buffered=buffered,
-            coalesced=coalesced,
-            posted_bytes=posted_bytes,
-            delivered=delivered,
-            denied=denied,
-            refused=refused,
-            asked=asked,
-            pauses=pauses,
-            paused_time=paused_time,
-            lossy_time=lossy_time,
+            id=reader.u64(),
+            peer=PeerIdentity.read(reader),
+            age=reader.u64(),
+            observations=reader.u32(),
+            delegates=reader.u32(),
+            queries=reader.u32(),
+            queued=reader.u64(),
+            lost=reader.u64(),
+            posted=reader.u64(),
+            state=ConnectionState(reader.u8()),
+            buffered=reader.u64(),
+            coalesced=reader.u64(),
+            posted_bytes=reader.u64(),
+            delivered=reader.u64(),
+            denied=reader.u64(),
+            refused=reader.u64(),
+            asked=reader.u64(),
+            pauses=reader.u64(),
+            paused_time=reader.u64(),
+            lossy_time=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1668,21 +1551,14 @@ class DepartedEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> DepartedEntry:
-        id = reader.u64()
-        peer = PeerIdentity.read(reader)
-        age = reader.u64()
-        elapsed = reader.u64()
-        reason = reader.u16()
-        lost = reader.u64()
-        posted = reader.u64()
         return cls(
-            id=id,
-            peer=peer,
-            age=age,
-            elapsed=elapsed,
-            reason=reason,
-            lost=lost,
-            posted=posted,
+            id=reader.u64(),
+            peer=PeerIdentity.read(reader),
+            age=reader.u64(),
+            elapsed=reader.u64(),
+            reason=reader.u16(),
+            lost=reader.u64(),
+            posted=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1717,21 +1593,14 @@ class AccountEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> AccountEntry:
-        uid = reader.u32()
-        weight = reader.u32()
-        is_privileged = reader.flag()
-        resource = reader.text()
-        used = reader.u64()
-        share = reader.u64()
-        total = reader.u64()
         return cls(
-            uid=uid,
-            weight=weight,
-            is_privileged=is_privileged,
-            resource=resource,
-            used=used,
-            share=share,
-            total=total,
+            uid=reader.u32(),
+            weight=reader.u32(),
+            is_privileged=reader.flag(),
+            resource=reader.text(),
+            used=reader.u64(),
+            share=reader.u64(),
+            total=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1758,11 +1627,12 @@ class Durations:
 
     @classmethod
     def read(cls, reader: Reader) -> Durations:
-        sum = reader.u64()
-        longest = reader.u64()
-        first = reader.u16()
-        counts = reader.integers()
-        return cls(sum=sum, longest=longest, first=first, counts=counts)
+        return cls(
+            sum=reader.u64(),
+            longest=reader.u64(),
+            first=reader.u16(),
+            counts=reader.integers(),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.sum)
@@ -1786,23 +1656,15 @@ class OutcomeCounts:
 
     @classmethod
     def read(cls, reader: Reader) -> OutcomeCounts:
-        approved = reader.u64()
-        vetoed = reader.u64()
-        abstained = reader.u64()
-        timed_out = reader.u64()
-        gone = reader.u64()
-        failed = reader.u64()
-        held = reader.u64()
-        answered = reader.u64()
         return cls(
-            approved=approved,
-            vetoed=vetoed,
-            abstained=abstained,
-            timed_out=timed_out,
-            gone=gone,
-            failed=failed,
-            held=held,
-            answered=answered,
+            approved=reader.u64(),
+            vetoed=reader.u64(),
+            abstained=reader.u64(),
+            timed_out=reader.u64(),
+            gone=reader.u64(),
+            failed=reader.u64(),
+            held=reader.u64(),
+            answered=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1848,21 +1710,14 @@ class QueryParticipant:
 
     @classmethod
     def read(cls, reader: Reader) -> QueryParticipant:
-        connection = reader.u64()
-        delegate = DelegateIdentity.read(reader)
-        state = ParticipantState(reader.u8())
-        outcome = OutcomeKind(reader.u8())
-        reason = reader.text()
-        elapsed = reader.u64()
-        remaining = reader.u64()
         return cls(
-            connection=connection,
-            delegate=delegate,
-            state=state,
-            outcome=outcome,
-            reason=reason,
-            elapsed=elapsed,
-            remaining=remaining,
+            connection=reader.u64(),
+            delegate=DelegateIdentity.read(reader),
+            state=ParticipantState(reader.u8()),
+            outcome=OutcomeKind(reader.u8()),
+            reason=reader.text(),
+            elapsed=reader.u64(),
+            remaining=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1898,29 +1753,18 @@ class QueryEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> QueryEntry:
-        id = reader.u64()
-        connection = reader.u64()
-        peer = PeerIdentity.read(reader)
-        name = reader.text()
-        object = reader.text()
-        mode = QueryMode(reader.u8())
-        is_dry_run = reader.flag()
-        age = reader.u64()
-        remaining = reader.u64()
-        participants = [QueryParticipant.read(record) for record in reader.records()]
-        omitted_count = reader.u32()
         return cls(
-            id=id,
-            connection=connection,
-            peer=peer,
-            name=name,
-            object=object,
-            mode=mode,
-            is_dry_run=is_dry_run,
-            age=age,
-            remaining=remaining,
-            participants=participants,
-            omitted_count=omitted_count,
+            id=reader.u64(),
+            connection=reader.u64(),
+            peer=PeerIdentity.read(reader),
+            name=reader.text(),
+            object=reader.text(),
+            mode=QueryMode(reader.u8()),
+            is_dry_run=reader.flag(),
+            age=reader.u64(),
+            remaining=reader.u64(),
+            participants=[QueryParticipant.read(record) for record in reader.records()],
+            omitted_count=reader.u32(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1954,21 +1798,14 @@ class NameEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> NameEntry:
-        name = reader.text()
-        asked = reader.u64()
-        vetoed = reader.u64()
-        overridden = reader.u64()
-        cancelled = reader.u64()
-        outcomes = OutcomeCounts.read(reader)
-        durations = Durations.read(reader)
         return cls(
-            name=name,
-            asked=asked,
-            vetoed=vetoed,
-            overridden=overridden,
-            cancelled=cancelled,
-            outcomes=outcomes,
-            durations=durations,
+            name=reader.text(),
+            asked=reader.u64(),
+            vetoed=reader.u64(),
+            overridden=reader.u64(),
+            cancelled=reader.u64(),
+            outcomes=OutcomeCounts.read(reader),
+            durations=Durations.read(reader),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2009,19 +1846,13 @@ class ParticipantEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> ParticipantEntry:
-        role = ParticipantRole(reader.u8())
-        label = reader.text()
-        unit = reader.text()
-        uid = reader.u32()
-        outcomes = OutcomeCounts.read(reader)
-        durations = Durations.read(reader)
         return cls(
-            role=role,
-            label=label,
-            unit=unit,
-            uid=uid,
-            outcomes=outcomes,
-            durations=durations,
+            role=ParticipantRole(reader.u8()),
+            label=reader.text(),
+            unit=reader.text(),
+            uid=reader.u32(),
+            outcomes=OutcomeCounts.read(reader),
+            durations=Durations.read(reader),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2057,27 +1888,17 @@ class UserEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> UserEntry:
-        uid = reader.u32()
-        unit = reader.text()
-        connections = reader.u32()
-        posted = reader.u64()
-        posted_bytes = reader.u64()
-        delivered = reader.u64()
-        lost = reader.u64()
-        asked = reader.u64()
-        denied = reader.u64()
-        refused = reader.u64()
         return cls(
-            uid=uid,
-            unit=unit,
-            connections=connections,
-            posted=posted,
-            posted_bytes=posted_bytes,
-            delivered=delivered,
-            lost=lost,
-            asked=asked,
-            denied=denied,
-            refused=refused,
+            uid=reader.u32(),
+            unit=reader.text(),
+            connections=reader.u32(),
+            posted=reader.u64(),
+            posted_bytes=reader.u64(),
+            delivered=reader.u64(),
+            lost=reader.u64(),
+            asked=reader.u64(),
+            denied=reader.u64(),
+            refused=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2108,11 +1929,12 @@ class PastVerdict:
 
     @classmethod
     def read(cls, reader: Reader) -> PastVerdict:
-        connection = reader.u64()
-        number = reader.u64()
-        age = reader.u64()
-        fields = reader.texts()
-        return cls(connection=connection, number=number, age=age, fields=fields)
+        return cls(
+            connection=reader.u64(),
+            number=reader.u64(),
+            age=reader.u64(),
+            fields=reader.texts(),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.connection)
@@ -2257,17 +2079,12 @@ class ObservationEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> ObservationEntry:
-        connection = reader.u64()
-        pattern = reader.text()
-        object = reader.text()
-        suspension = SuspensionBehavior(reader.u8())
-        is_awaited = reader.flag()
         return cls(
-            connection=connection,
-            pattern=pattern,
-            object=object,
-            suspension=suspension,
-            is_awaited=is_awaited,
+            connection=reader.u64(),
+            pattern=reader.text(),
+            object=reader.text(),
+            suspension=SuspensionBehavior(reader.u8()),
+            is_awaited=reader.flag(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2294,21 +2111,14 @@ class DelegateEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> DelegateEntry:
-        connection = reader.u64()
-        delegate = DelegateIdentity.read(reader)
-        object = reader.text()
-        order = reader.i32()
-        failure_policy = FailurePolicy(reader.u8())
-        timeout = reader.u32()
-        patterns = reader.texts()
         return cls(
-            connection=connection,
-            delegate=delegate,
-            object=object,
-            order=order,
-            failure_policy=failure_policy,
-            timeout=timeout,
-            patterns=patterns,
+            connection=reader.u64(),
+            delegate=DelegateIdentity.read(reader),
+            object=reader.text(),
+            order=reader.i32(),
+            failure_policy=FailurePolicy(reader.u8()),
+            timeout=reader.u32(),
+            patterns=reader.texts(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2338,21 +2148,14 @@ class HoldEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> HoldEntry:
-        connection = reader.u64()
-        delegate = DelegateIdentity.read(reader)
-        pattern = reader.text()
-        object = reader.text()
-        why = reader.text()
-        age = reader.u64()
-        remaining = reader.u64()
         return cls(
-            connection=connection,
-            delegate=delegate,
-            pattern=pattern,
-            object=object,
-            why=why,
-            age=age,
-            remaining=remaining,
+            connection=reader.u64(),
+            delegate=DelegateIdentity.read(reader),
+            pattern=reader.text(),
+            object=reader.text(),
+            why=reader.text(),
+            age=reader.u64(),
+            remaining=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2375,8 +2178,7 @@ class MissingEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> MissingEntry:
-        name = reader.text()
-        return cls(name=name)
+        return cls(name=reader.text())
 
     def write(self, writer: Writer) -> None:
         writer.text(self.name)
@@ -2399,13 +2201,14 @@ class RetainedEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> RetainedEntry:
-        connection = reader.u64()
-        uid = reader.u32()
-        name = reader.text()
-        object = reader.text()
-        length = reader.u32()
-        age = reader.u64()
-        return cls(connection=connection, uid=uid, name=name, object=object, length=length, age=age)
+        return cls(
+            connection=reader.u64(),
+            uid=reader.u32(),
+            name=reader.text(),
+            object=reader.text(),
+            length=reader.u32(),
+            age=reader.u64(),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.connection)
@@ -2427,10 +2230,7 @@ class EndingEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> EndingEntry:
-        connection = reader.u64()
-        peer = PeerIdentity.read(reader)
-        why = reader.text()
-        return cls(connection=connection, peer=peer, why=why)
+        return cls(connection=reader.u64(), peer=PeerIdentity.read(reader), why=reader.text())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.connection)
@@ -2488,15 +2288,11 @@ class ObjectEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> ObjectEntry:
-        object = reader.text()
-        protocol_name = reader.text()
-        delegates = reader.u32()
-        connection = reader.u64()
         return cls(
-            object=object,
-            protocol_name=protocol_name,
-            delegates=delegates,
-            connection=connection,
+            object=reader.text(),
+            protocol_name=reader.text(),
+            delegates=reader.u32(),
+            connection=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2520,17 +2316,12 @@ class ProtocolEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> ProtocolEntry:
-        name = reader.text()
-        parents = reader.texts()
-        members = reader.u32()
-        connection = reader.u64()
-        documentation = reader.text()
         return cls(
-            name=name,
-            parents=parents,
-            members=members,
-            connection=connection,
-            documentation=documentation,
+            name=reader.text(),
+            parents=reader.texts(),
+            members=reader.u32(),
+            connection=reader.u64(),
+            documentation=reader.text(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -2570,21 +2361,14 @@ class MemberEntry:
 
     @classmethod
     def read(cls, reader: Reader) -> MemberEntry:
-        origin = reader.text()
-        kind = MethodKind(reader.u8())
-        is_required = reader.flag()
-        name = reader.text()
-        parameters = reader.text()
-        result = reader.text()
-        documentation = reader.text()
         return cls(
-            origin=origin,
-            kind=kind,
-            is_required=is_required,
-            name=name,
-            parameters=parameters,
-            result=result,
-            documentation=documentation,
+            origin=reader.text(),
+            kind=MethodKind(reader.u8()),
+            is_required=reader.flag(),
+            name=reader.text(),
+            parameters=reader.text(),
+            result=reader.text(),
+            documentation=reader.text(),
         )
 
     def write(self, writer: Writer) -> None:
