@@ -83,6 +83,12 @@ void greet(void)
   }
 }
 
+void begin_greeted(void)
+{
+  begin();
+  greet();
+}
+
 void put_frame(uint8_t kind, uint8_t flags, uint64_t serial, const void *fields, size_t fields_length, const char *name,
                const char *payload)
 {

@@ -19,6 +19,8 @@ void put_hello(const struct hello *hello);
 /* The welcome after a hello. The caller frees it. */
 struct wire_writer greeting(void);
 void greet(void);
+/* Begins, and greets the client. */
+void begin_greeted(void);
 void put_frame(uint8_t kind, uint8_t flags, uint64_t serial, const void *fields, size_t fields_length, const char *name,
                const char *payload);
 void observe(struct record *record);

@@ -74,14 +74,12 @@ static void test_a_file_that_is_not_as_announced_ends_the_connection(void)
       {WIRE_KIND_LOST, 65536, 65536, SEALS, true},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    begin();
-    greet();
+    begin_greeted();
     put_file(table[i].kind, table[i].announced, table[i].is_sent ? file_of(table[i].length, table[i].seals) : -1);
     expect_end(TRIBUNE_ERROR_PROTOCOL_VIOLATION);
     end();
   }
-  begin();
-  greet();
+  begin_greeted();
   put_file(WIRE_KIND_POST, 65536, open("/dev/null", O_RDONLY | O_CLOEXEC));
   expect_end(TRIBUNE_ERROR_PROTOCOL_VIOLATION);
   end();
@@ -117,8 +115,7 @@ static void test_descriptors_that_belong_to_no_frame_end_the_connection(void)
   int before = open_descriptors();
   /* Stray descriptors: after a whole frame, too many with a first byte, and with the rest of a frame. */
   for (unsigned i = 0; i < 3; i++) {
-    begin();
-    greet();
+    begin_greeted();
     if (i == 0) {
       uint8_t data[31] = {32, 0, 0, 0, 200};
       put(data, sizeof data);
@@ -141,8 +138,7 @@ static void test_a_file_that_cannot_be_received_is_lost(void)
     printf("test-limits: valgrind keeps limits on descriptors from the kernel\n");
     return;
   }
-  begin();
-  greet();
+  begin_greeted();
   struct record record = {0};
   observe(&record);
   int file = file_of(65536, SEALS);
@@ -179,8 +175,7 @@ static int inheritable_descriptors(void)
 static void test_descriptors_are_closed_on_exec(void)
 {
   int inheritable = inheritable_descriptors();
-  begin();
-  greet();
+  begin_greeted();
   CHECK((fcntl(tribune_get_fd(bus), F_GETFD) & FD_CLOEXEC) != 0);
   CHECK((fcntl(tribune_get_fd(bus), F_GETFL) & O_NONBLOCK) != 0);
   struct wire_writer writer = {0};
@@ -200,8 +195,7 @@ static void test_descriptors_are_closed_on_exec(void)
 
 static void test_a_function_that_waits_says_why_the_bus_closed(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   put_frame(WIRE_KIND_ERROR, 0, 0, "\x09\0", 2, NULL, "too slow");
   shutdown(peer, SHUT_WR);
   tribune_error error;
@@ -214,8 +208,7 @@ static void test_a_function_that_waits_says_why_the_bus_closed(void)
 
 static void test_a_bus_that_does_not_read_costs_bounded_memory(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   CHECK_EQUAL(tribune_get_events(bus), POLLIN);
   char data[60000];
   memset(data, 'x', sizeof data);
@@ -277,8 +270,7 @@ static uint64_t timeout_of(tribune *one)
 
 static void test_a_bus_that_does_not_receive_files_costs_bounded_memory(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   size_t size = (size_t)1 << 24;
   char *data = calloc(1, size);
   CHECK(data != NULL);
@@ -307,8 +299,7 @@ static void test_more_files_than_the_kernel_lets_pass_wait(void)
     printf("test-limits: valgrind keeps limits on descriptors from the kernel\n");
     return;
   }
-  begin();
-  greet();
+  begin_greeted();
   /* The limit applies only to users without privileges. */
   uid_t user = geteuid();
   CHECK(user != 0 || seteuid(65534) == 0);
@@ -342,8 +333,7 @@ static void test_user_info_goes_into_the_frame_without_a_file(void)
     printf("test-limits: valgrind keeps limits on descriptors from the kernel\n");
     return;
   }
-  begin();
-  greet();
+  begin_greeted();
   char *data = calloc(1, 65536);
   CHECK(data != NULL);
   struct rlimit limit;
@@ -366,8 +356,7 @@ static void test_user_info_goes_into_the_frame_without_a_file(void)
 
 static void test_a_reply_that_is_not_valid_ends_the_connection(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   put_frame(WIRE_KIND_VERDICT, 0, 1, "abc", 3, NULL, NULL);
   tribune_error error;
   CHECK_EQUAL(tribune_ask(bus, "a.shouldB", NULL, NULL, 0, NULL, NULL, &error), -EPROTO);
@@ -378,8 +367,7 @@ static void test_a_reply_that_is_not_valid_ends_the_connection(void)
 
 static void test_a_bus_that_has_gone_is_no_signal(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   struct record record = {0};
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &record), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 0, "\x09\0", 2, NULL, "too slow");
@@ -397,8 +385,7 @@ static void test_a_bus_that_has_gone_is_no_signal(void)
 
 static void test_a_bus_that_is_silent_is_not_waited_for_without_end(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   tribune_error error;
   CHECK_EQUAL(tribune_flush(bus, 20000, &error), -ETIMEDOUT);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_TIMED_OUT);
@@ -420,8 +407,7 @@ static void note_signal(int number)
 
 static void test_signals_do_not_disturb(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   struct sigaction action = {.sa_handler = note_signal};
   CHECK_EQUAL(sigaction(SIGALRM, &action, NULL), 0);
   struct itimerval timer = {{0, 2000}, {0, 2000}};

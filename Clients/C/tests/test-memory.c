@@ -151,8 +151,7 @@ static bool converse(unsigned long fail_at)
   static const char *const patterns[] = {"a.*", NULL};
   unsigned count[TRIBUNE_ENDED + 1] = {0};
   tribune_slot *slots[6] = {0};
-  begin();
-  greet();
+  begin_greeted();
   countdown = fail_at;
   unsigned begun = 0;
   begun += tribune_observe(bus, &slots[0], NULL, NULL, TRIBUNE_OBSERVE_AWAITED, answer, count) == 0;
@@ -201,8 +200,7 @@ static void test_every_allocation_can_fail(void)
 static void test_a_hold_that_cannot_be_released_ends_the_connection(void)
 {
   tribune_slot *hold;
-  begin();
-  greet();
+  begin_greeted();
   SUCCEED(tribune_hold(bus, &hold, NULL, NULL, "why", NULL, NULL, NULL), NULL);
   countdown = 1;
   tribune_slot_unref(hold);

@@ -220,8 +220,7 @@ static void test_frames_can_come_byte_by_byte(void)
 static void test_half_a_frame_ends_like_none(void)
 {
   for (size_t length = 1; length < 60; length += 7) {
-    begin();
-    greet();
+    begin_greeted();
     uint8_t data[64] = {64, 0, 0, 0, WIRE_KIND_POST};
     put(data, length);
     shutdown(peer, SHUT_WR);
@@ -242,8 +241,7 @@ static void test_lengths_that_cannot_be_end_the_connection(void)
       {UINT32_MAX, 0, false}, {1u << 30, 0, true},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    begin();
-    greet();
+    begin_greeted();
     struct wire_writer header = {0};
     wire_write_u32(&header, table[i].length);
     wire_write_u32(&header, WIRE_KIND_POST);
@@ -278,8 +276,7 @@ static void test_fields_that_are_not_valid_end_the_connection(void)
       {WIRE_KIND_ENDED, "\7", 1},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    begin();
-    greet();
+    begin_greeted();
     struct record record = {0};
     observe(&record);
     SUCCEED(tribune_post_acknowledged_async(bus, NULL, "a.b", NULL, NULL, 0, NULL, record_message, &record), NULL);
@@ -296,8 +293,7 @@ static void test_fields_that_are_not_valid_end_the_connection(void)
 
 static void test_frames_that_are_for_nobody_are_skipped(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   struct record record = {0};
   observe(&record);
   put_frame(200, 0, 0, "abc", 3, NULL, NULL);
@@ -375,8 +371,7 @@ static void put_posts(unsigned count)
 
 static void test_the_bus_gets_room_before_the_first_observation(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   struct record record = {0};
   observe(&record);
   CHECK_EQUAL(next_limit(), ROOM);
@@ -393,8 +388,7 @@ static void test_a_pace_is_sent_in_milliseconds(void)
     uint64_t usec;
     uint64_t limit;
   } paces[] = {{0, 0}, {1, 1}, {250000, 250}, {65534000, 65534}, {UINT64_MAX, 65535}};
-  begin();
-  greet();
+  begin_greeted();
   for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
     uint64_t limit = 1234;
     CHECK_EQUAL(tribune_set_pace(bus, paces[i].usec), 0);
@@ -408,8 +402,7 @@ static void test_a_pace_is_sent_in_milliseconds(void)
 
 static void test_room_grows_as_the_program_handles_notifications(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   struct record record = {0};
   observe(&record);
   CHECK_EQUAL(next_limit(), ROOM);
@@ -432,8 +425,7 @@ static void test_room_grows_as_the_program_handles_notifications(void)
 
 static void test_a_connection_without_observations_gives_no_room(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   put_frame(WIRE_KIND_ROOM, 0, 0, "\0\0\0\0\0\0\0\0", 8, NULL, NULL);
   CHECK_EQUAL(tribune_process(bus, NULL), 1);
   CHECK(!has_sent());
@@ -445,8 +437,7 @@ static void wait_during(unsigned posts, struct record *record)
 {
   static char text[20001];
   memset(text, 'x', sizeof text - 1);
-  begin();
-  greet();
+  begin_greeted();
   observe(record);
   if (fork_child() == 0) {
     for (unsigned i = 0; i < posts; i++) {
@@ -485,8 +476,7 @@ static void test_what_needs_no_room_is_counted_if_it_is_dropped(void)
 
 static void test_a_code_that_is_not_known_is_a_refusal(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   struct record record = {0};
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &record), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 1, "\xE8\3", 2, NULL, "not\x1b[31m today\xff");
@@ -500,8 +490,7 @@ static void test_a_code_that_is_not_known_is_a_refusal(void)
 
 static void test_a_refused_hold_without_slot_and_callback_ends_the_connection(void)
 {
-  begin();
-  greet();
+  begin_greeted();
   SUCCEED(tribune_hold(bus, NULL, "a.*", NULL, "why", NULL, NULL, NULL), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 1, "\x4C", 2, NULL, "the policy has no lines");
   expect_end(TRIBUNE_ERROR_NOT_PERMITTED);
@@ -512,8 +501,7 @@ static void test_garbage_is_survived(void)
 {
   srandom(1);
   for (unsigned i = 0; i < 300; i++) {
-    begin();
-    greet();
+    begin_greeted();
     struct record record = {0};
     observe(&record);
     uint8_t data[512];

@@ -93,7 +93,24 @@ class Registration:
             raise
 
 
-class ObservationPart(Registration):
+class _StreamPart(Registration):
+    """One of the patterns that share a stream."""
+
+    stream: Stream[Any]
+
+    def refuse(self, error: TribuneError, link: Link) -> None:
+        super().refuse(error, link)
+        self.stream.finish(error)
+
+    def end(self, error: TribuneError | None) -> None:
+        super().end(error)
+        self.stream.finish(error)
+
+    def streams(self) -> list[Stream[Any]]:
+        return [self.stream]
+
+
+class ObservationPart(_StreamPart):
     """One pattern of an observation. Several parts of an observation share its stream."""
 
     def __init__(
@@ -120,35 +137,13 @@ class ObservationPart(Registration):
         self.matcher = Matcher(pattern, object)
         self.is_awaited = awaited
 
-    def refuse(self, error: TribuneError, link: Link) -> None:
-        super().refuse(error, link)
-        self.stream.finish(error)
 
-    def end(self, error: TribuneError | None) -> None:
-        super().end(error)
-        self.stream.finish(error)
-
-    def streams(self) -> list[Stream[Any]]:
-        return [self.stream]
-
-
-class MonitorPart(Registration):
+class MonitorPart(_StreamPart):
     """One pattern of a monitor."""
 
     def __init__(self, stream: Stream[Any], pattern: str) -> None:
         super().__init__(_wire.Monitor(), name=encoded_pattern(pattern) if pattern else b"")
         self.stream = stream
-
-    def refuse(self, error: TribuneError, link: Link) -> None:
-        super().refuse(error, link)
-        self.stream.finish(error)
-
-    def end(self, error: TribuneError | None) -> None:
-        super().end(error)
-        self.stream.finish(error)
-
-    def streams(self) -> list[Stream[Any]]:
-        return [self.stream]
 
 
 class DeclarationTerm(Registration):
