@@ -154,7 +154,7 @@ struct SwiftCodec {
     lines += fields.map { "    self.\(storedName(of: $0)) = \(escaped(storedName(of: $0)))" }
     lines += ["  }", "", "  package init(from reader: inout FieldReader) throws(WireError) {"]
     if let frame, frame.canBeEmpty { lines += ["    self.init()", "    if reader.isAtEnd { return }"] }
-    lines += fields.flatMap { reading($0, in: frame) }
+    lines += reading(fields, in: frame)
     lines += ["  }", "", "  package func append(to buffer: ByteBuffer) {"]
     if let frame, frame.canBeEmpty { lines.append("    if self == \(name)() { return }") }
     lines += fields.flatMap(appending)
@@ -232,6 +232,19 @@ struct SwiftCodec {
     let parameter = "\(storedName(of: field)): \(storedType(of: field))"
     if field.isAbsentByDefault { return parameter + " = nil" }
     return field.defaultValue.map { "\(parameter) = \(literal($0, of: field.type))" } ?? parameter
+  }
+
+  private func reading(_ fields: [Field], in frame: Frame?) -> [String] {
+    let isSimple = fields.allSatisfy { field in
+      if case .records = field.type { false } else { field.condition == nil }
+    }
+    let statements = fields.flatMap { reading($0, in: frame) }
+    guard isSimple, fields.count > 1, frame?.canBeEmpty != true else { return statements }
+    let arguments = zip(fields, statements).map { field, statement in
+      let value = statement.split(separator: " = ", maxSplits: 1)[1].replacing("try ", with: "")
+      return "\(storedName(of: field)): \(value)"
+    }
+    return ["    try self.init(\(arguments.joined(separator: ", ")))"]
   }
 
   private func reading(_ field: Field, in frame: Frame?) -> [String] {

@@ -18,9 +18,8 @@ package struct AccessSubject: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    uid = try reader.integer()
-    groups = try reader.integers(max: WireLimits.groups, "groups")
-    unit = try reader.text()
+    try self.init(
+      uid: reader.integer(), groups: reader.integers(max: WireLimits.groups, "groups"), unit: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -43,8 +42,7 @@ package struct AccessQuestion: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    action = try reader.text()
-    subject = try reader.flag() ? try AccessSubject(from: &reader) : nil
+    try self.init(action: reader.text(), subject: reader.flag() ? AccessSubject(from: &reader) : nil)
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -70,9 +68,7 @@ package struct AccessLine: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    file = try reader.text()
-    number = try reader.integer()
-    text = try reader.text()
+    try self.init(file: reader.text(), number: reader.integer(), text: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -108,9 +104,8 @@ package struct AccessEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    decision = try reader.value()
-    line = try AccessLine(from: &reader)
-    subject = try AccessSubject(from: &reader)
+    try self.init(
+      decision: reader.value(), line: AccessLine(from: &reader), subject: AccessSubject(from: &reader))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -132,8 +127,7 @@ package struct NearMissEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    line = try AccessLine(from: &reader)
-    lacks = try reader.text()
+    try self.init(line: AccessLine(from: &reader), lacks: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {

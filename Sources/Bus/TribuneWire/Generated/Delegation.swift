@@ -41,13 +41,11 @@ package struct Attach: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    order = try reader.integer()
-    failurePolicy = try reader.value()
-    timeout = try reader.integer()
-    label = try reader.text()
-    patterns = try reader.texts(max: WireLimits.patternsPerDelegate, "patterns in one attach")
-    isSet = try reader.flag()
-    protocols = try reader.texts(max: WireLimits.protocolsPerDelegate, "protocols in one attach")
+    try self.init(
+      order: reader.integer(), failurePolicy: reader.value(), timeout: reader.integer(), label: reader.text(),
+      patterns: reader.texts(max: WireLimits.patternsPerDelegate, "patterns in one attach"),
+      isSet: reader.flag(),
+      protocols: reader.texts(max: WireLimits.protocolsPerDelegate, "protocols in one attach"))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -82,10 +80,9 @@ package struct Hold: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    expiry = try reader.integer()
-    label = try reader.text()
-    isLast = try reader.flag()
-    holder = try reader.flag() ? try PeerIdentity(from: &reader) : nil
+    try self.init(
+      expiry: reader.integer(), label: reader.text(), isLast: reader.flag(),
+      holder: reader.flag() ? PeerIdentity(from: &reader) : nil)
   }
 
   package func append(to buffer: ByteBuffer) {

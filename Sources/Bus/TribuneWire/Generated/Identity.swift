@@ -17,9 +17,8 @@ package struct DelegateIdentity: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    id = DelegateID(rawValue: try reader.integer())
-    label = try reader.text()
-    peer = try PeerIdentity(from: &reader)
+    try self.init(
+      id: DelegateID(rawValue: reader.integer()), label: reader.text(), peer: PeerIdentity(from: &reader))
   }
 
   package func append(to buffer: ByteBuffer) {

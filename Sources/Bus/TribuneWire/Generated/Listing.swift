@@ -137,29 +137,14 @@ package struct BusEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    pid = try reader.integer()
-    software = try reader.text()
-    address = try reader.text()
-    uptime = try reader.integer()
-    connections = try reader.integer()
-    observations = try reader.integer()
-    delegates = try reader.integer()
-    queries = try reader.integer()
-    posted = try reader.integer()
-    delivered = try reader.integer()
-    lost = try reader.integer()
-    asked = try reader.integer()
-    vetoed = try reader.integer()
-    holds = try reader.integer()
-    denied = try reader.integer()
-    refused = try reader.integer()
-    postedBytes = try reader.integer()
-    iterations = try reader.integer()
-    busy = try reader.integer()
-    longest = try reader.integer()
-    logUsed = try reader.integer()
-    logMax = try reader.integer()
-    kept = try reader.integer()
+    try self.init(
+      pid: reader.integer(), software: reader.text(), address: reader.text(), uptime: reader.integer(),
+      connections: reader.integer(), observations: reader.integer(), delegates: reader.integer(),
+      queries: reader.integer(), posted: reader.integer(), delivered: reader.integer(),
+      lost: reader.integer(), asked: reader.integer(), vetoed: reader.integer(), holds: reader.integer(),
+      denied: reader.integer(), refused: reader.integer(), postedBytes: reader.integer(),
+      iterations: reader.integer(), busy: reader.integer(), longest: reader.integer(),
+      logUsed: reader.integer(), logMax: reader.integer(), kept: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -276,26 +261,14 @@ package struct ConnectionEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    id = ConnectionID(rawValue: try reader.integer())
-    peer = try PeerIdentity(from: &reader)
-    age = try reader.integer()
-    observations = try reader.integer()
-    delegates = try reader.integer()
-    queries = try reader.integer()
-    queued = try reader.integer()
-    lost = try reader.integer()
-    posted = try reader.integer()
-    state = ConnectionState(rawValue: try reader.integer())
-    buffered = try reader.integer()
-    coalesced = try reader.integer()
-    postedBytes = try reader.integer()
-    delivered = try reader.integer()
-    denied = try reader.integer()
-    refused = try reader.integer()
-    asked = try reader.integer()
-    pauses = try reader.integer()
-    pausedTime = try reader.integer()
-    lossyTime = try reader.integer()
+    try self.init(
+      id: ConnectionID(rawValue: reader.integer()), peer: PeerIdentity(from: &reader), age: reader.integer(),
+      observations: reader.integer(), delegates: reader.integer(), queries: reader.integer(),
+      queued: reader.integer(), lost: reader.integer(), posted: reader.integer(),
+      state: ConnectionState(rawValue: reader.integer()), buffered: reader.integer(),
+      coalesced: reader.integer(), postedBytes: reader.integer(), delivered: reader.integer(),
+      denied: reader.integer(), refused: reader.integer(), asked: reader.integer(), pauses: reader.integer(),
+      pausedTime: reader.integer(), lossyTime: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -352,13 +325,10 @@ package struct DepartedEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    id = ConnectionID(rawValue: try reader.integer())
-    peer = try PeerIdentity(from: &reader)
-    age = try reader.integer()
-    elapsed = try reader.integer()
-    rawReason = try reader.integer()
-    lost = try reader.integer()
-    posted = try reader.integer()
+    try self.init(
+      id: ConnectionID(rawValue: reader.integer()), peer: PeerIdentity(from: &reader), age: reader.integer(),
+      elapsed: reader.integer(), rawReason: reader.integer(), lost: reader.integer(), posted: reader.integer()
+    )
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -403,13 +373,9 @@ package struct AccountEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    uid = try reader.integer()
-    weight = try reader.integer()
-    isPrivileged = try reader.flag()
-    resource = try reader.text()
-    used = try reader.integer()
-    share = try reader.integer()
-    total = try reader.integer()
+    try self.init(
+      uid: reader.integer(), weight: reader.integer(), isPrivileged: reader.flag(), resource: reader.text(),
+      used: reader.integer(), share: reader.integer(), total: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -441,10 +407,9 @@ package struct Durations: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    sum = try reader.integer()
-    longest = try reader.integer()
-    first = try reader.integer()
-    counts = try reader.integers(max: Int(UInt16.max), "counts")
+    try self.init(
+      sum: reader.integer(), longest: reader.integer(), first: reader.integer(),
+      counts: reader.integers(max: Int(UInt16.max), "counts"))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -481,14 +446,10 @@ package struct OutcomeCounts: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    approved = try reader.integer()
-    vetoed = try reader.integer()
-    abstained = try reader.integer()
-    timedOut = try reader.integer()
-    gone = try reader.integer()
-    failed = try reader.integer()
-    held = try reader.integer()
-    answered = try reader.integer()
+    try self.init(
+      approved: reader.integer(), vetoed: reader.integer(), abstained: reader.integer(),
+      timedOut: reader.integer(), gone: reader.integer(), failed: reader.integer(), held: reader.integer(),
+      answered: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -543,13 +504,10 @@ package struct QueryParticipant: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    delegate = try DelegateIdentity(from: &reader)
-    state = try reader.value()
-    outcome = try reader.value()
-    reason = try reader.text()
-    elapsed = try reader.integer()
-    remaining = try reader.integer()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), delegate: DelegateIdentity(from: &reader),
+      state: reader.value(), outcome: reader.value(), reason: reader.text(), elapsed: reader.integer(),
+      remaining: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -664,13 +622,10 @@ package struct NameEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    name = try reader.text()
-    asked = try reader.integer()
-    vetoed = try reader.integer()
-    overridden = try reader.integer()
-    cancelled = try reader.integer()
-    outcomes = try OutcomeCounts(from: &reader)
-    durations = try Durations(from: &reader)
+    try self.init(
+      name: reader.text(), asked: reader.integer(), vetoed: reader.integer(), overridden: reader.integer(),
+      cancelled: reader.integer(), outcomes: OutcomeCounts(from: &reader), durations: Durations(from: &reader)
+    )
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -718,12 +673,9 @@ package struct ParticipantEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    role = try reader.value()
-    label = try reader.text()
-    unit = try reader.text()
-    uid = try reader.integer()
-    outcomes = try OutcomeCounts(from: &reader)
-    durations = try Durations(from: &reader)
+    try self.init(
+      role: reader.value(), label: reader.text(), unit: reader.text(), uid: reader.integer(),
+      outcomes: OutcomeCounts(from: &reader), durations: Durations(from: &reader))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -773,16 +725,10 @@ package struct UserEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    uid = try reader.integer()
-    unit = try reader.text()
-    connections = try reader.integer()
-    posted = try reader.integer()
-    postedBytes = try reader.integer()
-    delivered = try reader.integer()
-    lost = try reader.integer()
-    asked = try reader.integer()
-    denied = try reader.integer()
-    refused = try reader.integer()
+    try self.init(
+      uid: reader.integer(), unit: reader.text(), connections: reader.integer(), posted: reader.integer(),
+      postedBytes: reader.integer(), delivered: reader.integer(), lost: reader.integer(),
+      asked: reader.integer(), denied: reader.integer(), refused: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -818,10 +764,9 @@ package struct PastVerdict: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    number = try reader.integer()
-    age = try reader.integer()
-    fields = try reader.texts(max: Int(UInt16.max), "fields")
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), number: reader.integer(), age: reader.integer(),
+      fields: reader.texts(max: Int(UInt16.max), "fields"))
   }
 
   package func append(to buffer: ByteBuffer) {

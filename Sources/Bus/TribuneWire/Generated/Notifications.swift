@@ -239,8 +239,7 @@ package struct Retained: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    age = try reader.integer()
-    length = try reader.integer()
+    try self.init(age: reader.integer(), length: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -266,9 +265,8 @@ package struct Done: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    poster = ConnectionID(rawValue: try reader.integer())
-    post = try reader.integer()
-    hasFailed = try reader.flag()
+    try self.init(
+      poster: ConnectionID(rawValue: reader.integer()), post: reader.integer(), hasFailed: reader.flag())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -310,11 +308,9 @@ package struct MissingObserver: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    peer = try PeerIdentity(from: &reader)
-    failure = try reader.value()
-    reason = try reader.text()
-    elapsed = try reader.integer()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), peer: PeerIdentity(from: &reader),
+      failure: reader.value(), reason: reader.text(), elapsed: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -378,9 +374,9 @@ package struct PosterFacts: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    slot = try reader.integer()
-    peer = try PeerIdentity(from: &reader)
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), slot: reader.integer(),
+      peer: PeerIdentity(from: &reader))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -425,10 +421,9 @@ package struct Traffic: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    time = try reader.integer()
-    from = ConnectionID(rawValue: try reader.integer())
-    to = ConnectionID(rawValue: try reader.integer())
-    receivers = try reader.integer()
+    try self.init(
+      time: reader.integer(), from: ConnectionID(rawValue: reader.integer()),
+      to: ConnectionID(rawValue: reader.integer()), receivers: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {

@@ -21,10 +21,9 @@ package struct ObjectEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    object = try reader.text()
-    protocolName = try reader.text()
-    delegates = try reader.integer()
-    connection = ConnectionID(rawValue: try reader.integer())
+    try self.init(
+      object: reader.text(), protocolName: reader.text(), delegates: reader.integer(),
+      connection: ConnectionID(rawValue: reader.integer()))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -56,11 +55,9 @@ package struct ProtocolEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    name = try reader.text()
-    parents = try reader.texts(max: Int(UInt16.max), "parents")
-    members = try reader.integer()
-    connection = ConnectionID(rawValue: try reader.integer())
-    documentation = try reader.text()
+    try self.init(
+      name: reader.text(), parents: reader.texts(max: Int(UInt16.max), "parents"), members: reader.integer(),
+      connection: ConnectionID(rawValue: reader.integer()), documentation: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -110,13 +107,9 @@ package struct MemberEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    origin = try reader.text()
-    kind = try reader.value()
-    isRequired = try reader.flag()
-    name = try reader.text()
-    parameters = try reader.text()
-    result = try reader.text()
-    documentation = try reader.text()
+    try self.init(
+      origin: reader.text(), kind: reader.value(), isRequired: reader.flag(), name: reader.text(),
+      parameters: reader.text(), result: reader.text(), documentation: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {

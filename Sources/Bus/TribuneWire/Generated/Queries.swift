@@ -76,12 +76,9 @@ package struct Ask: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    deadline = try reader.integer()
-    mode = try reader.value()
-    fallback = try reader.value()
-    parent = try reader.integer()
-    flags = try reader.options(QueryFlags.all)
-    overrideReason = try reader.text()
+    try self.init(
+      deadline: reader.integer(), mode: reader.value(), fallback: reader.value(), parent: reader.integer(),
+      flags: reader.options(QueryFlags.all), overrideReason: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -123,12 +120,10 @@ package struct Question: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    query = QueryID(rawValue: try reader.integer())
-    delegate = DelegateID(rawValue: try reader.integer())
-    timeout = try reader.integer()
-    asker = try PeerIdentity(from: &reader)
-    isDryRun = try reader.flag()
-    wantsValue = try reader.flag()
+    try self.init(
+      query: QueryID(rawValue: reader.integer()), delegate: DelegateID(rawValue: reader.integer()),
+      timeout: reader.integer(), asker: PeerIdentity(from: &reader), isDryRun: reader.flag(),
+      wantsValue: reader.flag())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -167,9 +162,9 @@ package struct Answer: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    query = QueryID(rawValue: try reader.integer())
-    delegate = DelegateID(rawValue: try reader.integer())
-    answer = try reader.value()
+    try self.init(
+      query: QueryID(rawValue: reader.integer()), delegate: DelegateID(rawValue: reader.integer()),
+      answer: reader.value())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -196,9 +191,9 @@ package struct Defer: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    query = QueryID(rawValue: try reader.integer())
-    delegate = DelegateID(rawValue: try reader.integer())
-    `extension` = try reader.integer()
+    try self.init(
+      query: QueryID(rawValue: reader.integer()), delegate: DelegateID(rawValue: reader.integer()),
+      extension: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -251,11 +246,9 @@ package struct Progress: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    query = QueryID(rawValue: try reader.integer())
-    delegate = try DelegateIdentity(from: &reader)
-    timeout = try reader.integer()
-    stage = try reader.value()
-    outcome = try reader.value()
+    try self.init(
+      query: QueryID(rawValue: reader.integer()), delegate: DelegateIdentity(from: &reader),
+      timeout: reader.integer(), stage: reader.value(), outcome: reader.value())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -290,11 +283,9 @@ package struct Outcome: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    delegate = try DelegateIdentity(from: &reader)
-    outcome = try reader.value()
-    reason = try reader.text()
-    elapsed = try reader.integer()
-    value = try reader.byteArray()
+    try self.init(
+      delegate: DelegateIdentity(from: &reader), outcome: reader.value(), reason: reader.text(),
+      elapsed: reader.integer(), value: reader.byteArray())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -395,9 +386,9 @@ package struct Concluded: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    query = QueryID(rawValue: try reader.integer())
-    delegate = DelegateID(rawValue: try reader.integer())
-    conclusion = try reader.value()
+    try self.init(
+      query: QueryID(rawValue: reader.integer()), delegate: DelegateID(rawValue: reader.integer()),
+      conclusion: reader.value())
   }
 
   package func append(to buffer: ByteBuffer) {

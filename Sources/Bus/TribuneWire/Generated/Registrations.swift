@@ -23,11 +23,9 @@ package struct ObservationEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    pattern = try reader.text()
-    object = try reader.text()
-    suspension = try reader.value()
-    isAwaited = try reader.flag()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), pattern: reader.text(), object: reader.text(),
+      suspension: reader.value(), isAwaited: reader.flag())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -65,13 +63,10 @@ package struct DelegateEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    delegate = try DelegateIdentity(from: &reader)
-    object = try reader.text()
-    order = try reader.integer()
-    failurePolicy = try reader.value()
-    timeout = try reader.integer()
-    patterns = try reader.texts(max: Int(UInt16.max), "patterns")
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), delegate: DelegateIdentity(from: &reader),
+      object: reader.text(), order: reader.integer(), failurePolicy: reader.value(),
+      timeout: reader.integer(), patterns: reader.texts(max: Int(UInt16.max), "patterns"))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -112,13 +107,10 @@ package struct HoldEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    delegate = try DelegateIdentity(from: &reader)
-    pattern = try reader.text()
-    object = try reader.text()
-    why = try reader.text()
-    age = try reader.integer()
-    remaining = try reader.integer()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), delegate: DelegateIdentity(from: &reader),
+      pattern: reader.text(), object: reader.text(), why: reader.text(), age: reader.integer(),
+      remaining: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -175,12 +167,9 @@ package struct RetainedEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    uid = try reader.integer()
-    name = try reader.text()
-    object = try reader.text()
-    length = try reader.integer()
-    age = try reader.integer()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), uid: reader.integer(), name: reader.text(),
+      object: reader.text(), length: reader.integer(), age: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -207,9 +196,9 @@ package struct EndingEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    peer = try PeerIdentity(from: &reader)
-    why = try reader.text()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), peer: PeerIdentity(from: &reader),
+      why: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {

@@ -40,15 +40,11 @@ package struct Welcome: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    payloadMax = try reader.integer()
-    observationsMax = try reader.integer()
-    delegatesMax = try reader.integer()
-    queriesMax = try reader.integer()
-    deadlineMax = try reader.integer()
-    deadlineDefault = try reader.integer()
-    busPID = try reader.integer()
-    software = try reader.text()
+    try self.init(
+      connection: ConnectionID(rawValue: reader.integer()), payloadMax: reader.integer(),
+      observationsMax: reader.integer(), delegatesMax: reader.integer(), queriesMax: reader.integer(),
+      deadlineMax: reader.integer(), deadlineDefault: reader.integer(), busPID: reader.integer(),
+      software: reader.text())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -103,9 +99,7 @@ package struct Okay: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    registration = try reader.integer()
-    delegate = try reader.integer()
-    retained = try reader.integer()
+    try self.init(registration: reader.integer(), delegate: reader.integer(), retained: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -150,8 +144,7 @@ package struct Succeed: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    predecessor = ConnectionID(rawValue: try reader.integer())
-    received = try reader.integer()
+    try self.init(predecessor: ConnectionID(rawValue: reader.integer()), received: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
