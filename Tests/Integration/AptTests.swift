@@ -167,9 +167,12 @@ import Testing
     #expect(ran.output.contains("the bus gives no verdict"))
   }
 
-  @Test("allows without a bus, with one line, and announces nothing") func noBus() throws {
-    try bus.folder.write("an older one", to: "note")
-    let ran = try run(environment: ["TRIBUNE_ADDRESS": "unix:/nowhere"])
+  @Test(
+    "allows without a bus, with one line, and announces nothing",
+    arguments: [("ask", [:]), ("dpkg", ["DPKG_HOOK_ACTION": "remove"])])
+  func noBus(hook: String, environment: [String: String]) throws {
+    if hook == "ask" { try bus.folder.write("an older one", to: "note") }
+    let ran = try run(hook, environment: ["TRIBUNE_ADDRESS": "unix:/nowhere"].merging(environment) { $1 })
     #expect(ran.status == 0)
     #expect(
       ran.output.hasPrefix("tribunectl: no bus at unix:/nowhere")

@@ -193,7 +193,8 @@ struct HoldTests {
     #expect(try program.errors.line()?.hasSuffix("; looking for the bus") == true)
     let next = try TestBus(folder: bus.folder)
     #expect(
-      try program.errors.line()?.hasPrefix("tribunectl: reconnected to the bus; the hold is in ") == true)
+      try program.errors.line()?.hasPrefix("tribunectl: reconnected to the bus; the hold is in force again, ")
+        == true)
     #expect(try next.tribunectl("ask", "a.shouldB").status == 1)
     try gate.open()
     #expect(program.status() == (hasCommand ? 3 : 0))

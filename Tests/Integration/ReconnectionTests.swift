@@ -68,22 +68,6 @@ struct ReconnectionTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("a hold is in force again for its command, which continues")
-  func holdingForACommand() throws {
-    let (bus, gate) = (try TestBus(folder: folder), try ShellGate())
-    let program = try bus.start(
-      "hold", "c.*", "--why=because", "--", "sh", "-c", "echo started; \(gate.wait); exit 3")
-    #expect(try program.output.line() == "started")
-    #expect(try program.errors.line()?.hasPrefix("holding ") == true)
-    let next = try replace(bus)
-    #expect(try program.errors.line()?.hasSuffix("; looking for the bus") == true)
-    #expect(try program.errors.line()?.contains("; the hold is in force again, ") == true)
-    #expect(try next.tribunectl("ask", "c.shouldD").status == 1)
-    try gate.open()
-    #expect(program.status() == 3)
-    #expect(try next.tribunectl("ask", "c.shouldD").status == 0)
-  }
-
   @Test(
     "holds and delegates are back although nobody reads standard error",
     arguments: [

@@ -150,28 +150,6 @@ struct SystemdAptTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("without a bus, apt and dpkg continue with one line")
-  func noBus() throws {
-    try make("x", "1")
-    // The next client cannot start a masked unit.
-    try machine.does("systemctl", "mask", "--now", "--runtime", "tribuned.socket", "tribuned.service")
-    for ran in [try apt("install ./x_1.deb"), try run("dpkg --remove x")] {
-      #expect(ran.status == 0)
-      #expect(ran.output.split(separator: "\n").count { $0.contains("tribune") } == 1)
-      #expect(ran.output.contains("no bus at unix:/run/tribune/bus"))
-    }
-  }
-
-  @Test("if the bus refuses the question, apt ends with the reason")
-  func noVerdict() throws {
-    try make("x", "1")
-    try machine.write("deny ask packages.** user:root\n", to: "/etc/tribune/policy.d/60-own.policy")
-    let ran = try apt("install ./x_1.deb")
-    #expect(ran.status == 100)
-    #expect(ran.output.contains("denied by /etc/tribune/policy.d/60-own.policy:1"))
-    #expect(try version(of: "x") == nil)
-  }
-
   @Test(
     "apt and dpkg work after the programs of their hooks were removed",
     arguments: ["/usr/bin/tribunectl", "/usr/local/lib/tribune/packages"])

@@ -251,6 +251,7 @@ struct ConfigurationTests {
         + "RequireDelegate=unit:.service\nRequireDelegate=unit:backup.timer",
       noUnit(2, "backup"), noUnit(3, "*.service"), noUnit(4, "a/b.service"), noUnit(5, ".service"),
       noUnit(6, "backup.timer")),
+    Bad("[User \"0\"]\nX=1", "2: mistake: there is no X= in [User \"0\"]; it is ignored"),
     Bad("[Query \"a\"]\nDefault=no", "2: error: Default=: \"no\" is neither veto nor allow"),
     Bad("[Object]\nProtocol=P", "1: error: [Object]: needs an object, as in [Object \"view/*\"]"),
     Bad(
@@ -350,21 +351,6 @@ struct ConfigurationTests {
     let diagnostics = reader.finish().1
     #expect(diagnostics.map(\.line) == [2, 3])
     #expect(diagnostics.allSatisfy { $0.severity == .error })
-  }
-
-  @Test("is not used if an unknown key may be a veto; other unknown keys are ignored")
-  func unknown() {
-    func severities(_ text: String) -> [Diagnostic.Severity] {
-      var reader = ConfigurationReader(defaults: Configuration())
-      reader.read(Array(text.utf8), file: "t.conf")
-      return reader.finish().1.map(\.severity)
-    }
-    #expect(severities("[Query \"a\"]\nRequireDelegates=label:x") == [.error])
-    #expect(severities("[Qeury \"a\"]\nRequireDelegate=label:x") == [.error])
-    #expect(severities("[Nowhere]\nX=1") == [.error])
-    #expect(severities("RequireDelegate=label:x") == [.error])
-    #expect(
-      severities("[Bus]\nX=1\n[Object \"a\"]\nX=1\n[User \"0\"]\nX=1") == [.mistake, .mistake, .mistake])
   }
 
   @Test("is used without an invalid [User] section", arguments: ["[User]", "[User \"4294967295\"]"])

@@ -69,13 +69,6 @@ struct WebSettingsTests {
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
-  @Test("Nothing is served after an unknown key, which may be the token")
-  func unknownKey() {
-    var reader = WebSettingsReader()
-    reader.read(Array("[Web]\nTokenFil=/t\n".utf8), file: "f")
-    #expect(reader.finish().1.map(\.severity) == [.error])
-  }
-
   @Test("The configuration as installed is the default, and its examples are valid")
   func installed() throws {
     #expect(read(try repositoryText("config/web.conf")) == (WebSettings(), []))
