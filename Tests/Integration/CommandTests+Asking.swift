@@ -221,14 +221,6 @@ struct AskingCommandTests {
     #expect(end.isEmpty || passed.contains(end))
   }
 
-  @Test("a command that exits with 198 abstains")
-  func abstention() throws {
-    try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo why; exit 198")
-    let result = try bus.tribunectl("-j", "ask", "a.shouldB")
-    #expect(result.status == 0)
-    #expect(try result.outcomes().first?["outcome"] as? String == "abstained")
-  }
-
   @Test("with --on-failure=abstain, a command that was removed does not veto")
   func failurePolicy() throws {
     try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
