@@ -3,10 +3,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _wire
 from ._messages import Peer, Suspension, connection_name
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Info = TypeVar("_Info", bound="DataclassInstance")
+
+
+def _copied(cls: type[_Info], entry: object, /, **changed: Any) -> _Info:
+    """An info with the fields of the entry that have the same names, and with the changed ones."""
+    names = [one.name for one in fields(cls) if one.name not in changed]
+    return cls(**{name: getattr(entry, name) for name in names}, **changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +47,7 @@ class BusStatus:
 
     @classmethod
     def _of(cls, entry: _wire.BusEntry) -> BusStatus:
-        return cls(
-            entry.pid,
-            entry.software,
-            entry.address,
-            entry.uptime / 1e6,
-            entry.connections,
-            entry.observations,
-            entry.delegates,
-            entry.queries,
-            entry.holds,
-            entry.posted,
-            entry.delivered,
-            entry.lost,
-            entry.asked,
-            entry.vetoed,
-            entry.denied,
-        )
+        return _copied(cls, entry, uptime=entry.uptime / 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +79,16 @@ class ConnectionInfo:
     @classmethod
     def _of(cls, entry: _wire.ConnectionEntry) -> ConnectionInfo:
         state = _wire.ConnectionState
-        return cls(
-            connection_name(entry.id),
-            Peer._of(entry.peer),
-            entry.age / 1e6,
-            entry.observations,
-            entry.delegates,
-            entry.queries,
-            entry.queued,
-            entry.buffered,
-            entry.lost,
-            entry.posted,
-            entry.coalesced,
-            state.PAUSED in entry.state,
-            state.LOSSY in entry.state,
-            state.SUSPENDED in entry.state,
-            state.NOT_SURVIVING not in entry.state,
+        return _copied(
+            cls,
+            entry,
+            id=connection_name(entry.id),
+            peer=Peer._of(entry.peer),
+            age=entry.age / 1e6,
+            is_paused=state.PAUSED in entry.state,
+            is_lossy=state.LOSSY in entry.state,
+            is_suspended=state.SUSPENDED in entry.state,
+            is_surviving=state.NOT_SURVIVING not in entry.state,
         )
 
 
@@ -118,15 +108,9 @@ class DepartedInfo:
 
     @classmethod
     def _of(cls, entry: _wire.DepartedEntry) -> DepartedInfo:
-        return cls(
-            connection_name(entry.id),
-            Peer._of(entry.peer),
-            entry.age / 1e6,
-            entry.elapsed / 1e6,
-            entry.reason,
-            entry.lost,
-            entry.posted,
-        )
+        identity, peer = connection_name(entry.id), Peer._of(entry.peer)
+        age, elapsed = entry.age / 1e6, entry.elapsed / 1e6
+        return _copied(cls, entry, id=identity, peer=peer, age=age, elapsed=elapsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +127,9 @@ class ObservationInfo:
 
     @classmethod
     def _of(cls, entry: _wire.ObservationEntry) -> ObservationInfo:
-        return cls(
-            connection_name(entry.connection),
-            entry.pattern,
-            entry.object,
-            Suspension[entry.suspension.name],
-            entry.is_awaited,
-        )
+        suspension = Suspension[entry.suspension.name]
+        connection = connection_name(entry.connection)
+        return _copied(cls, entry, connection=connection, suspension=suspension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +214,8 @@ class RetainedInfo:
 
     @classmethod
     def _of(cls, entry: _wire.RetainedEntry) -> RetainedInfo:
-        return cls(
-            entry.name,
-            entry.object,
-            connection_name(entry.connection),
-            entry.uid,
-            entry.length,
-            entry.age / 1e6,
-        )
+        connection = connection_name(entry.connection)
+        return _copied(cls, entry, connection=connection, age=entry.age / 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,15 +274,7 @@ class MemberInfo:
 
     @classmethod
     def _of(cls, entry: _wire.MemberEntry) -> MemberInfo:
-        return cls(
-            entry.origin,
-            entry.kind.name.lower(),
-            entry.is_required,
-            entry.name,
-            entry.parameters,
-            entry.result,
-            entry.documentation,
-        )
+        return _copied(cls, entry, kind=entry.kind.name.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,15 +295,7 @@ class AccountInfo:
 
     @classmethod
     def _of(cls, entry: _wire.AccountEntry) -> AccountInfo:
-        return cls(
-            entry.uid,
-            entry.weight,
-            entry.is_privileged,
-            entry.resource,
-            entry.used,
-            entry.share,
-            entry.total,
-        )
+        return _copied(cls, entry)
 
 
 @dataclass(slots=True)
@@ -364,7 +322,7 @@ class PolicyLine:
 
     @classmethod
     def _of(cls, line: _wire.AccessLine) -> PolicyLine:
-        return cls(line.file, line.number, line.text)
+        return _copied(cls, line)
 
 
 @dataclass(slots=True)
