@@ -394,24 +394,47 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test(
-    "a replaced file makes the program fail and name its replacement; after a restart, all files are asked")
+  @Test("a replaced file is reported, and attached again beside its replacement; the others stay")
   func replaced() throws {
     try add("shouldA/1", "echo no; exit 1")
     try add("shouldB/1", "echo never; exit 1")
+    let observer = try RawClient.observing("tribune.delegate.didDetach", on: bus)
     let program = try started()
     #expect(try program.errors.line()?.hasPrefix("attached ") == true)
     let other = try bus.staying("delegate", "shouldB", "shouldC", "--approve", "--set", "--label=other")
-    #expect(program.status() == 1)
     #expect(
-      try program.errors.rest().contains("tribunectl: replaced by other (tribunectl, pid \(other.pid), uid "))
-    #expect(try asked("shouldA").isEmpty && asked("shouldB") == ["other approved "])
-    let again = try started()
-    #expect(try again.errors.line() == "attached \(root) (any object, 2 delegates), on \(bus.address)")
+      try program.errors.line()?.hasPrefix(
+        "tribunectl: shouldB/1 was replaced by other (tribunectl, pid \(other.pid), uid ") == true)
+    #expect(try lines(1, of: program) == ["attached shouldB/1"])
     #expect(try asked("shouldA") == ["1 vetoed no"])
-    #expect(try asked("shouldB").contains("1 vetoed never"))
+    #expect(try Set(asked("shouldB")) == ["1 vetoed never", "other approved "])
     #expect(try asked("shouldC") == ["other approved "])
-    #expect(again.end(SIGTERM) == 0)
+    #expect(try observer.next(.post).payload.contains(#""respondsTo":["shouldB"]"#))
+    #expect(program.end(SIGTERM) == 0)
+  }
+
+  @Test("a file that the policy refuses is reported, and attached again once it may; the others stay")
+  func refused() throws {
+    try add("a.shouldA/1", "echo no; exit 1")
+    try add("b.shouldB/1", "echo never; exit 1")
+    let policy = "etc/policy.d/10.policy"
+    try folder.write("allow * ** user:*\n", to: policy)
+    let bus = try TestBus(folder: folder)
+    let user = try OtherUser(65_534, on: bus.address, in: folder)
+    let program = try RunningProgram(user.command(["delegate", "--directory=\(root)"]))
+    #expect(try program.errors.line()?.hasPrefix("attached \(root) (any object, 2 delegates)") == true)
+    try folder.write("allow * ** user:*\ndeny delegate b.** user:*\n", to: policy)
+    try bus.reload("")
+    let denied = "user 65534 may not delegate b.shouldB: denied by \(folder.path)/\(policy):2"
+    #expect(try program.errors.line() == "tribunectl: b.shouldB/1 was detached: \(denied)")
+    #expect(try program.errors.line() == "tribunectl: b.shouldB/1 cannot be attached: \(denied)")
+    #expect(try bus.tribunectl("ask", "a.shouldA").status == 1)
+    #expect(try bus.tribunectl("ask", "b.shouldB").status == 0)
+    try folder.write("allow * ** user:*\n", to: policy)
+    try bus.reload("")
+    #expect(try lines(1, of: program) == ["attached b.shouldB/1"])
+    #expect(try bus.tribunectl("ask", "b.shouldB").status == 1)
+    #expect(program.end(SIGTERM) == 0)
   }
 
   @Test("the program ends with the bus")

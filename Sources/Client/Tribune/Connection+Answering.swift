@@ -28,10 +28,22 @@ extension Connection {
     onFailure: FailurePolicy = .veto, timeout: Duration? = nil, label: String = "",
     conformingTo protocols: [String] = []
   ) async throws(TribuneError) -> Attachment {
+    try await attach(
+      delegate, to: object, respondingTo: patterns, order: order, onFailure: onFailure, timeout: timeout,
+      label: label, conformingTo: protocols, onRefusal: nil)
+  }
+
+  /// - Parameter onRefusal: called if the bus later ends the attachment for its policy, or refuses its renewal. Without
+  ///   it, the connection then ends.
+  package func attach(
+    _ delegate: some Delegate, to object: String, respondingTo patterns: [String], order: Int32,
+    onFailure: FailurePolicy, timeout: Duration?, label: String, conformingTo protocols: [String],
+    onRefusal: (@Sendable (TribuneError) -> Void)?
+  ) async throws(TribuneError) -> Attachment {
     let fields = Attach(
       order: order, failurePolicy: onFailure.wire, timeout: Checked.milliseconds(timeout), label: label,
       patterns: patterns, protocols: protocols)
-    return try await attach(delegate, to: object, fields)
+    return try await attach(delegate, to: object, fields, onRefusal)
   }
 
   /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
@@ -53,7 +65,8 @@ extension Connection {
   }
 
   private func attach(
-    _ delegate: some Delegate, to object: String, _ fields: Attach
+    _ delegate: some Delegate, to object: String, _ fields: Attach,
+    _ onRefusal: (@Sendable (TribuneError) -> Void)? = nil
   ) async throws(TribuneError) -> Attachment {
     var patterns: [Pattern] = []
     for pattern in fields.patterns { patterns.append(try Checked.pattern(pattern)) }
@@ -68,7 +81,8 @@ extension Connection {
     let message = Link.Message(object: try Checked.object(object))
     var renewal = fields
     renewal.isSet = false
-    let attached = AttachedDelegate(delegate, object: object, patterns: patterns, renewal: renewal)
+    let attached = AttachedDelegate(
+      delegate, object: object, patterns: patterns, renewal: renewal, onRefusal: onRefusal)
     // An equal delegate may be deallocated, but not detached yet.
     link.detachDeallocated()
     let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in

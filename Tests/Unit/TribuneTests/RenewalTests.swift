@@ -170,6 +170,32 @@ struct RenewalTests {
     }
   }
 
+  @Test func aDelegateThatMayBeLostIsRefusedAlone() async throws {
+    try await conversationOverRestarts { peer in
+      for id in 3...4 { try peer.confirm(try peer.next(.attach), as: UInt64(id)) }
+      let next = try peer.restart()
+      try next.send(Refusal(.notPermitted), serial: try next.next(.attach).serial, text: "not you")
+      let other = try next.next(.attach)
+      try next.confirm(other, as: 5)
+      try next.confirmSuccession(of: 7, received: 0)
+      try next.send(Ended.notPermitted("nor you"), serial: other.serial)
+    } client: { connection, events in
+      let delegate = Teller()
+      let (refusals, refused) = AsyncStream<TribuneError>.makeStream()
+      for name in ["a.should", "b.should"] {
+        _ = try await connection.attach(
+          delegate, to: "", respondingTo: [name], order: 0, onFailure: .veto, timeout: nil, label: "",
+          conformingTo: [], onRefusal: { refused.yield($0) })
+      }
+      await events.expectReconnection()
+      var messages: [String] = []
+      for await refusal in refusals.prefix(2) { messages.append(refusal.message) }
+      #expect(messages == ["not you", "nor you"])
+      #expect(!connection.hasEnded)
+      withExtendedLifetime(delegate) {}
+    }
+  }
+
   @Test func thousandsOfRegistrationsAreMadeAgain() async throws {
     let count = try await conversationOverRestarts { peer in
       for _ in 0..<5000 { try peer.confirm(try peer.next(.hold), as: 1) }

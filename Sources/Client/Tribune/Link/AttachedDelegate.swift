@@ -56,10 +56,16 @@ final class AttachedDelegate: Sendable {
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
+  /// If present, the bus can end the attachment, or refuse its renewal, without the end of the connection.
+  let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 
-  init(_ delegate: any Delegate, object: String, patterns: [Pattern], renewal: Attach) {
+  init(
+    _ delegate: any Delegate, object: String, patterns: [Pattern], renewal: Attach,
+    onRefusal: (@Sendable (TribuneError) -> Void)? = nil
+  ) {
     self.delegate = delegate
+    self.onRefusal = onRefusal
     self.renewal = renewal
     self.object = object
     self.patterns = patterns

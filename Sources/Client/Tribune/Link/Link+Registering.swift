@@ -56,7 +56,9 @@ extension LinkState {
   /// not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
-    case .notPermitted(let why): return end(TribuneError(.notPermitted, why))
+    case .notPermitted(let why):
+      let error = TribuneError(.notPermitted, why)
+      return endAlone(serial, error) ?? end(error)
     case .expired:
       if case .hold(let term) = removeRegistration(serial) { return [.endHold(term, hasExpired: true)] }
       return []
@@ -69,6 +71,13 @@ extension LinkState {
       }
       return [.work(.deliveries(attached))] + actions
     }
+  }
+
+  /// Nil if the loss of the registration ends the connection.
+  mutating func endAlone(_ serial: Serial, _ error: TribuneError) -> [Action]? {
+    guard let attached = registrations[serial]?.attached, attached.onRefusal != nil else { return nil }
+    removeRegistration(serial)
+    return takeQuestions(of: serial).map { .cancel($0) } + [.refuse(attached, error)]
   }
 
   mutating func takeQuestions(of attachment: Serial) -> [OpenQuestion] {

@@ -88,6 +88,9 @@ final class Link: Sendable {
     case .cancel(let question): question.conclude(.cancelled, here: false)
     case .withdraw(let question): question.withdraw()
     case .endAttachment(let attached): attached.end()
+    case .refuse(let attached, let error):
+      attached.end()
+      attached.onRefusal?(error)
     case .endHold(let term, let hasExpired): term.end(expired: hasExpired)
     case .finish(let stream, let error): stream.finish(error)
     case .finishTraffic(let stream, let error): stream.finish(error)

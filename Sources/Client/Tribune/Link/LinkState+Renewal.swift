@@ -82,13 +82,17 @@ extension LinkState {
     return isInterrupted
   }
 
-  /// A refused renewal ends the connection, unless it was of an expired hold.
+  /// A refused renewal ends the connection, unless it was of an expired hold or of a delegate that can be lost.
   ///
   /// - Parameter nanoseconds: the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
     // The registration may have been taken back by then.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
+    if let actions = endAlone(serial, error) {
+      requests[serial] = nil
+      return actions
+    }
     guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))
     }

@@ -50,6 +50,7 @@ extension LinkState {
     /// The attachment was taken back.
     case withdraw(OpenQuestion)
     case endAttachment(AttachedDelegate)
+    case refuse(AttachedDelegate, TribuneError)
     case endHold(HoldTerm, hasExpired: Bool)
     case finish(DeliveryStream<Delivery>, TribuneError?)
     case finishTraffic(DeliveryStream<TrafficDelivery>, TribuneError?)

@@ -101,15 +101,18 @@ final class AnswerLog: Sendable {
   }
 
   func replaced(by delegate: DelegateInfo) {
-    let participant = delegateText(
-      delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
-      units: delegate.units)
-    end.yield(.failure("replaced by \(participant)"))
+    end.yield(.failure("replaced by \(delegate.participant)"))
   }
 
   func ended() async -> CommandError {
     // Nil after cancellation: then the result is unused.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
+  }
+}
+
+extension DelegateInfo {
+  var participant: String {
+    delegateText(id, label: label, process: process, pid: pid, uid: uid, units: units)
   }
 }
 

@@ -27,6 +27,7 @@ final class CommandDelegate: Delegate {
   /// Nil if it is the only delegate.
   private let label: String?
   private let isBroken: @Sendable () -> Void
+  private let isReplaced: @Sendable (DelegateInfo) -> Void
   private let runner: CommandRunner
   private let log: AnswerLog
   private let state = Mutex(State())
@@ -35,6 +36,7 @@ final class CommandDelegate: Delegate {
     (self.command, self.concluding) = (command, concluding)
     (label, self.runner, self.log) = (nil, runner, log)
     isBroken = {}
+    isReplaced = { log.replaced(by: $0) }
   }
 
   /// The file and its companion may disappear at any time.
@@ -42,10 +44,11 @@ final class CommandDelegate: Delegate {
   /// - Parameter isBroken: is called for a question that finds no program.
   init(
     file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog,
-    isBroken: @escaping @Sendable () -> Void
+    isBroken: @escaping @Sendable () -> Void, isReplaced: @escaping @Sendable (DelegateInfo) -> Void
   ) {
     (command, concluding) = ([file], file + DelegateFile.concludedSuffix)
-    (self.label, self.runner, self.log, self.isBroken) = (label, runner, log, isBroken)
+    (self.label, self.runner, self.log) = (label, runner, log)
+    (self.isBroken, self.isReplaced) = (isBroken, isReplaced)
   }
 
   func answer(_ question: Question) async -> Answer {
@@ -79,7 +82,7 @@ final class CommandDelegate: Delegate {
     if label == nil { log.show(delivery) }
   }
 
-  func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
+  func replaced(by delegate: DelegateInfo) async { isReplaced(delegate) }
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 

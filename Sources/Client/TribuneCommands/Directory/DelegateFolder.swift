@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
 import TribuneSystem
 import TribuneWire
@@ -18,6 +19,13 @@ actor DelegateFolder {
   private struct Member {
     let delegate: CommandDelegate
     let attachment: Attachment
+    let number: Int
+  }
+
+  private struct Loss: Sendable {
+    let file: DelegateFile
+    let number: Int
+    let why: String
   }
 
   private enum Look {
@@ -46,13 +54,20 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
+  private var attachedCount = 0
+  private let losses = Mutex<[Loss]>([])
+  /// Of refused attachments.
+  private var retry: Task<Void, Never>?
+  private var retryPause = DelegateFolder.retryPauseMin
   /// Files that were detached. If somebody has made one no longer executable, that was deliberate.
   private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
   /// Waits until files are complete.
   private var rest: Task<Void, Never>?
-  private var retry: Task<Void, Never>?
+
+  private static let retryPauseMin = Duration.seconds(1)
+  private static let retryPauseMax = Duration.seconds(10)
 
   init(
     _ root: [UInt8], on terms: Terms, over connection: Connection, by runner: CommandRunner, log: AnswerLog,
@@ -108,6 +123,7 @@ actor DelegateFolder {
   }
 
   private func rescan(isFirst: Bool = false, hasRested: Bool = false) async {
+    takeLosses()
     let before = interests
     interests = [:]
     var contents = DelegateFolderContents.read(
@@ -129,13 +145,41 @@ actor DelegateFolder {
     // A renamed file must not lose its veto in between.
     let gone = members.keys.filter { !files.contains($0) }.sorted()
     let wrong = await attach(files, isFirst: isFirst)
+    retryLater(unless: wrong.isEmpty)
     await retire(gone)
     for file in vetoes.keys where !files.contains(file) { await liftVeto(of: file) }
-    retryRefused()
     reportNew(
       contents.problems + wrong,
       unfinished: contents.unfinished.filter { !detached.contains($0.key) }.values.sorted(),
       isFinal: isFirst || hasRested)
+  }
+
+  private func takeLosses() {
+    let losses = losses.withLock { losses in
+      defer { losses = [] }
+      return losses
+    }
+    for loss in losses {
+      guard let member = members[loss.file], member.number == loss.number else { continue }
+      members[loss.file] = nil
+      places.remove(loss.file)
+      if !member.delegate.isRetired { context.terminal.report("\(loss.file.description) was \(loss.why)") }
+    }
+  }
+
+  /// The bus does not announce that it would no longer refuse.
+  private func retryLater(unless isDone: Bool) {
+    retry?.cancel()
+    guard !isDone else {
+      retryPause = Self.retryPauseMin
+      return
+    }
+    let pause = retryPause
+    retryPause = min(pause * 2, Self.retryPauseMax)
+    retry = Task { [wanted] in
+      await sleep(pause)
+      if !Task.isCancelled { wanted.yield(.change) }
+    }
   }
 
   private func reportNew(_ wrong: [String], unfinished: [String], isFinal: Bool) {
@@ -203,16 +247,6 @@ actor DelegateFolder {
       if error.code == .connectionLost { return }
       context.terminal.report(
         "the veto of \(file.description) cannot be lifted: \(error.message.terminalSafe)")
-    }
-  }
-
-  /// The bus does not announce that it would no longer refuse.
-  private func retryRefused() {
-    retry?.cancel()
-    guard !vetoes.isEmpty else { return }
-    retry = Task { [wanted] in
-      await sleep(.seconds(5))
-      if !Task.isCancelled { wanted.yield(.change) }
     }
   }
 
@@ -284,9 +318,15 @@ actor DelegateFolder {
 
   private func attach(_ file: DelegateFile, over connection: Connection) async throws(TribuneError) -> Member
   {
+    attachedCount += 1
+    let number = attachedCount
+    let lose = { @Sendable [weak self, wanted] (why: String) in
+      self?.losses.withLock { $0.append(Loss(file: file, number: number, why: why)) }
+      _ = wanted.yield(.change)
+    }
     let delegate = CommandDelegate(
       file: file.path(in: root), label: file.label, by: runner, log: log,
-      isBroken: { [wanted] in wanted.yield(.change) })
+      isBroken: { [wanted] in wanted.yield(.change) }, isReplaced: { lose("replaced by \($0.participant)") })
     guard let order = places.order(of: file) else {
       preconditionFailure("a file that is attached has no position in the chain")
     }
@@ -294,9 +334,10 @@ actor DelegateFolder {
       [terms] () async throws(TribuneError) -> Attachment in
       try await connection.attach(
         delegate, to: terms.object, respondingTo: [file.pattern], order: order, onFailure: terms.onFailure,
-        timeout: terms.timeout, label: file.label, conformingTo: terms.protocols)
+        timeout: terms.timeout, label: file.label, conformingTo: terms.protocols,
+        onRefusal: { lose("detached: \($0.message.terminalSafe)") })
     }
-    return Member(delegate: delegate, attachment: attachment)
+    return Member(delegate: delegate, attachment: attachment, number: number)
   }
 
   /// Gives all files new places when two neighbours leave no free value. This needs a new connection: on the same one,

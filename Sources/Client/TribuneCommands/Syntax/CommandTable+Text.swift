@@ -371,7 +371,8 @@ extension VerbName {
       the program of --concluded. New files, removed files and changed permissions take effect at once, also
       behind links. Links to missing files or folders, files that only others may execute, and what cannot be
       looked at fail. While the bus refuses a file, this verb holds NAME instead, unless --on-failure=abstain.
-      Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
+      If another delegate replaces a file, or a reload forbids it, tribunectl reports that, and attaches it
+      again as soon as it can. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
