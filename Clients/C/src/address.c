@@ -86,6 +86,21 @@ static int require_server(const struct address *address, int fd, tribune_error *
   return 0;
 }
 
+/* Only a missing or busy listener means that there is no bus. */
+static void connect_failed(const struct address *address, int result, tribune_error *error)
+{
+  char text[128];
+  const char *reason = strerror_r(-result, text, sizeof text);
+  bool is_down = result == -ENOENT || result == -ECONNREFUSED;
+  if (is_down || result == -EAGAIN || result == -EACCES) {
+    bool is_system = is_down && strcmp(address->path, system_path) == 0;
+    error_set(error, result, result == -EACCES ? TRIBUNE_ERROR_NOT_PERMITTED : TRIBUNE_ERROR_UNREACHABLE,
+              "no bus at unix:%s: %s%s", address->path, reason, is_system ? "; is tribuned.socket running?" : "");
+  } else {
+    error_set(error, result, TRIBUNE_ERROR_SYSTEM, "cannot connect to unix:%s: %s", address->path, reason);
+  }
+}
+
 int address_connect(const struct address *address, tribune_error *error)
 {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -96,10 +111,7 @@ int address_connect(const struct address *address, tribune_error *error)
   memcpy(name.sun_path, address->path, sizeof name.sun_path);
   int result = connect(fd, (const struct sockaddr *)&name, sizeof name) < 0 ? -errno : 0;
   if (result < 0) {
-    char text[128];
-    bool is_down = strcmp(address->path, system_path) == 0 && (result == -ENOENT || result == -ECONNREFUSED);
-    error_set(error, result, TRIBUNE_ERROR_UNREACHABLE, "no bus at unix:%s: %s%s", address->path,
-              strerror_r(-result, text, sizeof text), is_down ? "; is tribuned.socket running?" : "");
+    connect_failed(address, result, error);
   } else {
     result = require_server(address, fd, error);
   }

@@ -77,9 +77,11 @@ static int try_open(tribune **ret, const struct address *address, unsigned flags
   }
   while (until_usec > 0 && result == 0 && bus->phase == PHASE_GREETING) {
     result = bus_pump(bus, until_usec);
-    if (result < 0) {
+    if (result == -ETIMEDOUT) {
       error_set(error, result, TRIBUNE_ERROR_UNREACHABLE, "the listener at unix:%s did not send a welcome",
                 address->path);
+    } else if (result < 0) {
+      error_system(error, result, "waiting for the bus failed");
     } else if (bus->is_input_over) {
       result = bus->ending->error->number;
       if (error != NULL) {

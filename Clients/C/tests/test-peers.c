@@ -103,6 +103,17 @@ static void test_a_full_backlog_is_waited_for(void)
   close(listener);
 }
 
+static void test_a_failure_of_this_process_does_not_mean_that_there_is_no_bus(void)
+{
+  char path[100];
+  snprintf(path, sizeof path, "%s/loop", test_folder);
+  snprintf(address, sizeof address, "unix:%s", path);
+  CHECK_EQUAL(symlink("loop", path), 0);
+  tribune_error error;
+  CHECK_EQUAL(tribune_open(&bus, address, 0, 0, &error), -ELOOP);
+  CHECK_EQUAL(error.code, TRIBUNE_ERROR_SYSTEM);
+}
+
 static void test_addresses_are_found(void)
 {
   char path[200];
@@ -531,6 +542,8 @@ static const struct test tests[] = {
     {"a listener that is silent is not waited for", test_a_listener_that_is_silent_is_not_waited_for},
     {"a welcome that does not come ends the connection", test_a_welcome_that_does_not_come_ends_the_connection},
     {"a full backlog is waited for", test_a_full_backlog_is_waited_for},
+    {"a failure of this process does not mean that there is no bus",
+     test_a_failure_of_this_process_does_not_mean_that_there_is_no_bus},
     {"addresses are found", test_addresses_are_found},
     {"a bus of another user is not believed", test_a_bus_of_another_user_is_not_believed},
     {"frames can come byte by byte", test_frames_can_come_byte_by_byte},

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import array
 import asyncio
+import contextlib
 import os
+import resource
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +128,35 @@ async def test_nobody_listens(folder: Path) -> None:
     with pytest.raises(TribuneError) as caught:
         await tribune.connect(f"unix:{folder}/bus")
     assert caught.value.code is Code.UNREACHABLE
+
+
+async def test_a_process_without_descriptors_does_not_say_that_there_is_no_bus(
+    made_bus: MadeBus,
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = max(int(name) for name in os.listdir("/proc/self/fd"))
+    fillers = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used + 1, limits[1]))
+        with contextlib.suppress(OSError):
+            while True:
+                fillers.append(os.dup(0))
+        with pytest.raises(TribuneError) as caught:
+            await tribune.connect(made_bus.address)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for filler in fillers:
+            os.close(filler)
+    assert caught.value.code is Code.LIMIT_EXCEEDED
+
+
+async def test_a_path_that_cannot_be_followed_does_not_say_that_there_is_no_bus(
+    folder: Path,
+) -> None:
+    (folder / "loop").symlink_to("loop")
+    with pytest.raises(TribuneError) as caught:
+        await tribune.connect(f"unix:{folder}/loop")
+    assert caught.value.code is Code.REFUSED
 
 
 async def test_connecting_can_be_cancelled(made_bus: MadeBus) -> None:

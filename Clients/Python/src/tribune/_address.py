@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ _SCHEME: Final = "unix:"
 _SYSTEM: Final = "/run/tribune/bus"
 _PATH_MAX: Final = 107
 _CREDENTIALS: Final = Struct("3i")
+_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,16 @@ class Address:
                 f"the bus at {self} is served by another user (uid {user}), and cannot be trusted",
             )
 
-    def unreachable(self, error: OSError) -> TribuneError:
-        """The error if nobody listens at the address."""
-        remedy = ""
-        if self.path == _SYSTEM and isinstance(error, FileNotFoundError | ConnectionRefusedError):
-            remedy = "; is tribuned.socket running?"
-        return TribuneError(
-            Code.UNREACHABLE, f"no bus at {self}: {error.strerror or error}{remedy}"
-        )
+    def failure(self, error: OSError) -> TribuneError:
+        """The error of a failed connect(2). Only a missing listener means that there is no bus."""
+        reason = error.strerror or error
+        if isinstance(error, FileNotFoundError | ConnectionRefusedError):
+            remedy = "; is tribuned.socket running?" if self.path == _SYSTEM else ""
+            return TribuneError(Code.UNREACHABLE, f"no bus at {self}: {reason}{remedy}")
+        if error.errno == errno.EACCES:
+            return TribuneError(Code.NOT_PERMITTED, f"no bus at {self}: {reason}")
+        code = Code.LIMIT_EXCEEDED if error.errno in _RESOURCES else Code.REFUSED
+        return TribuneError(code, f"cannot connect to {self}: {reason}")
 
 
 def _is_own(folder: str, user: int) -> bool:

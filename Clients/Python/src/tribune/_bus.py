@@ -49,6 +49,8 @@ def connect(
     - `on_event`: called when the connection is lost and when it is back. It must not wait.
 
     Raises `TribuneError`: `UNREACHABLE`, `INVALID_ADDRESS`, `UNSUPPORTED_VERSION`;
+    `NOT_PERMITTED` when this process may not reach the socket, or another user serves the bus;
+    `LIMIT_EXCEEDED` when it has no descriptor left; `REFUSED` when connect(2) fails otherwise;
     `PROTOCOL_VIOLATION` when the peer is no bus; from a bus that refuses the connection,
     `LIMIT_EXCEEDED`, `SHUTTING_DOWN`, `TOO_SLOW` or `CONNECTION_LOST`.
     """

@@ -67,14 +67,14 @@ class TransportUser(Protocol):
 def open_socket(address: Address) -> socket.socket:
     """A socket that is connected to a bus.
 
-    Raises `TribuneError` if nobody listens, or if no permitted user serves it;
+    Raises `TribuneError` if it cannot connect, or if no permitted user serves it;
     `BlockingIOError` if the bus has not accepted those that connected before.
     """
     try:
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     except OSError as error:
         raise TribuneError(
-            Code.UNREACHABLE, f"cannot make a connection: {error.strerror}"
+            Code.LIMIT_EXCEEDED, f"cannot make a connection: {error.strerror}"
         ) from error
     try:
         connected.setblocking(False)
@@ -85,7 +85,7 @@ def open_socket(address: Address) -> socket.socket:
         raise
     except OSError as error:
         connected.close()
-        raise address.unreachable(error) from error
+        raise address.failure(error) from error
     except TribuneError:
         connected.close()
         raise
