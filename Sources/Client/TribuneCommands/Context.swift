@@ -92,6 +92,8 @@ struct Context: Sendable {
 
   var writesValues: Bool { output.writesValues }
 
+  var writesCompactJSON: Bool { if case .json(isPretty: false) = output { true } else { false } }
+
   var usesTemplate: Bool { if case .template = output { true } else { false } }
 
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && !writesValues }

@@ -122,6 +122,13 @@ extension [UInt8] {
   }
 }
 
+extension RawSpan {
+  var isPlainInJSON: Bool {
+    for position in 0..<byteCount where !integer(at: position, as: UInt8.self).isPlainInJSON { return false }
+    return true
+  }
+}
+
 extension UInt8 {
   fileprivate var isPlainInJSON: Bool {
     switch self {

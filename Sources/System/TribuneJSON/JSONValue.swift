@@ -3,7 +3,7 @@
 package import TribuneWire
 
 /// A JSON value to write.
-package indirect enum JSONValue: Sendable {
+package enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case integer(Int)
@@ -29,7 +29,7 @@ package indirect enum JSONValue: Sendable {
     String(decoding: JSONFormatter.format(compactBytes, isPretty: true), as: UTF8.self)
   }
 
-  private func write(to output: inout [UInt8]) {
+  fileprivate func write(to output: inout [UInt8]) {
     switch self {
     case .null: output += "null".utf8
     case .bool(let value): output += (value ? "true" : "false").utf8
@@ -48,19 +48,22 @@ package indirect enum JSONValue: Sendable {
       output.append(UInt8(ascii: "]"))
     case .object(let members):
       output.append(UInt8(ascii: "{"))
-      for (index, member) in members.enumerated() {
-        if index > 0 { output.append(UInt8(ascii: ",")) }
-        Self.write(member.name, to: &output)
-        output.append(UInt8(ascii: ":"))
-        member.value.write(to: &output)
-      }
+      for (name, value) in members { output.appendMember(name, value) }
       output.append(UInt8(ascii: "}"))
     }
   }
 
-  private static func write(_ string: String, to output: inout [UInt8]) {
+  fileprivate static func write(_ string: String, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
-    let bytes = Array(string.utf8)
+    if string.utf8Bytes.isPlainInJSON {
+      output += string.utf8
+    } else {
+      writeEscaped(Array(string.utf8), to: &output)
+    }
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private static func writeEscaped(_ bytes: [UInt8], to output: inout [UInt8]) {
     var position = 0
     while true {
       output.appendPlain(of: bytes, at: &position)
@@ -77,7 +80,16 @@ package indirect enum JSONValue: Sendable {
       }
       position += 1
     }
-    output.append(UInt8(ascii: "\""))
+  }
+}
+
+extension [UInt8] {
+  /// Writes a member of an object that the caller has opened, and will close.
+  package mutating func appendMember(_ name: String, _ value: JSONValue) {
+    if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
+    JSONValue.write(name, to: &self)
+    append(UInt8(ascii: ":"))
+    value.write(to: &self)
   }
 }
 

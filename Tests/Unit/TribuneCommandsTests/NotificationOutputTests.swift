@@ -82,6 +82,25 @@ struct NotificationOutputTests {
     #expect(Delivery.lost(2).json(at: 1).compact == #"{"lost":2}"#)
   }
 
+  @Test("each notification has its own line of JSON, also among others of its poster")
+  func lines() {
+    let poster = Poster(pid: 7, uid: 0, process: "p")
+    let first = Notification("a", object: "\u{E9}", sender: ":1", poster: poster, userInfo: "1")
+    var all = [first, first, first, first, first, first, first]
+    all[1].userInfo = "{}"
+    all[2].name = "b"
+    all[3].object = "e\u{301}"
+    all[4].sender = ":2"
+    all[5].poster = Poster(pid: 8, uid: 0, process: "p")
+    all[6].isRetained = true
+    var (lines, bytes) = (NotificationLines(), [UInt8]())
+    for (time, notification) in all.enumerated() {
+      lines.append(notification, at: UInt64(time), to: &bytes)
+    }
+    let expected = all.enumerated().map { $1.json(at: UInt64($0)).compact + "\n" }.joined()
+    #expect(String(decoding: bytes, as: UTF8.self) == expected)
+  }
+
   @Test("only a retained notification is marked as retained")
   func retained() throws {
     let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")

@@ -41,6 +41,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
 
   var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
 
+  var hasNext: Bool { state.withLock { $0.queue.count > 0 } }
+
   var retainedCount: Int { state.withLock { $0.retained.found } }
 
   func addRetained(_ count: Int) { state.withLock { $0.retained.found += count } }

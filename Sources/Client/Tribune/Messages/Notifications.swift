@@ -46,6 +46,9 @@ public struct Notifications: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
+  /// Whether an element waits in this process.
+  package var hasNext: Bool { subscription.stream.hasNext }
+
   /// Ends the observation. The sequence delivers its buffer, then ends.
   public func cancel() async { subscription.cancel() }
 }

@@ -56,12 +56,26 @@ extension Poster {
 extension Notification {
   /// - Parameter time: the time of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64? = nil) -> JSONValue {
-    .object(
-      [
-        ("name", .string(name)), ("object", .string(object)),
-        ("sender", sender.map { .string($0) } ?? .null), ("poster", poster?.json ?? .null),
-      ] + (time.map { [("time", .unsigned($0))] } ?? []) + [userInfo.jsonMember(upTo: limit)]
-        + (isRetained ? [("retained", .bool(true))] : []))
+    var members = headMembers
+    forEachTailMember(userInfoUpTo: limit, at: time) { members.append(($0, $1)) }
+    return .object(members)
+  }
+
+  fileprivate var headMembers: [(name: String, value: JSONValue)] {
+    [
+      ("name", .string(name)), ("object", .string(object)),
+      ("sender", sender.map { .string($0) } ?? .null), ("poster", poster?.json ?? .null),
+    ]
+  }
+
+  @inline(__always)
+  fileprivate func forEachTailMember(
+    userInfoUpTo limit: Int = .max, at time: UInt64?, _ body: (_ name: String, _ value: JSONValue) -> Void
+  ) {
+    if let time { body("time", .unsigned(time)) }
+    let userInfo = userInfo.jsonMember(upTo: limit)
+    body(userInfo.name, userInfo.value)
+    if isRetained { body("retained", .bool(true)) }
   }
 
   /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is
@@ -74,6 +88,31 @@ extension Notification {
       isRetained ? context.styled("(retained)", .faint) : "",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
+  }
+}
+
+/// Writes notifications as `Notification.json` does, but what a poster's notifications of one name share only once.
+struct NotificationLines {
+  private var last: Notification?
+  private var head: [UInt8] = []
+
+  mutating func append(_ notification: Notification, at time: UInt64, to output: inout [UInt8]) {
+    if !isHead(of: notification) {
+      last = notification
+      last?.userInfo = .none
+      head = [UInt8(ascii: "{")]
+      for (name, value) in notification.headMembers { head.appendMember(name, value) }
+    }
+    output += head
+    notification.forEachTailMember(at: time) { output.appendMember($0, $1) }
+    output += "}\n".utf8
+  }
+
+  private func isHead(of notification: Notification) -> Bool {
+    guard let last else { return false }
+    return ExactText(last.name) == ExactText(notification.name)
+      && ExactText(last.object) == ExactText(notification.object) && last.sender == notification.sender
+      && last.poster == notification.poster
   }
 }
 
@@ -101,11 +140,20 @@ extension Delivery {
 }
 
 extension Context {
-  func print(_ delivery: Delivery, of thing: String = "notification") throws(CommandError) {
+  func print(_ gap: Delivery, of thing: String) throws(CommandError) {
+    var line: [UInt8] = []
+    append(gap, of: thing, to: &line)
+    try write(bytes: line)
+  }
+
+  /// Appends a line, unless standard error gets it.
+  func append(_ delivery: Delivery, of thing: String = "notification", to output: inout [UInt8]) {
     if reportGap(delivery, of: thing) { return }
     switch delivery {
-    case .lost(let count): try write(lossLine(count, of: thing, in: self) + "\n", or: delivery.json())
-    case .notification, .interrupted: try write(delivery.line(in: self) + "\n", or: delivery.json())
+    case .lost(let count):
+      output += text(lossLine(count, of: thing, in: self) + "\n", or: delivery.json()).utf8
+    case .notification, .interrupted:
+      output += text(delivery.line(in: self) + "\n", or: delivery.json()).utf8
     }
   }
 

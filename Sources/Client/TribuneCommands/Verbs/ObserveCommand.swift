@@ -76,10 +76,15 @@ struct ObserveCommand: Command {
     let jobControl = JobControl(of: connection, in: context)
     let interruption = { @Sendable () async -> Void in await jobControl.interruption() }
     guard let command else {
-      return try await stay(
+      let lines = LineBatch(of: context)
+      let status = try await stay(
         reading: notifications, until: interruption, upTo: count, within: timeLimit,
         cancel: { await notifications.cancel() },
-        show: { delivery throws(CommandError) in try show(delivery, in: context) })
+        show: { delivery throws(CommandError) in
+          try show(delivery, in: lines, hasNext: notifications.hasNext, context)
+        })
+      try lines.write()
+      return status
     }
     let handler = NotificationHandler(running: command, in: context)
     return try await stay(
@@ -91,16 +96,23 @@ struct ObserveCommand: Command {
       show: { delivery throws(CommandError) in try await handler.handle(delivery) })
   }
 
-  private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
+  private func show(
+    _ delivery: Delivery, in lines: LineBatch, hasNext: Bool, _ context: Context
+  ) throws(CommandError) -> Bool {
     guard case .notification(let notification) = delivery else {
-      try showGap(delivery, in: context)
+      try lines.add(waiting: hasNext) { output, _ in addGap(delivery, to: &output, context) }
       return false
     }
     do throws(CommandError) {
-      if let format {
-        try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
-      } else {
-        try context.print(delivery)
+      try lines.add(waiting: hasNext && notification.acknowledgement == nil) { output, json in
+        if let format {
+          output += format.line(of: notification, at: SystemClock.wallMicroseconds).utf8
+          output.append(UInt8(ascii: "\n"))
+        } else if context.writesCompactJSON {
+          json.append(notification, at: SystemClock.wallMicroseconds, to: &output)
+        } else {
+          context.append(delivery, to: &output)
+        }
       }
     } catch {
       notification.acknowledgement?.failed("it could not be written")
@@ -111,8 +123,8 @@ struct ObserveCommand: Command {
   }
 
   /// Uses standard error if the format has no place for a gap.
-  private func showGap(_ gap: Delivery, in context: Context) throws(CommandError) {
-    guard format != nil else { return try context.print(gap) }
+  private func addGap(_ gap: Delivery, to output: inout [UInt8], _ context: Context) {
+    guard format != nil else { return context.append(gap, to: &output) }
     // The connection has already reported an interruption.
     if case .lost(let count) = gap { context.terminal.report("lost \(count.counted("notification"))") }
   }
