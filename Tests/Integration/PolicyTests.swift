@@ -101,9 +101,25 @@ struct PolicyTests {
     let ann = try OtherUser(Self.ann, on: address, in: folder)
     try ann.tribunectl("post", "a.b").expect(0)
     try ann.tribunectl("ask", "a.shouldB", "--override=mine").expect(0)
-    try TestBus.tribunectl(["post", "root.a"], address: address).expect(0)
-    try TestBus.tribunectl(["post", "a.b"], address: address).expect(
+    let asRoot = "--address=\(address)"
+    try TestBus.tribunectl([asRoot, "post", "root.a"], address: address).expect(0)
+    try TestBus.tribunectl([asRoot, "post", "a.b"], address: address).expect(
       1, errors: "tribunectl: user 0 may not post a.b: no line of the policy allows it\n")
+    withExtendedLifetime(bus) {}
+  }
+
+  @Test("Root does not take another user's bus from the environment, and not for a missing one")
+  func inheritedAddress() throws {
+    let (bus, address) = try busOfAnn()
+    for verb in [["ask", "a.shouldB"], ["guard", "a.b"]] {
+      let refused = try TestBus.tribunectl(
+        verb + ["--if-unreachable=allow"] + (verb[0] == "guard" ? ["--", "echo", "ran"] : []),
+        address: address)
+      refused.expect(
+        255, output: "",
+        errors: "tribunectl: the bus at \(address) is served by another user (uid \(Self.ann)), "
+          + "and cannot be trusted\n")
+    }
     withExtendedLifetime(bus) {}
   }
 
@@ -117,7 +133,7 @@ struct PolicyTests {
       ["hold", "--why=x", "**", "--", "true"], ["tree"],
     ]
     for arguments in actions {
-      try TestBus.tribunectl(arguments, address: address).expect(0)
+      try TestBus.tribunectl(["--address=\(address)"] + arguments, address: address).expect(0)
       let refused = try FinishedProgram(bob.command(arguments))
       #expect(refused.status != 0, "\(arguments)")
       #expect(

@@ -69,6 +69,16 @@ struct StartingTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("if the file of systemd's socket is removed, the daemon reports that")
+  func lostPassedFile() throws {
+    let folder = try TestFolder()
+    let bus = try TestBus(
+      wrapper: Activation.wrapper([.init(path: "\(folder.path)/bus")]), arguments: [], folder: folder)
+    try FileManager.default.removeItem(atPath: bus.path)
+    try bus.waitForLog("\(bus.path) was removed or replaced, and clients no longer reach this bus")
+    #expect(bus.stop() == 0)
+  }
+
   @Test("if another bus takes the socket's path, the daemon reports that")
   func replacedSocket() throws {
     let (bus, other) = (try TestBus(), try TestBus())
@@ -162,8 +172,6 @@ struct StartingTests {
       #expect(value & O_CLOEXEC != 0)
     }
     #expect(try bus.log().contains("listening on \(folder.path)/second, passed as second"))
-    try FileManager.default.removeItem(atPath: "\(folder.path)/second")
-    try bus.waitForLog("\(folder.path)/second was removed or replaced, and clients no longer reach this bus")
     #expect(bus.stop() == 0)
     #expect(FileStatus(bus.path)?.isSocket == true)
     #expect(FileStatus("\(folder.path)/second")?.isSocket == true)

@@ -26,7 +26,7 @@ struct ConnectingTests {
     var address = bus.address
     address.servers = [geteuid() + 1]
     let error = await failure { [address] in try await Connection.connect(to: address) }
-    #expect(error?.code == .unreachable)
+    #expect(error?.code == .notPermitted)
     #expect(error?.message.contains("served by another user (uid \(geteuid()))") == true)
     address.servers = [geteuid()]
     let connection = try await Connection.connect(to: address)
