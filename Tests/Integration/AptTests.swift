@@ -113,6 +113,22 @@ import Testing
     #expect(!bus.folder.contains("asked"))
   }
 
+  @Test("apt and dpkg continue without the program, but not if it cannot be loaded") func hooks() throws {
+    let place = "\(bus.folder.path)/packages"
+    for (file, mode) in [("60tribune", "ask"), ("dpkg.cfg", "dpkg")] {
+      let text = try Script.text(of: "Examples/apt/\(file)")
+      let line = try #require(
+        text.split(separator: "\n").first { $0.contains("/packages \(mode) ") && !$0.hasPrefix("//") })
+      let start = try #require(line.firstRange(of: "/usr/local"))
+      let hook = String(line[start.lowerBound...]).replacing("\";", with: "")
+        .replacing("/usr/local/lib/tribune/packages", with: place)
+      #expect(try FinishedProgram(["sh", "-c", hook]).status == 0)
+      try bus.folder.write("#!/bin/sh\nexit 127\n", to: "packages", mode: 0o755)
+      #expect(try FinishedProgram(["sh", "-c", hook]).status != 0)
+      try FileManager.default.removeItem(atPath: place)
+    }
+  }
+
   @Test("refuses another version of apt's protocol") func otherVersion() throws {
     #expect(try run(version: "VERSION 2").status == 1)
     #expect(try run(version: "/root/x_1_all.deb").status == 1)

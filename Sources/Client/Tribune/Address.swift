@@ -92,12 +92,6 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Advice to append to a message; empty for other errors and addresses.
-  func remedy(for error: Errno) -> String {
-    guard self == .system, [.noSuchFile, .connectionRefused].contains(error) else { return "" }
-    return "; is tribuned.socket running?"
-  }
-
   public static func == (one: Address, other: Address) -> Bool { one.path == other.path }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
@@ -108,6 +102,21 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
         .invalidAddress,
         "the path of a socket must have 1 to \(UnixSocket.pathLengthMax) bytes, none of them zero; this one has "
           + "\(path.utf8.count)")
+    }
+  }
+}
+
+extension TribuneError {
+  /// If this process fails to reach the bus, the error must not mean that the bus is missing.
+  init(connecting error: Errno, to address: Address) {
+    switch error {
+    case .noSuchFile, .connectionRefused:
+      let remedy = address == .system ? "; is tribuned.socket running?" : ""
+      self.init(.unreachable, "no bus at \(address): \(error)\(remedy)")
+    case .accessDenied: self.init(.notPermitted, "no bus at \(address): \(error)")
+    default:
+      self.init(
+        error.isOutOfResources ? .limitExceeded : .refused, "cannot connect to \(address): \(error)")
     }
   }
 }

@@ -60,7 +60,8 @@ public final class Connection: Sendable {
   ///   - events: called when the connection is lost and when it is back; runs on the connection's thread and must not
   ///     block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach the
-  ///   socket; `limitExceeded` when it has no descriptor left; `protocolViolation` when the peer is not a bus;
+  ///   socket, or another user serves the bus; `limitExceeded` when it has no descriptor left; `refused` when
+  ///   connect(2) fails otherwise; `protocolViolation` when the peer is not a bus;
   ///   from a bus that refuses the connection, `limitExceeded`, `shuttingDown`, `tooSlow` (it waited too long for the
   ///   hello) or `connectionLost` (it was restarted).
   public static func connect(

@@ -78,9 +78,10 @@ struct AddressTests {
 
   @Test("without a bus, the default system address suggests where to look; another address does not")
   func remedy() {
-    #expect(Address.system.remedy(for: .noSuchFile) == "; is tribuned.socket running?")
-    #expect(Address.system.remedy(for: .connectionRefused) == "; is tribuned.socket running?")
-    #expect(Address.system.remedy(for: .tooManyDescriptors) == "")
-    #expect(Address(path: "/nowhere").remedy(for: .noSuchFile) == "")
+    func suggests(_ error: Errno, _ address: Address) -> Bool {
+      TribuneError(connecting: error, to: address).message.hasSuffix("; is tribuned.socket running?")
+    }
+    #expect(suggests(.noSuchFile, .system) && suggests(.connectionRefused, .system))
+    #expect(!suggests(.tooManyDescriptors, .system) && !suggests(.noSuchFile, Address(path: "/nowhere")))
   }
 }

@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import TribuneSystem
 import TribuneWire
 
 @testable import Tribune
@@ -12,6 +13,16 @@ struct ConnectingTests {
     let error = await failure { try await Connection.connect(to: Address(path: "/tmp/no-such-folder/bus")) }
     #expect(error?.code == .unreachable)
     #expect(error?.message.contains("/tmp/no-such-folder/bus") == true)
+  }
+
+  /// Otherwise, what needs a verdict could run without one.
+  @Test(
+    arguments: [
+      (ENOENT, .unreachable), (ECONNREFUSED, .unreachable), (EACCES, .notPermitted), (EMFILE, .limitExceeded),
+      (ENFILE, .limitExceeded), (ENOMEM, .limitExceeded), (ELOOP, .refused), (EPERM, .refused),
+    ] as [(CInt, TribuneError.Code)])
+  func aFailureOfThisProcessDoesNotMeanThatThereIsNoBus(error: CInt, code: TribuneError.Code) {
+    #expect(TribuneError(connecting: Errno(rawValue: error), to: .system).code == code)
   }
 
   @Test("a bus of another user is refused before the hello if the address requires its owner")

@@ -64,10 +64,7 @@ struct LinkThread: ~Copyable {
       } catch  where error == .again {
         throw TribuneError(.unreachable, "the bus at \(address) accepts no connections")
       } catch {
-        // If this process may not reach the bus, the error must not say that the bus is missing.
-        throw TribuneError(
-          error == .accessDenied ? .notPermitted : .unreachable,
-          "no bus at \(address): \(error)\(address.remedy(for: error))")
+        throw TribuneError(connecting: error, to: address)
       }
       try address.requireServer(of: link.socket)
       // A new socket has space for it. If the write fails, the next read reports it.
@@ -143,15 +140,20 @@ struct LinkThread: ~Copyable {
     do throws(Errno) {
       return try Poll.wait(for: link.socket, forWriting: forWriting, wakeup: link.wakeup, timeout: timeout)
     } catch {
-      throw TribuneError(.connectionLost, "waiting for the bus failed: \(error)")
+      throw failure(of: "waiting for the bus", error)
     }
+  }
+
+  /// Before the welcome, a failure of this process must not mean that there is no bus.
+  private func failure(of what: String, _ error: Errno) -> TribuneError {
+    TribuneError(greeting == .done ? .connectionLost : .limitExceeded, "\(what) failed: \(error)")
   }
 
   func pause(_ span: Duration = .milliseconds(5)) throws(TribuneError) {
     do throws(Errno) {
       if try Poll.wait(for: link.wakeup, timeout: span) { link.wakeup.clear() }
     } catch {
-      throw TribuneError(.connectionLost, "waiting for the bus failed: \(error)")
+      throw failure(of: "waiting for the bus", error)
     }
   }
 
@@ -183,7 +185,7 @@ struct LinkThread: ~Copyable {
     } catch  where error.isDisconnection {
       return .ended
     } catch {
-      throw TribuneError(.connectionLost, "reading from the bus failed: \(error)")
+      throw failure(of: "reading from the bus", error)
     }
     switch received {
     case .nothing: return .goesOn
