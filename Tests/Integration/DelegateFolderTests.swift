@@ -437,6 +437,46 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
+  @Test("until all files are attached, one delegate vetoes what they share")
+  func gates() throws {
+    for name in ["a.*/2", "a.shouldB/1", "c.shouldD/1"] { try add(name) }
+    let observer = try RawClient.observing("tribune.delegate.*", on: bus)
+    let program = try started()
+    #expect(try program.errors.line()?.hasPrefix("attached ") == true)
+    let news = try (0..<7).map { _ -> String in
+      let post = try observer.next(.post)
+      let label = try jsonObject(post.payload)["label"] as? String ?? ""
+      return post.name.replacing("tribune.delegate.did", with: "") + " " + label
+    }
+    #expect(news.prefix(2) == ["Attach a.*/", "Attach a.shouldB/"])
+    #expect(news[2..<5].allSatisfy { $0.hasPrefix("Attach ") && !$0.hasSuffix("/") })
+    #expect(Set(news.suffix(2)) == ["Detach a.*/", "Detach a.shouldB/"])
+    #expect(try asked("a.shouldB") == ["1 approved ", "2 approved "])
+    #expect(program.end(SIGTERM) == 0)
+  }
+
+  @Test("a file that the bus refuses at the start might veto, so what it shares with others is vetoed")
+  func refusedAtStart() throws {
+    try bus.reload("[Bus]\nDelegatesMax=2\n")
+    try add("shouldA/1")
+    try add("shouldA/2")
+    try add("shouldA/3", "echo no; exit 1")
+    let program = try started()
+    for number in [2, 3] {
+      let refusal = "tribunectl: shouldA/\(number) cannot be attached: "
+      #expect(try program.errors.line()?.hasPrefix(refusal) == true)
+    }
+    #expect(try program.errors.line()?.hasPrefix("attached \(root) (any object, 1 delegate)") == true)
+    #expect(
+      try asked("shouldA") == ["shouldA/ vetoed not all programs of \(root) are attached", "1 approved "])
+    let observer = try RawClient.observing("tribune.delegate.didDetach", on: bus)
+    try bus.reload("[Bus]\nDelegatesMax=100\n")
+    #expect(try lines(2, of: program) == ["attached shouldA/2", "attached shouldA/3"])
+    _ = try observer.next(.post)
+    #expect(try asked("shouldA") == ["1 approved ", "2 approved ", "3 vetoed no"])
+    #expect(program.end(SIGTERM) == 0)
+  }
+
   @Test("the program ends with the bus")
   func busGoes() throws {
     let program = try started("--reconnect=0")

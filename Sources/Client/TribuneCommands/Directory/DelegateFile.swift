@@ -23,6 +23,17 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   var description: String { "\(pattern)/\(String(decoding: name, as: UTF8.self))".terminalSafe }
 
+  /// The patterns whose names another file may also match.
+  static func sharedPatterns(of files: Set<DelegateFile>) -> [String] {
+    let counts = files.reduce(into: [:]) { $0[$1.pattern, default: 0] += 1 }
+    let patterns = counts.keys.sorted().compactMap { text -> Pattern? in
+      do { return try Pattern(text) } catch { return nil }
+    }
+    return patterns.filter { one in
+      counts[one.text] != 1 || patterns.contains { $0.text != one.text && $0.overlaps(one) }
+    }.map(\.text)
+  }
+
   static let concludedSuffix = Array(".concluded".utf8)
 
   static func isHidden(_ name: [UInt8]) -> Bool { name.first == UInt8(ascii: ".") }

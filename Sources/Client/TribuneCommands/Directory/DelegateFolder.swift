@@ -54,6 +54,8 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
+  /// By pattern. While files are missing, they veto what one of these might have vetoed.
+  private var gates: [String: (delegate: IncompleteFolder, attachment: Attachment)] = [:]
   private var attachedCount = 0
   private let losses = Mutex<[Loss]>([])
   /// Of refused attachments.
@@ -144,7 +146,9 @@ actor DelegateFolder {
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     // A renamed file must not lose its veto in between.
     let gone = members.keys.filter { !files.contains($0) }.sorted()
+    if isFirst { await closeGates(for: files) }
     let wrong = await attach(files, isFirst: isFirst)
+    await openGates(unlessMissing: files)
     retryLater(unless: wrong.isEmpty)
     await retire(gone)
     for file in vetoes.keys where !files.contains(file) { await liftVeto(of: file) }
@@ -274,17 +278,45 @@ actor DelegateFolder {
       members[file] = nil
       places.remove(file)
     }
+    await detach(member.attachment)
+  }
+
+  private func detach(_ attachment: Attachment) async {
     do throws(TribuneError) {
-      try await member.attachment.detach()
+      try await attachment.detach()
     } catch {
       // The end of the connection has already detached the delegate.
       if error.code == .connectionLost { return }
       context.terminal.report(
-        "delegate \(member.attachment.id) cannot be detached: \(error.message.terminalSafe)")
+        "delegate \(attachment.id) cannot be detached: \(error.message.terminalSafe)")
     }
   }
 
   // MARK: Attaching
+
+  /// A unit meets `RequireDelegate=` with its first delegate, so gates come before the first file.
+  private func closeGates(for files: Set<DelegateFile>) async {
+    for pattern in DelegateFile.sharedPatterns(of: files) {
+      let gate = IncompleteFolder(root)
+      do throws(TribuneError) {
+        let attachment = try await attach(
+          gate, for: pattern, label: "\(pattern.prefix(utf8Length: WireLimits.labelLength - 1))/",
+          order: .min, over: connection, onRefusal: { _ in })
+        gates[pattern] = (gate, attachment)
+      } catch {
+        // The files of this pattern will be refused also, and their errors reported.
+        continue
+      }
+    }
+  }
+
+  private func openGates(unlessMissing files: Set<DelegateFile>) async {
+    let missing = Set(files.filter { members[$0] == nil }.map(\.pattern))
+    for (pattern, gate) in gates where !missing.contains(pattern) {
+      gates[pattern] = nil
+      await detach(gate.attachment)
+    }
+  }
 
   private func attach(_ files: Set<DelegateFile>, isFirst: Bool) async -> [String] {
     let coming = files.filter { members[$0]?.delegate.isRetired != false }.sorted()
@@ -330,14 +362,21 @@ actor DelegateFolder {
     guard let order = places.order(of: file) else {
       preconditionFailure("a file that is attached has no position in the chain")
     }
-    let attachment = try await bounded(by: context.timeout) {
-      [terms] () async throws(TribuneError) -> Attachment in
-      try await connection.attach(
-        delegate, to: terms.object, respondingTo: [file.pattern], order: order, onFailure: terms.onFailure,
-        timeout: terms.timeout, label: file.label, conformingTo: terms.protocols,
-        onRefusal: { lose("detached: \($0.message.terminalSafe)") })
-    }
+    let attachment = try await attach(
+      delegate, for: file.pattern, label: file.label, order: order, over: connection,
+      onRefusal: { lose("detached: \($0.message.terminalSafe)") })
     return Member(delegate: delegate, attachment: attachment, number: number)
+  }
+
+  private func attach(
+    _ delegate: some Delegate, for pattern: String, label: String, order: Int32, over connection: Connection,
+    onRefusal: @escaping @Sendable (TribuneError) -> Void
+  ) async throws(TribuneError) -> Attachment {
+    try await bounded(by: context.timeout) { [terms] () async throws(TribuneError) -> Attachment in
+      try await connection.attach(
+        delegate, to: terms.object, respondingTo: [pattern], order: order, onFailure: terms.onFailure,
+        timeout: terms.timeout, label: label, conformingTo: terms.protocols, onRefusal: onRefusal)
+    }
   }
 
   /// Gives all files new places when two neighbours leave no free value. This needs a new connection: on the same one,
@@ -406,4 +445,18 @@ actor DelegateFolder {
   private func reportChange(_ line: String) {
     if !context.isQuiet { context.terminal.reportLine(line) }
   }
+}
+
+/// Vetoes until all files of a folder are attached.
+private final class IncompleteFolder: Delegate {
+  private let root: [UInt8]
+
+  init(_ root: [UInt8]) { self.root = root }
+
+  func answer(_ question: Tribune.Question) async -> Tribune.Answer {
+    if question.wantsValue { return .abstain }
+    return .veto("not all programs of \(String(decoding: root, as: UTF8.self)) are attached")
+  }
+
+  func replaced(by delegate: DelegateInfo) async {}
 }
