@@ -54,6 +54,20 @@ struct WaitUntilAllowedTests {
     #expect(try program.errors.rest() == "")
   }
 
+  @Test("a delegate that vetoed and leaves has time to return", arguments: ["ask", "guard"])
+  func delegateRestarts(verb: String) throws {
+    let vetoer = try bus.staying("delegate", "a.shouldB", "--veto=busy")
+    let isGuard = verb == "guard"
+    let program = try bus.start(
+      [verb, isGuard ? "a.b" : "a.shouldB", "--wait-until-allowed=3s"]
+        + (isGuard ? ["--", "echo", "ran"] : [])
+    )
+    try expectVetoes([": busy"], of: program)
+    vetoer.end(SIGTERM)
+    #expect(program.status() == (isGuard ? 77 : 1))
+    #expect(try !program.output.rest().contains("ran"))
+  }
+
   @Test("a hold that expires lets the asker continue")
   func holdExpires() throws {
     try bus.staying("hold", "a.shouldB", "--why=a backup", "--expires=2s")

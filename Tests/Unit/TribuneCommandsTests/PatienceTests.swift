@@ -16,6 +16,9 @@ struct PatienceTests {
     case away
     case error
     case silent
+    case busy
+    /// Allowed without the delegate that vetoed; then an hour passes.
+    case alone
   }
 
   private static func verdict(_ kind: Outcome.Kind, query: Int) -> Verdict {
@@ -37,9 +40,9 @@ struct PatienceTests {
       Patience.Time(now: { self.state.withLock { $0.now } }, rest: { await self.rest(until: $0) })
     }
 
-    func moveOn() {
+    func moveOn(by span: Duration = .seconds(3600)) {
       state.withLock { state in
-        state.now += .seconds(3600)
+        state.now += span
         for sleeper in state.sleepers where sleeper.end <= state.now { sleeper.wakeup.finish() }
         state.sleepers.removeAll { $0.end <= state.now }
       }
@@ -78,6 +81,12 @@ struct PatienceTests {
           case .changing(let times):
             for _ in 0..<times { changes.signal() }
             return Self.verdict(.held, query: number)
+          case .busy:
+            changes.signal()
+            return Self.verdict(.vetoed, query: number)
+          case .alone:
+            Task { clock.moveOn() }
+            return Verdict(.allowed, query: UInt64(number))
           case .away:
             changes.signal()
             return nil
@@ -133,6 +142,24 @@ struct PatienceTests {
     #expect(await asked([.silent], patience()) == (1, nil))
     #expect(await asked([.away, .silent], patience()) == (2, nil))
     #expect(await asked([.changing(1), .silent], patience()) == (2, 1))
+  }
+
+  @Test("It is not allowed as long as a delegate that vetoed has time to return")
+  func returning() async {
+    let patience = Patience(pauseMin: .zero, time: clock.time)
+    #expect(await asked([.busy, .alone, .alone], patience) == (3, 3))
+    #expect(await asked([.busy, .alone, .busy, .allowed], patience) == (4, 4))
+  }
+
+  @Test("It does not ask as long as a delegate that left has time to return")
+  func leaving() async {
+    let departures = Departures()
+    let patience = Patience(span: .seconds(3), pauseMin: .zero, departures: departures, time: clock.time)
+    let result = await asked([.busy, .allowed], patience) { [clock] _ in
+      departures.note(.init(id: 1), at: clock.time.now())
+      Task { clock.moveOn(by: .seconds(4)) }
+    }
+    #expect(result == (1, 1))
   }
 
   @Test("It limits the wait for a bus")

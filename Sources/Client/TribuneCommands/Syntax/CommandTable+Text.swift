@@ -268,7 +268,8 @@ extension VerbName {
       also limits the first deadline: delegates without an answer by then have failed. It asks again when a
       hold ends, when a delegate attaches or leaves, when the bus reloads its configuration or returns, and
       when a delegate announces that its answer may change: for host.shouldReboot, by posting host.mayReboot.
-      If only delegates, or other hosts of the cluster, object, it also asks again after 30s.
+      If only delegates, or other hosts of the cluster, object, it also asks again after 30s. If a delegate that
+      vetoed leaves, it asks 5s later, because a restart of its service is no approval.
 
       While it waits, it prints vetoes on standard error, and later new and changed ones. Of each user but
       root and its own, it prints at most 20 a minute, then the number of omitted ones. With --json, it prints

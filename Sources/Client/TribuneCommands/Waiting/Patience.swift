@@ -14,7 +14,8 @@ struct Patience: Sendable {
   let pauseMin: Duration
   /// After the end, for answers to earlier questions.
   let grace: Duration
-  private let time: Time
+  let departures: Departures
+  let time: Time
 
   /// A test has its own.
   struct Time: Sendable {
@@ -26,11 +27,12 @@ struct Patience: Sendable {
 
   init(
     span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
-    grace: Duration = .seconds(5), time: Time = Time()
+    grace: Duration = .seconds(5), departures: Departures = Departures(), time: Time = Time()
   ) {
     self.span = span
     end = span.map { time.now().advanced(by: $0) }
-    (self.pause, self.pauseMin, self.grace, self.time) = (pause, pauseMin, grace, time)
+    (self.pause, self.pauseMin, self.grace) = (pause, pauseMin, grace)
+    (self.departures, self.time) = (departures, time)
   }
 
   var left: Duration? { end.map { max(.zero, time.now().duration(to: $0)) } }
@@ -95,12 +97,18 @@ struct Patience: Sendable {
     if let last {
       let earliest = time.now().advanced(by: pauseMin)
       await wait(changes, retrying: last.mayEndUnannounced)
-      await time.rest(earliest)
+      await time.rest(max(earliest, departures.end ?? earliest))
     }
     while true {
       guard !Task.isCancelled else { throw TribuneError(.cancelled, "interrupted") }
-      if let verdict = try await ask(last == nil) { return verdict }
-      await changes.wait()
+      let start = time.now()
+      guard let verdict = try await ask(last == nil) else {
+        await changes.wait()
+        continue
+      }
+      departures.take(verdict, askedAt: start, at: time.now())
+      guard verdict.isAllowed, let end = departures.end else { return verdict }
+      await time.rest(end)
     }
   }
 

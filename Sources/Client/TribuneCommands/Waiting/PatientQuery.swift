@@ -86,9 +86,12 @@ struct PatientQuery: Sendable {
 
   private func watch(_ news: Notifications) async {
     do throws(TribuneError) {
-      // During a pause, one signal is enough, so further notifications are not examined.
-      for try await delivery in news
-      where !changes.isSignalled && mayEndVeto(delivery) { changes.signal() }
+      for try await delivery in news {
+        if case .notification(let news) = delivery, let vetoer = Departures.Vetoer(leavingIn: news) {
+          patience.departures.note(vetoer, at: patience.time.now())
+        }
+        if !changes.isSignalled, mayEndVeto(delivery) { changes.signal() }
+      }
       changes.end()
     } catch {
       changes.end()

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tribune
+import TribuneJSON
+
+/// Delegates that vetoed and then left. Each has time to return, because its service may just be restarting. So has a
+/// hold that mirrors a lock of logind.
+final class Departures: Sendable {
+  typealias Instant = ContinuousClock.Instant
+
+  struct Vetoer: Hashable, Sendable {
+    var id: UInt64
+    var isHold = false
+  }
+
+  private let span: Duration
+  /// Nil if it has not left.
+  private let departures = Mutex<[Vetoer: Instant?]>([:])
+
+  init(returningWithin span: Duration = BusPresence.settling) { self.span = span }
+
+  func note(_ vetoer: Vetoer, at now: Instant) {
+    departures.withLock { departures in
+      if case .some(nil) = departures[vetoer] { departures[vetoer] = .some(now) }
+    }
+  }
+
+  /// Takes a verdict. A vetoer that is not among the outcomes of an allowed one has left.
+  ///
+  /// - Parameter start: when the question was asked.
+  func take(_ verdict: Verdict, askedAt start: Instant, at now: Instant) {
+    departures.withLock { departures in
+      departures = departures.filter { $0.value.map { $0 + span > start } ?? true }
+      let present = Set(verdict.outcomes.map { Vetoer($0) })
+      for outcome in verdict.outcomes where outcome.delegate != 0 {
+        if outcome.mayReturn {
+          departures[Vetoer(outcome)] = .some(outcome.kind == .gone ? now : nil)
+        } else {
+          departures[Vetoer(outcome)] = nil
+        }
+      }
+      guard verdict.isAllowed else { return }
+      for (vetoer, departure) in departures where departure == nil && !present.contains(vetoer) {
+        departures[vetoer] = .some(start)
+      }
+    }
+  }
+
+  /// When all that have left had time to return; nil if none has left.
+  var end: Instant? {
+    departures.withLock { $0.values.compactMap(\.self).max().map { $0 + span } }
+  }
+}
+
+extension Departures.Vetoer {
+  fileprivate init(_ outcome: Outcome) { self.init(id: outcome.delegate, isHold: outcome.kind == .held) }
+
+  /// Nil unless it announces that a hold or delegate has left.
+  init?(leavingIn news: Tribune.Notification) {
+    let isHold = news.name == "tribune.hold.didRelease"
+    guard isHold || news.name == "tribune.delegate.didDetach",
+      let id = news.userInfo.jsonRoot?[isHold ? "hold" : "delegate"]?.integer, id > 0
+    else { return nil }
+    self.init(id: UInt64(id), isHold: isHold)
+  }
+}
+
+extension Outcome {
+  fileprivate var mayReturn: Bool {
+    switch kind {
+    case .vetoed, .failed, .timedOut, .gone: true
+    case .held: label.hasPrefix("logind:")
+    case .approved, .abstained, .answered: false
+    }
+  }
+}
