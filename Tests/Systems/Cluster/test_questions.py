@@ -442,6 +442,23 @@ async def each_is_vetoed(bus: tribune.Bus, is_starting: bool = False) -> None:
             assert not verdict, verdict
 
 
+async def test_a_host_whose_delegate_is_replaced_is_asked_all_the_same(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db2.attach(vetoing, NAME)
+    async with db1.observe("tribune.delegate.didAttach") as news:
+        await db1.attach(approving, NAME, label="other", replace=True)
+        expected = {"other", "host:db2", "host:db3"}
+        async for attached in news:
+            expected -= {attached.json()["label"]}
+            if not expected:
+                break
+    verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
+    assert not verdict
+    assert set(outcomes(verdict)) == {"other", "host:db2", "host:db3"}
+    assert outcomes(verdict)["host:db2"][0] == "vetoed"
+
+
 async def test_a_host_outside_the_roster_that_hangs_does_not_veto(cluster: Cluster) -> None:
     server = await cluster.server()
     # The gateway forgets a silent host sooner than that.

@@ -102,16 +102,25 @@ final class ClusterHosts {
     }
   }
 
-  /// Until all are attached, one vetoes: a question must not reach only a part of the roster.
+  /// Until all are attached, one vetoes: a question must not reach only a part of the roster. If one is refused, none
+  /// stays.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
       .failed("the gateway of \(host) is starting")
     }
+    defer { withExtendedLifetime(delegate) {} }
     let starting = try await attach(
       Place(delegate: delegate, label: "starting", patterns: first.patterns), to: bus)
+    var attachments: [Attachment] = []
+    do throws(TribuneError) {
+      for place in places { attachments.append(try await attach(place, to: bus)) }
+    } catch {
+      for attachment in attachments { try await attachment.detach() }
+      try await starting.detach()
+      throw error
+    }
     listed += places
-    for place in places { _ = try await attach(place, to: bus) }
     try await starting.detach()
   }
 
@@ -121,10 +130,26 @@ final class ClusterHosts {
   }
 
   private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
+    place.delegate.whenReplaced { [weak self, weak bus] other in
+      if let bus { await self?.attachAgain(place, to: bus, replacedBy: other) }
+    }
     // In mode "order", local delegates are asked first.
-    try await bus.attach(
+    return try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
+  }
+
+  /// Otherwise, this host's vetoes would be missing until the next start.
+  private func attachAgain(_ place: Place, to bus: Connection, replacedBy other: DelegateInfo) async {
+    ServiceLog.warning(
+      "\(place.label) was replaced by \(other.label) (\(other.process), pid \(other.pid)), and is attached again"
+    )
+    await bus.persist(lack: "\(place.label) is not asked") { () async throws(TribuneError) in
+      let one = unlisted.values.first { $0.places.contains { $0.delegate === place.delegate } }
+      guard one != nil || listed.contains(where: { $0.delegate === place.delegate }) else { return }
+      let attachment = try await attach(place, to: bus)
+      one?.attachments.append(attachment)
+    }
   }
 
   // MARK: The roster

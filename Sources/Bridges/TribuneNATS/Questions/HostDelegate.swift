@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
 
 /// Another host of the cluster, as a delegate on this bus.
@@ -14,11 +15,21 @@ nonisolated final class HostDelegate: Delegate {
   let role: Role
   private let mark: Instance
   private let ask: Ask
+  private let onReplacement = Mutex<(@Sendable (DelegateInfo) async -> Void)?>(nil)
 
   typealias Ask = @Sendable (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
 
   init(_ role: Role, _ mark: Instance, _ ask: @escaping Ask) {
     (self.role, self.mark, self.ask) = (role, mark, ask)
+  }
+
+  func whenReplaced(_ work: @escaping @Sendable (DelegateInfo) async -> Void) {
+    onReplacement.withLock { $0 = work }
+  }
+
+  func replaced(by delegate: DelegateInfo) async {
+    let work = onReplacement.withLock { $0 }
+    await work?(delegate)
   }
 
   /// Questions of a gateway, except FleetLock's, have crossed already, or are for this host only.
