@@ -86,7 +86,8 @@ extension Life {
       && query.delegates.allSatisfy { one in
         one.certainty == .gone
           || query.answers.contains { $0.question.registration === one && $0.operation.certainty == .certain }
-          || !query.mode.isSequential && query.deferrals.isEmpty
+          // An answer may lie behind what the bus has not read, for example of a paused poster.
+          || !query.mode.isSequential && query.deferrals.isEmpty && one.link.untaken.isEmpty
             && query.due(of: one) + Self.slowNanoseconds <= Kernel.now
       }
   }
