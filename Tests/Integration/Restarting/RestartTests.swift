@@ -72,6 +72,26 @@ struct RestartTests {
     #expect(try !bus.log().contains("cannot replay"))
   }
 
+  @Test("an observer that stopped observing before it was sent an awaited post stays gone")
+  func abandonedPost() throws {
+    let (gone, observer) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try gone.send(Room(limit: 0), serial: 0)
+    // Keeps its connection.
+    try gone.observe("nothing.*", serial: 9)
+    for client in [gone, observer] {
+      try client.sendConfirmed(Observe(options: .awaited), serial: 1, name: "unit.*")
+    }
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    try poster.send(Post(options: .awaited, deadline: 60_000), serial: 5, name: "unit.willStop")
+    _ = try observer.next(.post)
+    try gone.sendConfirmed(Cancel(target: 1), serial: 2)
+    try bus.crash()
+    try observer.send(Done(poster: welcome.connection, post: 5), serial: 2)
+    let awaited = try poster.next(.awaited).decode(Awaited.self)
+    #expect(awaited.acknowledged == 1 && awaited.missing.map(\.failure) == [.gone])
+    #expect(try !bus.log().contains("cannot replay"))
+  }
+
   @Test("a connection's count of losses continues, and a crash adds its own losses")
   func losses() throws {
     let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")

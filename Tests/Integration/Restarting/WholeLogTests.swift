@@ -7,7 +7,9 @@ import Testing
 @Suite("A log with everything that a bus can have", .timeLimit(.minutes(15)))
 struct WholeLogTests {
   /// Other restart tests cover these.
-  private static let absent: Set<EntryKind> = [.registrationEnd, .questionTurns, .questionsRead, .succession]
+  private static let absent: Set<EntryKind> = [
+    .registrationEnd, .questionTurns, .questionsRead, .succession, .abandonment,
+  ]
 
   @Test("is taken over")
   func takenOver() throws {

@@ -131,9 +131,9 @@ struct CommandTableTests {
     }
     #expect(verb == .version || verb == .completion || !lines.isEmpty)
     for line in lines where verb != .completion {
-      // A redirection is the shell's.
-      let arguments = words(of: line.replacing("$TRIBUNE_QUERY", with: "7"))
-        .dropFirst().filter { !$0.hasPrefix("<") }.map { Array($0.utf8) }
+      let arguments = words(of: line.replacing("$TRIBUNE_QUERY", with: "7")).dropFirst().map {
+        Array($0.utf8)
+      }
       guard case .run(let invocation) = try CommandLineParser.parse(Array(arguments)) else {
         Issue.record("\(line) is not run")
         continue

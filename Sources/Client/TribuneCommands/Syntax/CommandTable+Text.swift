@@ -147,7 +147,7 @@ extension VerbName {
 
           tribunectl post power.source '{"ac": true}' --retain
           tribunectl post deploy.didEnd 'version 12' --text --wait
-          tribunectl post log.line --lines --text --pace=forever <FILE
+          tribunectl post log.line --lines --text --pace=forever
 
       Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"', or text
       with --text. If JSON is -, reads it from standard input, which is necessary from 128 KiB on.
