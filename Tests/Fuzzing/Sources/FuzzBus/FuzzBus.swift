@@ -165,7 +165,7 @@ private struct World: ~Copyable {
         precondition(!notifications.isEmpty && notifications.allSatisfy { $0.tail.payloadLength > 0 })
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
       case .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
-        .noLongerWaiting:
+        .noLongerWaiting, .observesLess:
         break
       }
     }
