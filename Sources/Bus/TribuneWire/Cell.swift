@@ -18,9 +18,18 @@
     unsafe address.deallocate()
   }
 
+  /// Not by `reference`, because a coroutine within a coroutine allocates.
   @inlinable package var value: Value {
-    @inline(__always) _read { yield unsafe reference.value }
-    @inline(__always) nonmutating _modify { yield unsafe &reference.value }
+    @inline(__always) _read {
+      unsafe address.pointee.beginReading()
+      defer { unsafe address.pointee.endReading() }
+      yield unsafe address.pointee.value
+    }
+    @inline(__always) nonmutating _modify {
+      unsafe address.pointee.beginChanging()
+      defer { unsafe address.pointee.endChanging() }
+      yield unsafe &address.pointee.value
+    }
   }
 }
 
@@ -65,7 +74,7 @@ extension Cell where Value: ~Copyable {
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 
-    @inlinable @unsafe init(_ address: UnsafeMutablePointer<CellStorage<Value>>) {
+    @usableFromInline @unsafe init(_ address: UnsafeMutablePointer<CellStorage<Value>>) {
       unsafe self.address = unsafe address
     }
 
@@ -84,5 +93,5 @@ extension Cell where Value: ~Copyable {
   }
 
   /// The reference must not outlive the cell.
-  @inlinable @unsafe package var reference: Reference { unsafe Reference(address) }
+  @unsafe package var reference: Reference { unsafe Reference(address) }
 }

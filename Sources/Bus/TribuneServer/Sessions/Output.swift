@@ -121,9 +121,9 @@ struct Output: ~Copyable {
   var isHeld: Bool { isBlocked || !backlog.isEmpty }
 
   var isEmpty: Bool { queue.isEmpty && backlog.isEmpty }
-  var byteCount: Int { queue.byteCount + backlog.byteCount }
+  var byteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.byteCount) }
   /// Without snapshots, whose notifications are retained anyway.
-  var unreadByteCount: Int { queue.byteCount + backlog.queuedByteCount }
+  var unreadByteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.queuedByteCount) }
   var lostCount: UInt64 { queue.lostCount + backlog.lostCount }
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
   var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
