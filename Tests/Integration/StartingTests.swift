@@ -69,6 +69,42 @@ struct StartingTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("if the folder of the socket is moved, the daemon reports that, and listens in the next one")
+  func lostFolder() throws {
+    let folder = try TestFolder()
+    func makeFolder() throws {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder.path)/run", withIntermediateDirectories: false)
+    }
+    try makeFolder()
+    let bus = try TestBus(socket: "run/bus", folder: folder)
+    let hold = try bus.staying("hold", "a.shouldB", "--why=busy")
+    #expect(unsafe rename("\(folder.path)/run", "\(folder.path)/old") == 0)
+    try bus.waitForLog("\(bus.path) was removed or replaced, and clients no longer reach this bus")
+    let before = try bus.log().utf8.count
+    try makeFolder()
+    try bus.waitForLog("listening on \(bus.path)", behind: before)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("if an earlier file of the socket comes back, it leads to the daemon, which still watches it")
+  func returnedFile() throws {
+    let bus = try TestBus()
+    var before = 0
+    func lose(_ loss: () throws -> Void) throws {
+      before = try bus.log().utf8.count
+      try loss()
+      try bus.waitForLog("listening on \(bus.path)", behind: before)
+    }
+    try lose { #expect(unsafe rename(bus.path, "\(bus.path)-moved") == 0) }
+    #expect(unsafe rename("\(bus.path)-moved", bus.path) == 0)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+    try lose { try FileManager.default.removeItem(atPath: bus.path) }
+    #expect(try !bus.log().contains("answers there already"))
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+  }
+
   @Test("if the file of systemd's socket is removed, the daemon reports that")
   func lostPassedFile() throws {
     let folder = try TestFolder()

@@ -23,6 +23,9 @@ package final class Daemon {
   private let signals = SignalSources()
   private var socketFiles: SocketFileWatch?
   private var socketMode: UInt32
+  /// Paths of sockets that no longer lead to this bus.
+  private var lostPaths: Set<String> = []
+  private var checksAgain = false
   private var lastStatus = ""
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
@@ -212,20 +215,42 @@ package final class Daemon {
 
   private func checkSocketFiles() {
     guard !isStopping else { return }
-    for listener in server.acceptor.listeners where listener.losesFile() {
-      let loss = "the file of the socket \(listener.path) was removed or replaced"
-      // Whoever removes the folder means to remove everything in it.
-      guard listener.isOwn, !Folder.lacks(Array(Folder.parent(of: listener.path).utf8)) else {
-        log.error("\(loss), and clients no longer reach this bus")
-        continue
+    // An earlier file can come back, so any of a path's listeners will do.
+    let listeners = Dictionary(grouping: server.acceptor.listeners, by: \.path)
+    for (path, listeners) in listeners.sorted(by: { $0.key < $1.key }) {
+      if listeners.contains(where: \.isReached) {
+        lostPaths.remove(path)
+      } else if let listener = listeners.last {
+        makeAgain(listener)
       }
-      log.error("\(loss); making it again")
-      do {
-        try listen(at: listener.path, isVarlink: listener.isVarlink)
-        if let new = server.acceptor.listeners.last { try socketFiles?.add(new) }
-      } catch {
-        log.error("\(error); clients there do not meet the holds and delegates of this bus")
+    }
+    guard !checksAgain, server.acceptor.listeners.contains(where: { $0.isOwn && lostPaths.contains($0.path) })
+    else { return }
+    // The folder can come back, without an event.
+    checksAgain = true
+    DispatchQueue.main.asyncAfter(deadline: .now() + 1) { [weak self] in
+      MainActor.assumeIsolated {
+        self?.checksAgain = false
+        self?.checkSocketFiles()
       }
+    }
+  }
+
+  private func makeAgain(_ listener: Listener) {
+    let isNew = lostPaths.insert(listener.path).inserted
+    let loss = "the file of the socket \(listener.path) was removed or replaced"
+    // Whoever removes the folder means to remove everything in it.
+    guard listener.isOwn, !Folder.lacks(Array(Folder.parent(of: listener.path).utf8)) else {
+      if isNew { log.error("\(loss), and clients no longer reach this bus") }
+      return
+    }
+    if isNew { log.error("\(loss); making it again") }
+    do {
+      try listen(at: listener.path, isVarlink: listener.isVarlink)
+      lostPaths.remove(listener.path)
+      if let new = server.acceptor.listeners.last { try socketFiles?.add(new) }
+    } catch {
+      if isNew { log.error("\(error); clients there do not meet the holds and delegates of this bus") }
     }
   }
 

@@ -24,7 +24,7 @@ package final class Listener {
   package let descriptor: FileDescriptor
   package let path: String
   private var file: SocketFile?
-  /// The path's file when listening began, even if systemd owns it; nil once it is lost.
+  /// The path's file when listening began, even if systemd owns it.
   private var place: SocketFile?
   package let isVarlink: Bool
 
@@ -109,12 +109,8 @@ package final class Listener {
     }
   }
 
-  /// Once: the path no longer leads to this listener.
-  func losesFile() -> Bool {
-    guard place != nil, SocketFile(at: path) != place else { return false }
-    place = nil
-    return true
-  }
+  /// Whether the path leads to this listener.
+  var isReached: Bool { place == nil || SocketFile(at: path) == place }
 
   /// False for systemd's.
   var isOwn: Bool { file != nil }

@@ -3,7 +3,7 @@
 import Dispatch
 import TribuneSystem
 
-/// Watches the listeners' files. If one is gone, another daemon can serve a second bus at its path, whose questions do
+/// Watches the listeners' files and folders. If a file is gone, another daemon can serve a second bus at its path, whose questions do
 /// not meet this bus's holds.
 final class SocketFileWatch {
   private let watch: FileWatch
@@ -24,6 +24,7 @@ final class SocketFileWatch {
   func add(_ listener: Listener) throws(Errno) {
     do throws(Errno) {
       try watch.add(listener.path)
+      try watch.add(Folder.parent(of: listener.path))
     } catch  where error == .noSuchFile {
       // The caller finds this out by `Listener.losesFile`.
       return
