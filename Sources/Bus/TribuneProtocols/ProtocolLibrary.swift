@@ -40,10 +40,8 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// Links sources that a bus accepted earlier, outside of any library.
-  package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] {
-    link(sources, known: [:], allowingHostNames: true).0
-  }
+  /// Links the sources alone, outside of any library.
+  package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
   /// Replaces the definitions of all files. Omits protocols with errors.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
@@ -82,7 +80,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   ) throws(Refusal) -> [DelegateProtocol] {
     var known = entries.filter { !yields || !$0.value.isFromFile }.mapValues(\.linked)
     for parent in parents { known[parent.name] = parent }
-    let (linked, diagnostics) = Self.link([source], known: known, allowingHostNames: yields)
+    let (linked, diagnostics) = Self.link([source], known: known)
     guard diagnostics.isEmpty else { throw Refusal(diagnostics: Self.sort(diagnostics, by: [source])) }
     for new in linked {
       var entry = entries[new.name] ?? Entry(linked: new, isFromFile: false, owners: [])
@@ -104,13 +102,12 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   }
 
   private static func link(
-    _ sources: [ProtocolSource], known: [String: DelegateProtocol],
-    allowingHostNames allowsHostNames: Bool = false
+    _ sources: [ProtocolSource], known: [String: DelegateProtocol]
   ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {
     var declarations: [ProtocolDeclaration] = []
     var diagnostics: [ProtocolDiagnostic] = []
     for source in sources {
-      let parsed = ProtocolParser.parse(source, allowingHostNames: allowsHostNames)
+      let parsed = ProtocolParser.parse(source)
       declarations += parsed.0
       diagnostics += parsed.1
     }

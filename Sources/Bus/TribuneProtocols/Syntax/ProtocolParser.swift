@@ -20,8 +20,6 @@ struct ProtocolParser {
   struct Misread: Error {}
 
   let file: String
-  /// For definitions that an earlier version accepted.
-  private let allowsHostNames: Bool
   var lexer: Lexer
   var token: Token
   /// The token after `token`, which tells a keyword from a name.
@@ -30,16 +28,13 @@ struct ProtocolParser {
   private var declarations: [ProtocolDeclaration] = []
   var current: ProtocolDeclaration
 
-  static func parse(
-    _ source: ProtocolSource, allowingHostNames allowsHostNames: Bool = false
-  ) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
-    var parser = ProtocolParser(source, allowingHostNames: allowsHostNames)
+  static func parse(_ source: ProtocolSource) -> ([ProtocolDeclaration], [ProtocolDiagnostic]) {
+    var parser = ProtocolParser(source)
     parser.parseFile()
     return (parser.declarations, parser.list.diagnostics)
   }
 
-  private init(_ source: ProtocolSource, allowingHostNames allowsHostNames: Bool) {
-    self.allowsHostNames = allowsHostNames
+  private init(_ source: ProtocolSource) {
     file = source.file
     lexer = Lexer(source.text)
     token = lexer.next()
@@ -213,7 +208,7 @@ struct ProtocolParser {
       diagnose(
         "\"\(name)\" is under \"\(NameSyntax.reservedPrefix)\", which is reserved for the bus", location)
     }
-    if !allowsHostNames, let space = WellKnownQuestions.space(ofTheHost: name) {
+    if let space = WellKnownQuestions.space(ofTheHost: name) {
       diagnose(
         "\"\(name)\" is under \"\(space).\", where a protocol would keep out delegates of any object",
         location)
