@@ -178,7 +178,7 @@ struct SwiftCodec {
       "    switch try reader.value(Tag.self) {",
     ]
     lines += alternatives.map { one in
-      "    case .\(one.name): self = .\(one.name)" + (one.type.map { "(\(value(of: $0)))" } ?? "")
+      "    case .\(one.name): self = .\(one.name)" + (one.type.map { "(try \(value(of: $0)))" } ?? "")
     }
     lines += ["    }", "  }", "", "  package func append(to buffer: ByteBuffer) {", "    switch self {"]
     for one in alternatives {
@@ -235,56 +235,59 @@ struct SwiftCodec {
   }
 
   private func reading(_ fields: [Field], in frame: Frame?) -> [String] {
-    let isSimple = fields.allSatisfy { field in
+    let isOneCall = fields.allSatisfy { field in
       if case .records = field.type { false } else { field.condition == nil }
     }
-    let statements = fields.flatMap { reading($0, in: frame) }
-    guard isSimple, fields.count > 1, frame?.canBeEmpty != true else { return statements }
-    let arguments = zip(fields, statements).map { field, statement in
-      let value = statement.split(separator: " = ", maxSplits: 1)[1].replacing("try ", with: "")
-      return "\(storedName(of: field)): \(value)"
+    guard isOneCall, fields.count > 1, frame?.canBeEmpty != true else {
+      return fields.flatMap { reading($0, in: frame) }
     }
+    let arguments = fields.map { "\(storedName(of: $0)): \(value(of: $0, in: frame))" }
     return ["    try self.init(\(arguments.joined(separator: ", ")))"]
   }
 
   private func reading(_ field: Field, in frame: Frame?) -> [String] {
     let name = escaped(storedName(of: field))
-    switch field.type {
-    case .texts, .integers:
-      let limit = field.limit.map { "WireLimits.\($0)" } ?? "Int(UInt16.max)"
-      let what = frame.map { "\(field.name) in one \($0.word)" } ?? field.name
-      let read = field.type == .texts ? "texts" : "integers"
-      return ["    \(name) = try reader.\(read)(max: \(limit), \"\(what)\")"]
-    case .records(let type):
+    if case .records(let type) = field.type {
       return [
         "    \(name) = []", "    for _ in 0..<(try reader.integer(UInt32.self)) {",
         "      var record = try reader.record()", "      \(name).append(try \(type)(from: &record))", "    }",
       ]
-    default: break
     }
-    let read = value(of: field.type)
+    let read = value(of: field, in: frame)
     if let condition = field.condition {
-      return ["    \(name) = \(condition.field) == .\(condition.word) ? \(read) : nil"]
+      return ["    \(name) = try \(condition.field) == .\(condition.word) ? \(read) : nil"]
     }
-    return ["    \(name) = \(read)"]
+    return ["    \(name) = try \(read)"]
   }
 
+  /// Behind a `try`.
+  private func value(of field: Field, in frame: Frame?) -> String {
+    switch field.type {
+    case .texts, .integers:
+      let limit = field.limit.map { "WireLimits.\($0)" } ?? "Int(UInt16.max)"
+      let what = frame.map { "\(field.name) in one \($0.word)" } ?? field.name
+      return "reader.\(field.type == .texts ? "texts" : "integers")(max: \(limit), \"\(what)\")"
+    default: return value(of: field.type)
+    }
+  }
+
+  /// Behind a `try`.
   private func value(of type: FieldType) -> String {
     switch type {
-    case .integer, .open: "try reader.integer()"
-    case .bool: "try reader.flag()"
-    case .text: "try reader.text()"
-    case .bytes: "try reader.byteArray()"
-    case .optional(let name): "try reader.flag() ? try \(name)(from: &reader) : nil"
+    case .integer, .open: "reader.integer()"
+    case .bool: "reader.flag()"
+    case .text: "reader.text()"
+    case .bytes: "reader.byteArray()"
+    case .optional(let name): "reader.flag() ? \(name)(from: &reader) : nil"
     case .named(let name):
       switch description.declaration(named: name) {
-      case .id: "\(name)(rawValue: try reader.integer())"
-      case .enumeration: "try reader.value()"
+      case .id: "\(name)(rawValue: reader.integer())"
+      case .enumeration: "reader.value()"
       case .bits(let bits):
-        bits.isStrict ? "try reader.options(\(name).all)" : "\(name)(rawValue: try reader.integer())"
-      default: "try \(name)(from: &reader)"
+        bits.isStrict ? "reader.options(\(name).all)" : "\(name)(rawValue: reader.integer())"
+      default: "\(name)(from: &reader)"
       }
-    case .texts, .integers, .records: preconditionFailure("these are read in several statements")
+    case .texts, .integers, .records: preconditionFailure("these need more than their type")
     }
   }
 

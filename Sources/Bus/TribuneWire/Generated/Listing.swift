@@ -57,7 +57,7 @@ package struct List: FrameFields {
   package init(from reader: inout FieldReader) throws(WireError) {
     subject = try reader.value()
     connection = try reader.integer()
-    question = subject == .access ? try AccessQuestion(from: &reader) : nil
+    question = try subject == .access ? AccessQuestion(from: &reader) : nil
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -558,8 +558,8 @@ package struct QueryEntry: Equatable, Sendable {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    id = QueryID(rawValue: try reader.integer())
-    connection = ConnectionID(rawValue: try reader.integer())
+    id = try QueryID(rawValue: reader.integer())
+    connection = try ConnectionID(rawValue: reader.integer())
     peer = try PeerIdentity(from: &reader)
     name = try reader.text()
     object = try reader.text()

@@ -331,7 +331,7 @@ package struct Verdict: FrameFields {
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    query = QueryID(rawValue: try reader.integer())
+    query = try QueryID(rawValue: reader.integer())
     verdict = try reader.value()
     isUnanswered = try reader.flag()
     outcomes = []
