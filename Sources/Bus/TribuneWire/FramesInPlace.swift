@@ -121,3 +121,25 @@ extension FrameView {
     )
   }
 }
+
+extension ByteSlice {
+  /// The slice must have whole, accepted frames.
+  package func firstHeader(_ limits: FrameLimits) -> FrameHeader { header(at: range.lowerBound, limits) }
+
+  /// The slice must have whole, accepted frames.
+  package func forEachFrame(limits: FrameLimits, _ body: (FrameHeader, ByteSlice) -> Void) {
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let header = header(at: position, limits)
+      body(header, ByteSlice(buffer, position..<position + header.frameLength))
+      position += header.frameLength
+    }
+  }
+
+  private func header(at position: Int, _ limits: FrameLimits) -> FrameHeader {
+    guard let header = FrameHeader.peek(buffer.bytes, at: position, limits: limits) else {
+      preconditionFailure("an accepted frame must have a header")
+    }
+    return header
+  }
+}

@@ -184,16 +184,10 @@ final class Interpreter {
     var found: [(poster: ConnectionID, serial: Serial)] = []
     session.output.backlog.forEachWaiting { part in
       guard part.kind == .notifications else { return }
-      let bytes = part.slice.bytes
-      var start = 0
-      while let header = FrameHeader.peek(bytes, at: start, limits: .fromBus) {
-        let end = start + header.frameLength
-        if case .post = header.kind,
-          bus.value.isAbandoned(FrameView(header, bytes.extracting(start..<end)), by: session.slot)
-        {
+      part.slice.forEachFrame(limits: .fromBus) { header, frame in
+        if case .post = header.kind, bus.value.isAbandoned(FrameView(header, frame.bytes), by: session.slot) {
           found.append((header.sender, header.serial))
         }
-        start = end
       }
     }
     return found

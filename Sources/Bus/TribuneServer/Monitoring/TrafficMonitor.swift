@@ -31,24 +31,13 @@ final class TrafficMonitor {
   }
 
   func showPosts(_ run: ByteSlice, receivers: Int, from poster: Session) {
-    forEachFrame(of: run, limits: poster.limits) { header, frame in
+    run.forEachFrame(limits: poster.limits) { header, frame in
       show([frame], under: frame.name(header), from: poster.id, to: .bus, receivers: receivers)
     }
   }
 
-  private func forEachFrame(
-    of run: ByteSlice, limits: FrameLimits, _ body: (FrameHeader, ByteSlice) -> Void
-  ) {
-    var position = run.range.lowerBound
-    while position < run.range.upperBound {
-      let header = header(run.buffer.bytes, at: position, limits)
-      body(header, ByteSlice(run.buffer, position..<position + header.frameLength))
-      position += header.frameLength
-    }
-  }
-
   func showPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
-    let name = slice.name(header(slice.bytes, at: 0, .fromBus))
+    let name = slice.name(slice.firstHeader(.fromBus))
     show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
@@ -61,7 +50,7 @@ final class TrafficMonitor {
   func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Session) {
     showLoss(lost, of: observer)
     for slice in slices {
-      forEachFrame(of: slice, limits: .fromBus) { header, frame in
+      slice.forEachFrame(limits: .fromBus) { header, frame in
         show([frame], under: frame.name(header), from: header.sender, to: observer.id, receivers: 1)
       }
     }
@@ -71,15 +60,8 @@ final class TrafficMonitor {
     show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
   }
 
-  private func header(_ bytes: RawSpan, at position: Int, _ limits: FrameLimits) -> FrameHeader {
-    guard let header = FrameHeader.peek(bytes, at: position, limits: limits) else {
-      preconditionFailure("an accepted frame must have a header")
-    }
-    return header
-  }
-
   func expectAnswers(to run: ByteSlice, from poster: Session) {
-    let name = run.name(header(run.buffer.bytes, at: run.range.lowerBound, poster.limits))
+    let name = run.name(run.firstHeader(poster.limits))
     taken = TakenFrame(connection: poster.slot, name: name, isMonitor: false)
   }
 
