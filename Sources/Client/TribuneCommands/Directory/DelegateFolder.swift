@@ -222,24 +222,23 @@ actor DelegateFolder {
 
   // MARK: Vetoing for refused files
 
-  /// - Returns: what to report.
+  /// - Parameter veto: the file's, if there is one over this connection.
   private func refuse(
-    _ file: DelegateFile, _ error: TribuneError, over connection: Connection,
-    _ vetoes: inout [DelegateFile: Tribune.Hold]
-  ) async -> String {
+    _ file: DelegateFile, _ error: TribuneError, over connection: Connection, veto: Tribune.Hold? = nil
+  ) async -> (report: String, veto: Tribune.Hold?) {
     let refusal = "\(file.description) cannot be attached: \(error.attachmentMessage)"
-    guard terms.onFailure == .veto, !ActionNames.isValue(file.pattern) else { return refusal }
+    guard terms.onFailure == .veto, !ActionNames.isValue(file.pattern) else { return (refusal, veto) }
+    let vetoed = "\(refusal); its questions are vetoed"
+    if let veto { return (vetoed, veto) }
     do throws(TribuneError) {
-      if vetoes[file] == nil {
-        vetoes[file] = try await bounded(by: context.timeout) {
-          [terms] () async throws(TribuneError) -> Tribune.Hold in
-          try await connection.hold(
-            file.pattern, object: terms.object.isEmpty ? nil : terms.object, why: refusal, label: file.label)
-        }
+      let veto = try await bounded(by: context.timeout) {
+        [terms] () async throws(TribuneError) -> Tribune.Hold in
+        try await connection.hold(
+          file.pattern, object: terms.object.isEmpty ? nil : terms.object, why: refusal, label: file.label)
       }
-      return "\(refusal); its questions are vetoed"
+      return (vetoed, veto)
     } catch {
-      return "\(refusal); its questions are not vetoed: \(error.message.terminalSafe)"
+      return ("\(refusal); its questions are not vetoed: \(error.message.terminalSafe)", nil)
     }
   }
 
@@ -340,9 +339,9 @@ actor DelegateFolder {
         if !isFirst { reportAttached(file, member) }
       } catch {
         places.remove(file)
-        var held = vetoes
-        wrong.append(await refuse(file, error, over: connection, &held))
-        vetoes = held
+        let refused = await refuse(file, error, over: connection, veto: vetoes[file])
+        vetoes[file] = refused.veto
+        wrong.append(refused.report)
       }
     }
     return wrong
@@ -394,7 +393,9 @@ actor DelegateFolder {
         do throws(TribuneError) {
           new[file] = try await attach(file, over: connection)
         } catch  where oldMembers[file] == nil {
-          wrong.append(await refuse(file, error, over: connection, &held))
+          let refused = await refuse(file, error, over: connection)
+          held[file] = refused.veto
+          wrong.append(refused.report)
         }
       }
       self.connection = connection
@@ -402,11 +403,11 @@ actor DelegateFolder {
       places = oldPlaces
       for file in oldPlaces.keys where oldMembers[file] == nil { places.remove(file) }
       wrong = ["\(files.count.counted("delegate")) cannot be attached again: \(error.attachmentMessage)"]
-      held = vetoes
       for file in files.sorted() where oldMembers[file] == nil {
-        wrong.append(await refuse(file, error, over: oldConnection, &held))
+        let refused = await refuse(file, error, over: oldConnection, veto: vetoes[file])
+        vetoes[file] = refused.veto
+        wrong.append(refused.report)
       }
-      vetoes = held
       return wrong
     }
     follow(connection)
