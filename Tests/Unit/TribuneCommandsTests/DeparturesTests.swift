@@ -22,7 +22,7 @@ struct DeparturesTests {
   func left(isAnnounced: Bool) {
     take([Outcome(delegate: 1, kind: .vetoed)], after: 0)
     #expect(end == nil)
-    if isAnnounced { departures.note(.init(id: 1), at: start + .seconds(1)) }
+    if isAnnounced { departures.leaves(.init(id: 1), at: start + .seconds(1)) }
     take([], after: 2, isAllowed: true)
     #expect(end == .seconds(isAnnounced ? 6 : 7))
     take([], after: 8, isAllowed: true)

@@ -156,7 +156,7 @@ struct PatienceTests {
     let departures = Departures()
     let patience = Patience(span: .seconds(3), pauseMin: .zero, departures: departures, time: clock.time)
     let result = await asked([.busy, .allowed], patience) { [clock] _ in
-      departures.note(.init(id: 1), at: clock.time.now())
+      departures.leaves(.init(id: 1), at: clock.time.now())
       Task { clock.moveOn(by: .seconds(4)) }
     }
     #expect(result == (1, 1))

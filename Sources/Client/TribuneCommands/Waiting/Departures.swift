@@ -20,7 +20,7 @@ final class Departures: Sendable {
 
   init(returningWithin span: Duration = BusPresence.settling) { self.span = span }
 
-  func note(_ vetoer: Vetoer, at now: Instant) {
+  func leaves(_ vetoer: Vetoer, at now: Instant) {
     departures.withLock { departures in
       if case .some(nil) = departures[vetoer] { departures[vetoer] = .some(now) }
     }

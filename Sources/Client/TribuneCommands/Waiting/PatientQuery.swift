@@ -88,7 +88,7 @@ struct PatientQuery: Sendable {
     do throws(TribuneError) {
       for try await delivery in news {
         if case .notification(let news) = delivery, let vetoer = Departures.Vetoer(leavingIn: news) {
-          patience.departures.note(vetoer, at: patience.time.now())
+          patience.departures.leaves(vetoer, at: patience.time.now())
         }
         if !changes.isSignalled, mayEndVeto(delivery) { changes.signal() }
       }
