@@ -214,7 +214,9 @@ extension Life {
   }
 
   /// The bus took these answers before the verdict.
-  private func judgeLateHolds(_ query: Query, _ verdict: Verdict, _ heard: [Registration]) {
+  private func judge(
+    _ lateHolds: [Registration], _ query: Query, _ verdict: Verdict, _ heard: [Registration]
+  ) {
     let answered = query.answers.filter { answer in
       answer.operation.certainty == .certain && !answer.operation.isRefused
         && heard.contains { $0 === answer.question.registration }
@@ -222,7 +224,7 @@ extension Life {
     guard verdict.verdict == .allowed, !verdict.isOverridden,
       let last = answered.map(\.operation.takenAt).max()
     else { return }
-    for hold in lateHolds(against: query) where hold.takenAt < last && isCertain(hold) {
+    for hold in lateHolds where hold.takenAt < last && isCertain(hold) {
       violate("query \(query.number) was allowed against r\(hold.number), which was taken meanwhile")
     }
   }
@@ -242,6 +244,7 @@ extension Life {
     var vetoes = 0
     var consents = 0
     var heard: [Registration] = []
+    let lateHolds = lateHolds(against: query)
     if query.lacksRequired {
       check(
         verdict.verdict == .vetoed || verdict.isOverridden,
@@ -254,7 +257,7 @@ extension Life {
         continue
       }
       if outcome.outcome == .held {
-        let holds = query.holds + query.possibleHolds + lateHolds(against: query)
+        let holds = query.holds + query.possibleHolds + lateHolds
         check(
           holds.contains { $0.mayHaveHad(outcome.reason) },
           "\(title) met \(outcome.reason), which did not stand"
@@ -335,7 +338,7 @@ extension Life {
       case .held: break
       }
     }
-    judgeLateHolds(query, verdict, heard)
+    judge(lateHolds, query, verdict, heard)
     let places = heard.filter { one in query.delegates.contains { $0 === one } }.map(\.place)
     check(
       zip(places, places.dropFirst()).allSatisfy { $0 < $1 },
