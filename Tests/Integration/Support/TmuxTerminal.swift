@@ -21,13 +21,13 @@ final class TmuxTerminal {
       set -g status off
 
       """, to: "configuration")
-    client = try RunningProgram(
-      ["/usr/bin/tmux", "-u", "-S", "\(folder.path)/socket", "-f", "\(folder.path)/configuration", "-C"]
-        + ["new-session", "-x", "\(columns)", "-y", "\(rows)"]
-        + environment.flatMap { ["-e", "\($0.key)=\($0.value)"] } + [
-          "env", "PS1=$ ", "bash", "--norc", "-i",
-        ],
-      input: input)
+    var arguments = [
+      "/usr/bin/tmux", "-u", "-S", "\(folder.path)/socket", "-f", "\(folder.path)/configuration", "-C",
+      "new-session", "-x", "\(columns)", "-y", "\(rows)",
+    ]
+    for (key, value) in environment { arguments += ["-e", "\(key)=\(value)"] }
+    arguments += ["env", "PS1=$ ", "bash", "--norc", "-i"]
+    client = try RunningProgram(arguments, input: input)
     _ = try reply()
   }
 

@@ -26,12 +26,15 @@ extension Container {
   }
 
   func emitToLogind(_ arguments: String...) throws {
-    let names = try does("busctl", "list", "--no-legend").split(separator: "\n")
-      .map { $0.split(separator: " ") }.filter { $0.count > 2 && $0[2] == "tribune-logind" }
+    var names: [Substring] = []
+    for line in try does("busctl", "list", "--no-legend").split(separator: "\n") {
+      let columns = line.split(separator: " ")
+      if columns.count > 2, columns[2] == "tribune-logind" { names.append(columns[0]) }
+    }
     guard names.count == 1 else {
       throw Programs.Missing(description: "tribune-logind is not on D-Bus: \(names)")
     }
-    try does(["busctl", "emit", "--destination=\(names[0][0])"] + arguments)
+    try does(["busctl", "emit", "--destination=\(names[0])"] + arguments)
   }
 
   struct Lock: Equatable {

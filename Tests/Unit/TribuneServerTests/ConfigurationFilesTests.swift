@@ -194,10 +194,9 @@ struct ConfigurationFilesTests {
       return String(line.dropFirst())
     }
     let sections = Configuration.sections.filter { !$0.hasSubject }
-    #expect(
-      shown.map { $0.prefix { $0 != "=" } }
-        == sections.flatMap { section in ["[\(section.name)]"] + section.settings.map { Substring($0.name) } }
-    )
+    var listed: [String] = []
+    for section in sections { listed += ["[\(section.name)]"] + section.settings.map(\.name) }
+    #expect(shown.map { line in String(line.prefix { $0 != "=" }) } == listed)
 
     for lines in [text, shown.joined(separator: "\n")] {
       var reader = ConfigurationReader(defaults: Configuration())
