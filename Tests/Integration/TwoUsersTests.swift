@@ -85,9 +85,14 @@ final class TwoUsersTests {
           Post(), flags: .acknowledge, serial: serial, name: "a.b",
           text: String(repeating: "x", count: 100_000))
       }
-      try client.send(Array(bytes.dropLast(1)))
+      do {
+        try client.send(Array(bytes.dropLast(1)))
+      } catch {
+        // The bus closes a connection when it lacks memory for its partial frame, perhaps before it has read all.
+        try #require(user.id == Self.greedy, "\(error)")
+      }
       if user.id == Self.greedy {
-        // The bus does not answer a partial frame, unless it lacks memory for it.
+        // The bus does not answer a partial frame.
         try RawClient.greeted(user.bus).settle()
         user.serial = 16 * (user.serial / 16 + 1)
         return user.clients.count < 20
