@@ -69,6 +69,7 @@ local post_options = {
   [4] = "coalesceByName",
   [8] = "coalesceByObject",
   [16] = "awaited",
+  [32] = "bound",
 }
 
 local posting_style = {
@@ -126,6 +127,7 @@ local query_flags = {
   [1] = "isDryRun",
   [2] = "overrides",
   [4] = "wantsProgress",
+  [8] = "begins",
 }
 
 local answer_kind = {
@@ -362,6 +364,7 @@ local query_entry = {
   { "remaining", "u64", unit = "µs" },
   { "participants", "records", query_participant },
   { "omitted_count", "u32" },
+  { "begun", "u64", unit = "µs" },
 }
 
 local name_entry = {
@@ -532,6 +535,8 @@ local kinds = {
   [29] = "poster",
   [30] = "room",
   [31] = "pace",
+  [32] = "begin",
+  [33] = "late",
 }
 
 local frames = {
@@ -556,6 +561,7 @@ local frames = {
     { "registration", "u64" },
     { "delegate", "u64", own = true },
     { "retained", "u32" },
+    { "late", "u32" },
   },
   [4] = {
     optional = true,
@@ -567,7 +573,7 @@ local frames = {
   },
   [5] = {
     of = "lost",
-    { "count", "u64" },
+    { "count", "u64", own = true },
   },
   [6] = {
     optional = true,
@@ -757,6 +763,16 @@ local frames = {
   [31] = {
     of = "pace",
     { "limit", "u16", own = true, unit = "ms" },
+  },
+  [32] = {
+    of = "begin",
+    { "query", "u64" },
+    { "is_last", "bool" },
+  },
+  [33] = {
+    of = "late",
+    { "delegate", "u64", own = true },
+    { "count", "u32", own = true },
   },
 }
 

@@ -72,7 +72,7 @@ struct InheritedConnectionTests {
       ["hold", "a.shouldB", "--why=c", "--", "sh", "-c", "\"$@\"; \(gate.wait); exit 3", "-"]
         + Self.abusing(bus.path) + ["blindly"])
     #expect(try program.errors.line()?.hasPrefix("holding a.shouldB") == true)
-    let reason = "bytes came behind a hold that said that it was the last frame"
+    let reason = "bytes came behind a frame that said that it was the last one"
     #expect(
       try program.errors.line()
         == "tribunectl: the hold has ended, and is taken again when it can be: \(reason)")
@@ -82,12 +82,14 @@ struct InheritedConnectionTests {
     #expect(program.status() == 3)
   }
 
-  @Test("the command of a guard inherits no connection")
+  @Test("the command of a guard inherits a connection that takes nothing, and its end is announced")
   func guarded() throws {
     let bus = try TestBus()
+    let observer = try bus.staying("observe", "a.didB", "--format={name}")
     let result = try TestBus.tribunectl(
       ["guard", "a.b", "--"] + Self.abusing(bus.path), address: bus.address)
-    result.expect(0, output: "0\n")
+    result.expect(0, output: "1\nended\n")
+    #expect(try observer.output.line() == "a.didB")
   }
 
   @Test(

@@ -276,6 +276,7 @@ const tribune_error *tribune_message_get_error(const tribune_message *message);
 #define TRIBUNE_POST_RETAIN 2u             /* The bus keeps the last of each name and object. */
 #define TRIBUNE_POST_COALESCE_BY_NAME 4u   /* Replaces waiting posts with the same name, … */
 #define TRIBUNE_POST_COALESCE_BY_OBJECT 8u /* … with the same object, or with both. */
+#define TRIBUNE_POST_BOUND 32u             /* With TRIBUNE_POST_RETAIN: until this connection ends. */
 
 typedef enum tribune_style {
   TRIBUNE_STYLE_NOW = 0,

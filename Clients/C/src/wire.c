@@ -84,6 +84,7 @@ void wire_read_okay(struct wire_reader *reader, struct wire_okay *value)
   value->registration = wire_read_u64(reader);
   value->delegate = wire_read_u64(reader);
   value->retained = wire_read_u32(reader);
+  value->late = wire_read_u32(reader);
 }
 
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value)
@@ -91,6 +92,7 @@ void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value)
   wire_write_u64(writer, value->registration);
   wire_write_u64(writer, value->delegate);
   wire_write_u32(writer, value->retained);
+  wire_write_u32(writer, value->late);
 }
 
 void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value)
@@ -124,7 +126,7 @@ void wire_read_post(struct wire_reader *reader, struct wire_post *value)
     return;
   }
   value->options = wire_read_u8(reader);
-  if ((value->options & ~31) != 0) {
+  if ((value->options & ~63) != 0) {
     reader->failed = true;
   }
   value->style = (enum wire_posting_style)wire_read_enumeration(reader, WIRE_POSTING_STYLE_WHEN_IDLE);
@@ -407,7 +409,7 @@ void wire_read_ask(struct wire_reader *reader, struct wire_ask *value)
   value->fallback = (enum wire_verdict_kind)wire_read_enumeration(reader, WIRE_VERDICT_KIND_VETOED);
   value->parent = wire_read_u64(reader);
   value->flags = wire_read_u8(reader);
-  if ((value->flags & ~7) != 0) {
+  if ((value->flags & ~15) != 0) {
     reader->failed = true;
   }
   value->override_reason = wire_read_text(reader);
@@ -421,6 +423,32 @@ void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value)
   wire_write_u64(writer, value->parent);
   wire_write_u8(writer, value->flags);
   wire_write_text(writer, value->override_reason);
+}
+
+void wire_read_begin(struct wire_reader *reader, struct wire_begin *value)
+{
+  *value = (struct wire_begin){0};
+  value->query = wire_read_u64(reader);
+  value->is_last = wire_read_u8(reader) != 0;
+}
+
+void wire_write_begin(struct wire_writer *writer, const struct wire_begin *value)
+{
+  wire_write_u64(writer, value->query);
+  wire_write_u8(writer, value->is_last);
+}
+
+void wire_read_late(struct wire_reader *reader, struct wire_late *value)
+{
+  *value = (struct wire_late){0};
+  value->delegate = wire_read_u64(reader);
+  value->count = wire_read_u32(reader);
+}
+
+void wire_write_late(struct wire_writer *writer, const struct wire_late *value)
+{
+  wire_write_u64(writer, value->delegate);
+  wire_write_u32(writer, value->count);
 }
 
 void wire_read_question(struct wire_reader *reader, struct wire_question *value)
@@ -913,6 +941,7 @@ void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *
     }
   }
   value->omitted_count = wire_read_u32(reader);
+  value->begun = wire_read_u64(reader);
 }
 
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value)
@@ -928,6 +957,7 @@ void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_
   wire_write_u64(writer, value->remaining);
   wire_write_elements(writer, value->participants);
   wire_write_u32(writer, value->omitted_count);
+  wire_write_u64(writer, value->begun);
 }
 
 void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value)

@@ -102,6 +102,10 @@ enum wire_kind {
   WIRE_KIND_ROOM = 30,
   /* How long this connection's posts wait for slow observers. */
   WIRE_KIND_PACE = 31,
+  /* An action is under way over this connection. */
+  WIRE_KIND_BEGIN = 32,
+  /* How many actions under way a hold is too late for. */
+  WIRE_KIND_LATE = 33,
 };
 
 /* Flags of a frame. */
@@ -141,7 +145,7 @@ enum wire_error_code {
   WIRE_ERROR_CODE_MISSING_DESCRIPTOR = 13,
   /* the bus was restarted (see *Restart*) */
   WIRE_ERROR_CODE_RESTARTED = 14,
-  /* bytes behind the last frame of a `hold` */
+  /* bytes behind the last frame, as a `hold` or `begin` can be */
   WIRE_ERROR_CODE_AFTER_LAST = 15,
   /* an unknown kind, or one that only the bus sends */
   WIRE_ERROR_CODE_UNKNOWN_KIND = 64,
@@ -243,14 +247,16 @@ struct wire_okay {
   uint64_t delegate;
   /* of an `observe`: how many retained notifications follow */
   uint32_t retained;
+  /* of a `hold` or `attach`: how many actions are under way that it could have vetoed */
+  uint32_t late;
 };
 void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value);
 
 /* Takes a registration or query back. */
 struct wire_cancel {
-  /* serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of this
-     connection */
+  /* serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask`, `begin` or awaited `post` of
+     this connection */
   uint64_t target;
 };
 void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value);
@@ -280,6 +286,8 @@ enum wire_post_options {
   WIRE_POST_OPTIONS_COALESCE_BY_OBJECT = 8,
   /* The poster waits until the awaited observers have acknowledged. */
   WIRE_POST_OPTIONS_AWAITED = 16,
+  /* With `retain`: removed when the poster's connection has ended for good. */
+  WIRE_POST_OPTIONS_BOUND = 32,
 };
 
 /* When a notification is delivered; the styles of Cocoa's NSNotificationQueue. */
@@ -540,6 +548,9 @@ enum wire_query_flags {
   WIRE_QUERY_FLAGS_OVERRIDES = 2,
   /* The asker also wants `progress` when a delegate is asked, and when its outcome is known. */
   WIRE_QUERY_FLAGS_WANTS_PROGRESS = 4,
+  /* If the verdict is *allowed*, the action is under way from then on, until the asker cancels the query
+     or its connection ends. */
+  WIRE_QUERY_FLAGS_BEGINS = 8,
 };
 
 /* A query. */
@@ -557,6 +568,27 @@ struct wire_ask {
 };
 void wire_read_ask(struct wire_reader *reader, struct wire_ask *value);
 void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
+
+/* An action is under way over this connection. */
+struct wire_begin {
+  /* an action of the same user that moves here from another connection; 0 for one that has begun without
+     this bus */
+  uint64_t query;
+  /* this is the connection's last frame; the action stays */
+  bool is_last;
+};
+void wire_read_begin(struct wire_reader *reader, struct wire_begin *value);
+void wire_write_begin(struct wire_writer *writer, const struct wire_begin *value);
+
+/* How many actions under way a hold is too late for. */
+struct wire_late {
+  /* the hold's */
+  uint64_t delegate;
+  /* 0: they have ended */
+  uint32_t count;
+};
+void wire_read_late(struct wire_reader *reader, struct wire_late *value);
+void wire_write_late(struct wire_writer *writer, const struct wire_late *value);
 
 /* Asks one delegate. */
 struct wire_question {
@@ -1013,6 +1045,8 @@ struct wire_query_entry {
   struct wire_elements participants;
   /* participants that are not listed */
   uint32_t omitted_count;
+  /* microseconds since its action began, 1 at least; 0 before the verdict */
+  uint64_t begun;
 };
 void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value);
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value);

@@ -132,6 +132,20 @@ static void test_retained_notifications_come_before_new_ones(void)
   record_end(&record);
 }
 
+static void test_a_bound_notification_goes_with_its_poster(void)
+{
+  tribune *observer = connected();
+  tribune *service = connected();
+  struct record record = {0};
+  observe(observer, "svc.*", 0, &record);
+  post(service, "svc.status", "a", "up", TRIBUNE_POST_RETAIN | TRIBUNE_POST_BOUND);
+  await_message(observer, &record, TRIBUNE_NOTIFICATION, 1);
+  tribune_unref(service);
+  check_user_info(await_message(observer, &record, TRIBUNE_NOTIFICATION, 2), "");
+  tribune_unref(observer);
+  record_end(&record);
+}
+
 static void test_a_notification_that_waits_is_not_for_a_later_observation(void)
 {
   tribune *bus = connected();
@@ -535,6 +549,7 @@ static const struct test tests[] = {
     {"each observation has its own pattern and object", test_each_observation_has_its_own_pattern_and_object},
     {"an observation that was dropped receives nothing", test_an_observation_that_was_dropped_receives_nothing},
     {"retained notifications come before new ones", test_retained_notifications_come_before_new_ones},
+    {"a bound notification goes with its poster", test_a_bound_notification_goes_with_its_poster},
     {"a notification that waits is not for a later observation",
      test_a_notification_that_waits_is_not_for_a_later_observation},
     {"userInfo of each length arrives", test_user_info_of_each_length_arrives},

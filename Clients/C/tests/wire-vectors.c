@@ -79,6 +79,7 @@ static void print_okay(FILE *out, const char *before, const struct wire_okay *va
 {
   fputs(before, out);
   vector_print_number(out, "{\"delegate\":", value->delegate);
+  vector_print_number(out, ",\"late\":", value->late);
   vector_print_number(out, ",\"registration\":", value->registration);
   vector_print_number(out, ",\"retained\":", value->retained);
   fputc('}', out);
@@ -282,6 +283,22 @@ static void print_ask(FILE *out, const char *before, const struct wire_ask *valu
   fprintf(out, ",\"mode\":\"%s\"", query_mode_words[value->mode]);
   vector_print_text(out, ",\"overrideReason\":", value->override_reason);
   vector_print_number(out, ",\"parent\":", value->parent);
+  fputc('}', out);
+}
+
+static void print_begin(FILE *out, const char *before, const struct wire_begin *value)
+{
+  fputs(before, out);
+  fprintf(out, "{\"isLast\":%s", value->is_last ? "true" : "false");
+  vector_print_number(out, ",\"query\":", value->query);
+  fputc('}', out);
+}
+
+static void print_late(FILE *out, const char *before, const struct wire_late *value)
+{
+  fputs(before, out);
+  vector_print_number(out, "{\"count\":", value->count);
+  vector_print_number(out, ",\"delegate\":", value->delegate);
   fputc('}', out);
 }
 
@@ -570,6 +587,7 @@ static void print_query_entry(FILE *out, const char *before, const struct wire_q
 {
   fputs(before, out);
   vector_print_number(out, "{\"age\":", value->age);
+  vector_print_number(out, ",\"begun\":", value->begun);
   vector_print_number(out, ",\"connection\":", value->connection);
   vector_print_number(out, ",\"id\":", value->id);
   fprintf(out, ",\"isDryRun\":%s", value->is_dry_run ? "true" : "false");
@@ -831,6 +849,7 @@ const char *const vector_kind_words[256] = {
   [10] = "answer", [11] = "defer", [12] = "progress", [13] = "verdict", [14] = "concluded", [15] = "cancel", [16] = "list",
   [17] = "entry", [18] = "monitor", [19] = "traffic", [20] = "hold", [21] = "ended", [22] = "declare", [23] = "suspend",
   [24] = "retained", [25] = "done", [26] = "awaited", [27] = "succeed", [28] = "amend", [29] = "poster", [30] = "room", [31] = "pace",
+  [32] = "begin", [33] = "late",
 };
 
 bool vector_handle_fields(uint8_t kind, struct wire_reader *reader, FILE *out, struct wire_writer *writer)
@@ -867,6 +886,8 @@ bool vector_handle_fields(uint8_t kind, struct wire_reader *reader, FILE *out, s
   HANDLE_FIELDS(POSTER, poster_facts)
   HANDLE_FIELDS(ROOM, room)
   HANDLE_FIELDS(PACE, pace)
+  HANDLE_FIELDS(BEGIN, begin)
+  HANDLE_FIELDS(LATE, late)
   default:
     return false;
   }

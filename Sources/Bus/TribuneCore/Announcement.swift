@@ -12,6 +12,8 @@ package enum Announcement {
   case didChange(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
+  case didBegin(QueryEntry)
+  case didEnd(QueryEntry)
   /// Also posted when a bus continues where another one ended.
   case didReload
   case willStop

@@ -21,6 +21,9 @@ extension Bus {
     var entries: [Entry] = []
     if let entry = objectEntry(of: frame.object) { entries.append(.object(entry)) }
     entries += holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }
+    let object = frame.object.byteCount == 0 ? nil : ExactText(String(repairing: frame.object))
+    entries += actions.met(by: Pattern(accepted: String(repairing: frame.name)), object)
+      .map { .query($0.entry(at: now)) }
     var missing = policy.missing(for: frame.name, among: delegates).map(\.text)
     if delegates.isEmpty, policy.vetoesByDefault(frame.name) { missing.append(MissingEntry.anyDelegate) }
     entries += missing.map { .missing(MissingEntry(name: $0)) }

@@ -18,6 +18,7 @@ package struct Bus: ~Copyable {
   var monitors: Monitors
   var chains: DelegateChains
   var holds: Holds
+  var actions = Actions()
   var declarations: Declarations
   var deadlines = Deadlines<Due>()
   var queries = QueryTable()
@@ -72,6 +73,7 @@ package struct Bus: ~Copyable {
   package var delegateCount: Int { chains.count }
   package var holdCount: Int { holds.count }
   package var queryCount: Int { queries.count }
+  package var actionCount: Int { actions.count }
   package var changeCount: UInt64 {
     center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ totals.asked
   }
@@ -120,6 +122,7 @@ package struct Bus: ~Copyable {
     for hold in connection.holds.values.sorted(by: { $0.identity.id < $1.identity.id }) {
       leave(hold, at: now)
     }
+    for action in connection.actions.values.sorted(by: { $0.id < $1.id }) { leave(action, at: now) }
     for declaration in connection.declarations.values { forget(declaration) }
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
@@ -129,6 +132,7 @@ package struct Bus: ~Copyable {
     connections.remove(at: slot)
     access.remove(at: slot)
     settleGone(delegates, at: now)
+    clear(connection.bound.values.sorted { $0.number < $1.number }, at: now)
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
@@ -180,6 +184,7 @@ package struct Bus: ~Copyable {
       case .suspend: try suspend(frame, from: slot)
       case .done: try acknowledge(frame, from: slot, at: now)
       case .ask: acceptance.query = try ask(frame, in: slice, from: slot, at: now)
+      case .begin: acceptance.query = try begin(frame, from: slot, at: now)
       case .answer: acceptance.context = try answer(frame, from: slot, context, at: now)
       case .defer: try deferAnswer(frame, from: slot, at: now)
       case .cancel: try cancel(frame, from: slot, at: now)
@@ -275,6 +280,8 @@ package struct Bus: ~Copyable {
       detach([delegate], at: now)
     } else if let hold = connections[slot].holds[serial] {
       release(hold, at: now)
+    } else if let action = connections[slot].actions[serial] {
+      end(action, at: now)
     } else if let declaration = connections[slot].declarations[serial] {
       withdraw(declaration)
     } else {

@@ -21,6 +21,10 @@ struct Connection {
   /// The key is the serial of the last `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
+  /// The key is the serial of the `ask` or `begin`.
+  var actions: [Serial: ActionRegistration] = [:]
+  /// Retained notifications that end with the connection, by number.
+  var bound: [UInt64: RetainedNotification] = [:]
   /// The key is the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
   var participantCount = 0
@@ -39,12 +43,13 @@ struct Connection {
   fileprivate var isFree: Bool { id.rawValue == 0 }
   var registrationCount: Int { observations.count + monitors.count + declarations.count }
   var chargedRegistrationCount: Int { registeredLengths.count - delegates.count + delegatePatterns.count }
-  var waitCount: Int { queries.count + awaitedPosts.count }
+  var waitCount: Int { queries.count + awaitedPosts.count + actions.count }
   var delegateCount: Int { delegates.count + holds.count }
 
   /// Inlined, as is `hasRegistered`: a call would copy the connection.
   @inline(__always) func uses(_ serial: Serial) -> Bool {
     hasRegistered(serial) || queries[serial] != nil || awaitedPosts[serial] != nil
+      || actions[serial] != nil
   }
 
   @inline(__always) func hasRegistered(_ serial: Serial) -> Bool {

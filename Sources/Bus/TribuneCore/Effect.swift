@@ -12,6 +12,7 @@ package enum Effect {
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
+  case late(ConnectionSlot, Serial, Late)
   /// Is not sent for a registration that its connection cancelled.
   case ended(ConnectionSlot, Serial, Ended)
   case announcement(Announcement)
@@ -35,7 +36,7 @@ extension Effect {
     case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
-      .ended(let slot, _, _), .buffered(let slot, _), .snapshot(let slot, _, _),
+      .ended(let slot, _, _), .late(let slot, _, _), .buffered(let slot, _), .snapshot(let slot, _, _),
       .awaited(let slot, _, _, _), .observesLess(let slot):
       slot
     }

@@ -158,6 +158,7 @@ package final class BusInstance {
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),
       ("delegates", server.bus.value.delegateCount), ("holds", server.bus.value.holdCount),
       ("declarations", server.bus.value.declarationCount), ("queries", server.bus.value.queryCount),
+      ("actions", server.bus.value.actionCount),
       ("deadlines", server.bus.value.nextDeadline == nil ? 0 : 1),
       ("buffered bytes", server.bus.value.suspendedByteCount),
       ("queued bytes", server.sender.queuedByteCount),

@@ -223,6 +223,11 @@ extension ByteBuffer {
   }
 }
 
+extension Begin {
+  /// The next bus does not know the action, unless it knows the connection.
+  package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
+}
+
 extension Hold {
   /// Omits `isLast`: other processes do not inherit the next connection, and the client sends more over it.
   package var renewal: Hold { Hold(expiry: expiry, label: label, holder: holder) }

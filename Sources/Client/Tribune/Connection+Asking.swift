@@ -38,7 +38,33 @@ extension Connection {
       deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire,
       parent: parent ?? 0,
       flags: flags, overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "")
-    return try await ask(fields, name, object, userInfo, progress)
+    return try await ask(fields, name, object, userInfo, progress).verdict
+  }
+
+  /// Asks for permission, and begins the action in the same step if the verdict is *allowed*.
+  ///
+  /// While the action is under way, the bus lists it, and each new hold that could have vetoed it learns that it is too
+  /// late (``Hold/late``).
+  ///
+  /// Parameters and errors: as for `ask`.
+  ///
+  /// - Returns: the verdict, and the action if the verdict allows it.
+  public func begin(
+    _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
+    mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
+    parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
+  ) async throws(TribuneError) -> (verdict: Verdict, action: Action?) {
+    if let override, override.isBlank { throw TribuneError(.refused, "an override needs a reason") }
+    var flags: QueryFlags = progress == nil ? .begins : [.begins, .wantsProgress]
+    if override != nil { flags.insert(.overrides) }
+    let fields = Ask(
+      deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire,
+      parent: parent ?? 0, flags: flags,
+      overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "")
+    let (verdict, serial) = try await ask(fields, name, object, userInfo, progress)
+    let action = Action(
+      query: verdict.query, key: ActionKey(name: name, object: object), serial: serial, connection: self)
+    return (verdict, verdict.isAllowed ? action : nil)
   }
 
   /// Asks the delegates of an object, and those for any object, for a value, one after the other until one gives it.
@@ -74,7 +100,7 @@ extension Connection {
     let fields = Ask(
       deadline: Checked.milliseconds(deadline), mode: mode, parent: parent ?? 0,
       flags: progress == nil ? .none : .wantsProgress)
-    let verdict = try await ask(fields, name, object, userInfo, progress)
+    let verdict = try await ask(fields, name, object, userInfo, progress).verdict
     return QueryReply(
       query: verdict.query, outcomes: verdict.outcomes, omittedCount: verdict.omittedCount,
       similarName: verdict.similarName)
@@ -83,10 +109,14 @@ extension Connection {
   private func ask(
     _ fields: Ask, _ name: String, _ object: String, _ userInfo: UserInfo,
     _ progress: (@Sendable (Progress) -> Void)?
-  ) async throws(TribuneError) -> Verdict {
+  ) async throws(TribuneError) -> (verdict: Verdict, serial: Serial) {
     let message = try Link.Message(name, object, userInfo)
-    return try await link.request(fields, message, isTakenBack: true) { reply, _ in
-      .verdict(reply, progress: progress)
+    let beginning = fields.flags.contains(.begins) ? ActionKey(name: name, object: object) : nil
+    var serial: Serial = 0
+    let verdict = try await link.request(fields, message, isTakenBack: true) { reply, given in
+      serial = given
+      return .verdict(reply, progress: progress, beginning: beginning)
     }
+    return (verdict, serial)
   }
 }

@@ -80,8 +80,15 @@ extension Connection {
   /// The queries under way, the oldest first.
   public func queries() async throws(TribuneError) -> [QueryInfo] {
     try await link.list(.queries).compactMap {
-      if case .query(let entry) = $0 { QueryInfo(entry) } else { nil }
+      if case .query(let entry) = $0, entry.begun == 0 { QueryInfo(entry) } else { nil }
     }
+  }
+
+  /// The actions under way, the oldest first.
+  public func actions() async throws(TribuneError) -> [ActionInfo] {
+    try await link.list(.queries)
+      .compactMap { if case .query(let entry) = $0 { ActionInfo(entry) } else { nil } }
+      .sorted { $0.query < $1.query }
   }
 
   /// The busiest 1,000 names first, then one entry for all others, if the policy lets this connection list
@@ -150,11 +157,12 @@ extension Connection {
       switch entry {
       case .hold(let entry): explanation.holds.append(HoldInfo(entry))
       case .missing(let entry): explanation.missing.append(entry.name)
+      case .query(let entry): if let action = ActionInfo(entry) { explanation.actions.append(action) }
       case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
       case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending,
-        .departed, .account, .query, .name, .participant, .user, .verdict:
+        .departed, .account, .name, .participant, .user, .verdict:
         continue
       }
     }

@@ -32,6 +32,7 @@ extension VerbName {
     case .explain: ExplainCommand.self
     case .hold: HoldCommand.self
     case .holds: HoldsCommand.self
+    case .actions: ActionsCommand.self
     case .lease: LeaseCommand.self
     case .leases: LeasesCommand.self
     case .defer: DeferCommand.self

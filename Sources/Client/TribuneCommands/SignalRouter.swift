@@ -47,18 +47,18 @@ actor SignalRouter {
 
   /// If an option chose the bus, a tribunectl under the command uses the same one.
   ///
-  /// - Parameter hold: the command inherits its connection, like a lock of flock(1): if this process is killed, all
-  ///   holds of the connection stand until the command ends. With nil, the command inherits no connection, because it
-  ///   may have fewer privileges than this process.
+  /// - Parameter socket: the command inherits this connection, like a lock of flock(1): if this process is killed, the
+  ///   connection's holds and action stay until the command ends. With nil, the command inherits no connection, because
+  ///   it may have fewer privileges than this process.
   /// - Returns: how the command ended; after an earlier signal, killed by that signal. A failed start is reported, and
   ///   exits with a shell's status.
   nonisolated func run(
-    _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
+    _ command: [[UInt8]], inheriting socket: (() throws(Errno) -> FileDescriptor?)? = nil, in context: Context
   ) async -> ChildProcess.Termination {
     if let signal = await interrupted { return .killed(signal: signal) }
     let child: ChildProcess
     do throws(Errno) {
-      if let socket = try hold?.duplicateSocket() {
+      if let socket = try socket?() {
         child = try Self.start(command, inheriting: socket.rawValue, in: context)
         socket.close()
       } else {

@@ -76,6 +76,7 @@ struct LogScene {
     )
     try self[.asker].send(Ask(deadline: Self.deadline), serial: Self.askSerial, name: "a.shouldB")
     _ = try self[.delegate].nextQuestion()
+    #expect(try self[.poster].ask("a.shouldD", Ask(flags: .begins), serial: 40).verdict == .allowed)
     try self[.poster].send(
       Post(options: .awaited, deadline: Self.deadline), serial: Self.awaitedSerial, name: "disk.willUnmount")
     _ = try self[.observer].next(.post)
@@ -171,6 +172,8 @@ struct LogScene {
     #expect(try self[.poster].next(.awaited).header.serial == Self.awaitedSerial)
 
     #expect(try fresh.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
+    try fresh.send(Hold(), serial: 9, name: "a.shouldD", text: "too late")
+    #expect(try fresh.next(.ok).decode(Okay.self).late == 1)
     try fresh.send(Observe(options: .retained), serial: 2, name: "unit.*")
     let retained = try fresh.next(.retained)
     #expect((retained.object, retained.payload) == ("unit/a", "up"))

@@ -10,6 +10,7 @@ extension Life {
     if random.oneIn(6) { flags.insert(.isDryRun) }
     if random.oneIn(8), !mode.isForValues { flags.insert(.overrides) }
     if random.oneIn(3) { flags.insert(.wantsProgress) }
+    let mayBegin = !mode.isForValues && !flags.contains(.isDryRun) && random.oneIn(3)
     let parent = question?.query ?? parent(for: link)
     var (name, object) = (random.pick(Naming.queryNames), random.pick(Naming.objects))
     // The bus must refuse a query nested in one with the same name and object.
@@ -17,6 +18,7 @@ extension Life {
       let ancestor = random.pick(Array(sequence(first: parent, next: \.parent)))
       (name, object) = (ancestor.name, ancestor.object)
     }
+    if mayBegin, NameSyntax.canMatchQuestion(name) { flags.insert(.begins) }
     let query = Query(
       number: number(), link: link, serial: link.serial(), name: name, object: object, mode: mode,
       fallback: random.oneIn(3) ? .vetoed : .allowed, flags: flags,

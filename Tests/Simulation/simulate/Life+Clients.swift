@@ -76,6 +76,7 @@ extension Life {
         attach(link, registration.patterns, registration.object, false, policy, timeout, order)
       case .hold(let expiry) where expiry == 0:
         hold(link, registration.patterns[0], registration.object, expiry: 0)
+      case .action: begin(link, registration.patterns[0], registration.object)
       default: break
       }
     }

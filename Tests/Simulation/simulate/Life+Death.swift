@@ -124,7 +124,7 @@ extension Life {
   /// Neither keeper nor systemd has the connection. Its log entries stay until the client had time to connect again.
   private func endUnkept(_ link: Link) {
     link.fate = .ends
-    if keeping.hasLog, !link.registrations.isEmpty, link.detachesBy == nil {
+    if keeping.hasLog, !link.registrations.isEmpty || mayAct(link), link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
   }

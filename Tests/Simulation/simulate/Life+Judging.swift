@@ -210,7 +210,7 @@ extension Life {
   func take(_ registration: Registration, _ operation: Operation) {
     let link = registration.link
     registration.takenAt = taken
-    registration.isForbidden = mayNotRegister(link)
+    registration.isForbidden = !registration.isAction && mayNotRegister(link)
     guard !registration.isForbidden else {
       registration.certainty = .gone
       return
@@ -233,6 +233,11 @@ extension Life {
     }
     registration.mayBeRefused = setting.isTight
     link.registrations.append(registration)
+    if registration.isHold || registration.isDelegate {
+      registration.missed = known.flatMap(\.registrations).filter {
+        $0.isAction && isCertain($0) && registration.isFor($0.patterns[0], $0.object)
+      }
+    }
     guard registration.wantsSnapshot else { return }
     // Buffered notifications precede the snapshot.
     doubtBuffered(of: link)

@@ -45,7 +45,7 @@ extension Life {
   func endForbidden(isCertain: Bool) {
     taken += 1
     for link in known where mayNotRegister(link) {
-      for registration in link.registrations where registration.certainty != .gone {
+      for registration in link.registrations where registration.certainty != .gone && !registration.isAction {
         registration.mayBeEndedByPolicy = true
         if isCertain { forget(registration) } else { registration.certainty = .possible }
       }

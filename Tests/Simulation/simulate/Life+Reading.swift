@@ -118,6 +118,7 @@ extension Life {
     case .concluded: concluded(try frame.decode(Concluded.self), header.serial, link)
     case .awaited: awaited(try frame.decode(Awaited.self), header.serial, link)
     case .ended: ended(header.serial, try frame.decode(Ended.self), link)
+    case .late: late(try frame.decode(Late.self), header.serial, link)
     case .progress: progress(try frame.decode(Progress.self), header.serial, link)
     case .entry:
       check(link.operation(header.serial) != nil, "link \(link.number) is listed what it did not ask for")
@@ -305,6 +306,7 @@ extension Life {
       link.expected[index].pending = nil
     }
     guard registration.isDelegate || registration.isHold else { return }
+    judge(Int(okay.late), of: registration)
     let named = link.registration(okay.registration) ?? registration
     if named === registration {
       if let other = delegateIDs[okay.delegate | link.epoch << 48] {

@@ -6,10 +6,10 @@ import TribuneWire
 
 extension Life {
   private static let foreignKinds: [UInt8] =
-    [0, 29, 32, 100, 255]
+    [0, 29, 34, 100, 255]
     + [
       FrameKind.welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic,
-      .ended, .retained, .awaited,
+      .ended, .retained, .awaited, .late,
     ].map(\.rawValue)
 
   // MARK: Refused
@@ -52,7 +52,7 @@ extension Life {
       switch which {
       case 0, 1:
         buffer.appendFrame(Post(style: .whenIdle), flags: .acknowledge, serial: serial, name: name)
-        if which == 0 { set(1 << 5, at: 0) } else { set(3, at: 1) }
+        if which == 0 { set(1 << 6, at: 0) } else { set(3, at: 1) }
       case 2, 3:
         buffer.appendFrame(Observe(options: .awaited, suspension: .hold), serial: serial, name: name)
         if which == 2 { set(1 << 2, at: 0) } else { set(4, at: 1) }
@@ -64,7 +64,7 @@ extension Life {
         set(2, at: 4)
       case 5, 6, 7:
         buffer.appendFrame(Ask(), serial: serial, name: name)
-        set([5, 2, 1 << 3][which - 5], at: [4, 5, 14][which - 5])
+        set([5, 2, 1 << 4][which - 5], at: [4, 5, 14][which - 5])
       default:
         buffer.appendFrame(List(.bus), serial: serial)
         set(UInt8(ListSubject.allCases.count), at: 0)

@@ -65,6 +65,7 @@ extension Life {
         quiet = 0
       }
     }
+    judgeLateHolds()
     try balanceAccounts(isFinal: isFinal)
     try inspect()
   }

@@ -100,6 +100,7 @@ extension Life {
       "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"
     )
     judge(query, verdict)
+    if query.flags.contains(.begins), verdict.verdict == .allowed { begin(query, link) }
   }
 
   func progress(_ progress: Progress, _ serial: Serial, _ link: Link) {
@@ -220,6 +221,10 @@ extension Life {
     let answered = query.answers.filter { answer in
       answer.operation.certainty == .certain && !answer.operation.isRefused
         && heard.contains { $0 === answer.question.registration }
+        && !verdict.outcomes.contains {
+          $0.delegate.label == answer.question.registration.label
+            && [.timedOut, .gone].contains($0.outcome)
+        }
     }
     guard verdict.verdict == .allowed, !verdict.isOverridden,
       let last = answered.map(\.operation.takenAt).max()

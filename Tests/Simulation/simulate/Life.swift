@@ -123,6 +123,7 @@ final class Life {
 
   struct Counts {
     var steps = 0, deaths = 0, restarts = 0, posts = 0, received = 0, lost = 0, verdicts = 0, succeeded = 0
+    var actions = 0
   }
 
   init(seed: UInt64) throws(Errno) {

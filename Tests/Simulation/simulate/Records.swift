@@ -13,6 +13,8 @@ final class Registration {
     case delegate(isSet: Bool, FailurePolicy, timeout: UInt32, order: Int32)
     /// Nanoseconds; 0 for none.
     case hold(expiry: UInt64)
+    /// Under way since the verdict that allowed it.
+    case action
     case monitor
     case declaration
   }
@@ -37,6 +39,10 @@ final class Registration {
   var defaultTimeout: UInt32 = 0
   var id: UInt64 = 0
   var wantsSnapshot = false
+  /// Of a hold or delegate: actions that certainly were under way when the bus took it.
+  var missed: [Registration] = []
+  /// Of a hold: actions that it is too late for, as the bus said.
+  var lateCount = 0
 
   init(number: Int, link: Link, serial: Serial, what: What, patterns: [String], object: String) {
     self.number = number
@@ -49,6 +55,7 @@ final class Registration {
 
   var isDelegate: Bool { if case .delegate = what { true } else { false } }
   var isHold: Bool { if case .hold = what { true } else { false } }
+  var isAction: Bool { if case .action = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
   var place: (Int32, Int) {

@@ -148,6 +148,7 @@ extension BusUnderTest {
     try bus.forEachUnderWay { (what, owner, fields) throws(WireError) in
       switch what {
       case .query: try other.restoreQuery(fields.bytes, at: moment)
+      case .action: try other.restoreAction(fields.bytes)
       case .awaitedPost: try other.restoreAwaitedPost(fields.bytes, at: moment)
       case .turns: try other.restoreTurns(fields.bytes, of: owner)
       }

@@ -386,6 +386,8 @@ extension Effect {
         + "d\(concluded.delegate.rawValue) \(concluded.conclusion)"
     case .ended(let slot, let serial, .replaced(let entry)):
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
+    case .late(let slot, let serial, let late):
+      return "\(slot.letter) late \(serial) d\(late.delegate.rawValue) \(late.count)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
     case .ended(let slot, let serial, .notPermitted(let why)):
       return "\(slot.letter) ended \(serial) (\(why))"
@@ -452,10 +454,16 @@ extension Announcement {
       "didConclude q\(ending.query.rawValue) \(ending.name) on \(ending.object): \(ending.conclusion) "
         + "\(ending.mode) by \(ending.asker), \(ending.vetoCount) vetoes, "
         + "\(ending.elapsedNanoseconds / 1_000_000)ms"
+    case .didBegin(let action): "didBegin \(action.summary)"
+    case .didEnd(let action): "didEnd \(action.summary)"
     case .didReload: "didReload"
     case .willStop: "willStop"
     }
   }
+}
+
+extension QueryEntry {
+  fileprivate var summary: String { "q\(id.rawValue) of \(connection): \(name) on \(object)" }
 }
 
 extension HoldEntry {

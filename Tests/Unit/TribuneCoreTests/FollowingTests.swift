@@ -42,8 +42,11 @@ struct FollowingTests {
     return try announcements.map { announcement throws(WireError) in
       switch announcement {
       case .didTake(let hold), .didChange(let hold), .didRelease(let hold, _):
-        return bus.bus.followers(of: hold, among: try receivers("tribune.hold.didTake", hold.object))
-          .map { "\($0.slot.letter): \(hold.pattern)" }
+        return bus.bus.followers(
+          of: hold.pattern, object: hold.object, by: hold.connection,
+          among: try receivers("tribune.hold.didTake", hold.object)
+        )
+        .map { "\($0.slot.letter): \(hold.pattern)" }
       case .didAttach(let delegate), .didDetach(let delegate):
         let object = delegate.object
         return bus.bus.followers(of: delegate, among: try receivers("tribune.delegate.didAttach", object))

@@ -75,7 +75,7 @@ struct OverrideTests {
     #expect(bus.take().map { $0.hasSuffix("vetoed: d1 held (busy)") } == [true])
   }
 
-  @Test("Unknown flags are refused", arguments: [0x08, 0x10, 0x80, 0xFF] as [UInt8])
+  @Test("Unknown flags are refused", arguments: [0x20, 0x10, 0x80, 0xFF] as [UInt8])
   func unknownFlags(_ flags: UInt8) {
     bus.ask("x", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
     bus.expect("A refused 5 invalidValue")

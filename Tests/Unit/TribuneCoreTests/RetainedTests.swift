@@ -159,4 +159,75 @@ struct RetainedTests {
         " a 1 from :1", "B ok 2 as 2", "B held, a 1", "B snapshot 2, a 1 from :1 at 1000 ms",
       ])
   }
+
+  // MARK: Bound to their poster
+
+  private func bind(_ name: String, _ object: String = "", _ text: String, by slot: ConnectionSlot) {
+    bus.post(name, object: object, text: text, by: slot, [.retain, .bound])
+  }
+
+  @Test("A bound notification is removed when its poster's connection ends, and observers learn of it")
+  func bound() {
+    let (service, observer) = (bus.connect(), bus.connect())
+    retain("svc.status", "b", "stays")
+    let before = bus.bus.accounts.used(.retained)
+    bind("svc.status", "a", "up", by: service)
+    bind("svc.load", "", "1", by: service)
+    bus.observe("svc.*", by: observer, serial: 1)
+    _ = bus.take()
+    bus.disconnect(service)
+    bus.expect("C svc.status a from :2", "C svc.load from :2")
+    bus.observe("svc.*", by: observer, serial: 2, .retained)
+    bus.expect("C ok 2 as 2", "C snapshot 2, svc.status b stays from :1 at 1000 ms")
+    #expect(bus.bus.accounts.used(.retained) == before)
+  }
+
+  @Test("A notification is bound to its last poster alone")
+  func rebound() {
+    let (one, two) = (bus.connect(), bus.connect())
+    bind("a", "", "1", by: one)
+    bind("a", "", "2", by: two)
+    bind("b", "", "1", by: one)
+    bus.post("b", text: "2", by: two, .retain)
+    bind("c", "", "1", by: one)
+    bus.post("c", by: two, .retain)
+    _ = bus.take()
+    bus.disconnect(one)
+    #expect(bus.take().isEmpty)
+    #expect(bus.isRetained("a", "", of: 3, at: bus.now) && bus.isRetained("b", "", of: 3, at: bus.now))
+    bus.disconnect(two)
+    #expect(!bus.isRetained("a", "", of: 3, at: bus.now) && bus.isRetained("b", "", of: 3, at: bus.now))
+  }
+
+  @Test("A bound notification that is delivered after its poster has left is not kept")
+  func boundTooLate() {
+    let (service, observer) = (bus.connect(), bus.connect())
+    bus.post("a", text: "x", by: service, [.retain, .bound], style: .whenIdle)
+    bus.disconnect(service)
+    bus.idle()
+    _ = bus.take()
+    bus.observe("a", by: observer, serial: 1, .retained)
+    bus.expect("C ok 1 as 1")
+    #expect(bus.bus.accounts.used(.retained) == 0)
+  }
+
+  @Test("Only what is retained can be bound")
+  func boundAlone() {
+    bus.post("a", text: "x", by: poster, serial: 3, .bound)
+    bus.expect("A refused 3 invalidValue")
+  }
+
+  @Test("After a restart, a notification is still bound", arguments: Restart.allCases)
+  func boundOverRestart(_ restart: Restart) {
+    let bus = BusUnderTest()
+    bus.log = []
+    let (service, observer) = (bus.connect(), bus.connect())
+    bus.observe("a", by: observer, serial: 1)
+    bus.post("a", text: "x", by: service, [.retain, .bound])
+    _ = bus.take()
+    bus.restart(restart)
+    bus.disconnect(service)
+    bus.expect("B a from :1")
+    #expect(bus.bus.accounts.used(.retained) == 0)
+  }
 }

@@ -9,7 +9,7 @@ import TribuneWire
 @Suite("Corrupt fields", .timeLimit(.minutes(15)))
 struct SpoiltFieldsTests {
   enum Part: CaseIterable, Sendable {
-    case parallel, order, collect, overridden, awaited, retained, retainedFile, held
+    case parallel, order, collect, overridden, action, awaited, retained, retainedFile, held
   }
 
   private static let file = MadeFile(length: 70_000)
@@ -50,6 +50,7 @@ struct SpoiltFieldsTests {
     case .overridden:
       bus.hold("**", by: two, serial: 8)
       bus.ask("a", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
+    case .action: bus.ask("a.shouldB", object: "o2", by: asker, serial: 7, flags: .begins)
     case .awaited:
       bus.post("n", text: "x", by: asker, serial: 7, .awaited)
       bus.done(7, of: 1, by: two, failed: "no")
@@ -86,6 +87,7 @@ struct SpoiltFieldsTests {
     return refusal { () throws(WireError) in
       switch part {
       case .parallel, .order, .collect, .overridden: try bus.bus.restoreQuery(bytes.raw, at: now)
+      case .action: try bus.bus.restoreAction(bytes.raw)
       case .awaited: try bus.bus.restoreAwaitedPost(bytes.raw, at: now)
       case .retained, .retainedFile: try bus.bus.restoreRetained(bytes.raw, attachment: files.first)
       case .held: try bus.bus.restoreBuffered(bytes.raw, attachments: files, for: two)
@@ -95,7 +97,8 @@ struct SpoiltFieldsTests {
 
   private func state(of bus: BusUnderTest) -> [Int] {
     [
-      bus.queryCount, bus.bus.awaitedPosts.count, bus.bus.retained.count, bus.bus.suspensions.byteCount,
+      bus.queryCount + bus.bus.actionCount, bus.bus.awaitedPosts.count, bus.bus.retained.count,
+      bus.bus.suspensions.byteCount,
       Int(bus.bufferedCount(of: two)),
     ]
   }
@@ -107,7 +110,7 @@ struct SpoiltFieldsTests {
     #expect(restore(part, bytes, files, in: bus) == nil)
     let again = ByteBuffer(capacity: 0)
     switch part {
-    case .parallel, .order, .collect, .overridden, .awaited: bus.appendUnderWay(to: again)
+    case .parallel, .order, .collect, .overridden, .action, .awaited: bus.appendUnderWay(to: again)
     case .retained, .retainedFile: for kept in bus.bus.allRetained() { kept.append(to: again) }
     case .held: _ = bus.bus.appendBuffered(of: two, to: again)
     }

@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneSystem
+
 import struct TribuneWire.Attach
 
 @testable import Tribune

@@ -13,7 +13,7 @@ struct FieldReaderTests {
       ("attach", 4, 2), ("ask", 4, 5), ("ask", 5, 2), ("answer-veto", 16, 5), ("progress", 76, 3),
       ("progress", 77, 8), ("verdict", 8, 2), ("verdict", 82, 8), ("concluded", 16, 3), ("list", 0, 19),
       ("entry-bus", 0, 20), ("entry-delegate", 93, 2), ("entry-member", 24, 4), ("ended-replaced", 0, 3),
-      ("post-awaited", 0, 32), ("post-awaited", 1, 3), ("observe-retained", 0, 4),
+      ("post-awaited", 0, 64), ("post-awaited", 1, 3), ("observe-retained", 0, 4),
       ("observe-retained", 1, 4), ("awaited", 40, 3),
     ] as [(String, Int, UInt8)])
   func unknownNumber(file: String, offset: Int, first: UInt8) throws {

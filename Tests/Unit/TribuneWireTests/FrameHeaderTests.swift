@@ -93,7 +93,7 @@ struct FrameHeaderTests {
       #expect(header.flags.contains(.critical) == (number < 0x80))
       if header.kind != nil { known.insert(number) }
     }
-    #expect(known == Set(1...31))
+    #expect(known == Set(1...33))
   }
 
   @Test("The last four bytes of a header are ignored")

@@ -64,7 +64,7 @@ extension FrameVector {
     FrameVector("error-unknown-code", newerRefusal, serial: 0, text: "später"),
     FrameVector("ok", Okay(), serial: 12),
     FrameVector("ok-observed", Okay(registration: 4, retained: 3), serial: 4),
-    FrameVector("ok-attached", Okay(registration: 3, delegate: 19), serial: 3),
+    FrameVector("ok-attached", Okay(registration: 3, delegate: 19, late: 2), serial: 3),
     FrameVector("cancel", Cancel(target: 5), serial: 11),
     FrameVector(
       "error-restarted", Refusal(.restarted), serial: 0,
@@ -97,6 +97,10 @@ extension FrameVector {
     FrameVector(
       "post-retained", Post(options: [.retain, .coalesceByObject], style: .whenIdle), serial: 47,
       name: "archive.state", object: "folder/backups", text: #"{"free": 7}"#),
+    FrameVector(
+      "post-bound", Post(options: [.retain, .bound]), serial: 61, name: "archive.state",
+      object: "folder/backups",
+      text: "true"),
     FrameVector(
       "post-awaited", Post(options: [.immediately, .awaited], deadline: 30_000), serial: 48,
       name: "volume.willUnmount", object: "volume/1"),
@@ -199,6 +203,16 @@ extension FrameVector {
     FrameVector(
       "ask-override", Ask(flags: .overrides, overrideReason: "the disk is full"), serial: 33,
       name: "archive.shouldPrune", object: "folder/backups"),
+    FrameVector(
+      "ask-begin", Ask(mode: .all, flags: .begins), serial: 60, name: "archive.shouldPrune",
+      object: "folder/backups"),
+    FrameVector(
+      "begin", Begin(query: QueryID(rawValue: 0)), serial: 58, name: "archive.shouldPrune",
+      object: "folder/backups"),
+    FrameVector(
+      "begin-last", Begin(query: query, isLast: true), serial: 59, name: "archive.shouldPrune",
+      object: "folder/backups"),
+    FrameVector("late", Late(delegate: DelegateID(rawValue: 37), count: 0), serial: 38),
     FrameVector(
       "question", Question(query: query, delegate: delegate, timeout: 2500, asker: shell), sender: 9,
       serial: 3, name: "archive.shouldPrune", object: "folder/backups", text: #"{"count": 3}"#),

@@ -28,6 +28,7 @@ from ._delegation import (
 from ._errors import Code, TribuneError
 from ._listing import (
     AccountInfo,
+    ActionInfo,
     BusStatus,
     ConnectionInfo,
     DelegateInfo,
@@ -70,11 +71,13 @@ from ._messages import (
 )
 from ._monitoring import Traffic
 from ._observation import Observation, Subscription, TrafficMonitor
-from ._terms import Declaration, Hold
+from ._terms import Action, Declaration, Hold
 
 __all__ = [
     "Abstain",
     "AccountInfo",
+    "Action",
+    "ActionInfo",
     "Address",
     "Answer",
     "Attachment",

@@ -26,6 +26,8 @@ from ._messages import (
 )
 from ._names import ActionNames, encoded_name, encoded_object
 from ._posting import Posting
+from ._registrations import ActionTerm
+from ._terms import Action
 
 _log: Final = logging.getLogger("tribune")
 # Seconds.
@@ -73,24 +75,35 @@ class Asking(Posting):
         `CONNECTION_LOST`; `REFUSED` for an override without a reason or a deadline that is too
         long.
         """
-        if override is not None and not override.strip():
-            raise TribuneError(Code.REFUSED, "an override needs a reason")
-        if not isinstance(default, bool):
-            raise TypeError("default is True (allowed) or False (vetoed)")
-        flags = _wire.QueryFlags(0)
+        fields = self._question(deadline, mode, default, override, parent)
         if dry_run:
-            flags |= _wire.QueryFlags.IS_DRY_RUN
-        if override is not None:
-            flags |= _wire.QueryFlags.OVERRIDES
-        fields = _wire.Ask(
-            deadline=milliseconds(deadline),
-            mode=_wire.QueryMode[mode.name],
-            fallback=_wire.VerdictKind.ALLOWED if default else _wire.VerdictKind.VETOED,
-            parent=parent or 0,
-            flags=flags,
-            override_reason=shortened(override).decode() if override else "",
-        )
+            fields.flags |= _wire.QueryFlags.IS_DRY_RUN
         return await self._ask(fields, name, user_info, object, progress)
+
+    async def begin(
+        self,
+        name: str,
+        user_info: UserInfo = None,
+        *,
+        object: str = "",
+        deadline: float | None = None,
+        mode: Mode = Mode.PARALLEL,
+        default: bool = True,
+        override: str | None = None,
+        parent: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> tuple[Verdict, Action | None]:
+        """Asks, and begins the action in the same step if it is allowed.
+
+        While the action is under way, the bus lists it (`Bus.actions`), and a new hold learns that
+        it is too late (`Hold.late`). The action is None after a veto. The parameters and the errors
+        are those of `ask`.
+        """
+        fields = self._question(deadline, mode, default, override, parent)
+        fields.flags |= _wire.QueryFlags.BEGINS
+        term = ActionTerm(encoded_name(name), encoded_object(object))
+        verdict = await self._ask(fields, name, user_info, object, progress, term)
+        return verdict, Action(term, self._link, self) if verdict else None
 
     async def query(
         self,
@@ -128,6 +141,27 @@ class Asking(Posting):
         return await self._query(fields, name, user_info, object, progress)
 
     @staticmethod
+    def _question(
+        deadline: float | None,
+        mode: Mode,
+        default: bool,
+        override: str | None,
+        parent: int | None,
+    ) -> _wire.Ask:
+        if override is not None and not override.strip():
+            raise TribuneError(Code.REFUSED, "an override needs a reason")
+        if not isinstance(default, bool):
+            raise TypeError("default is True (allowed) or False (vetoed)")
+        return _wire.Ask(
+            deadline=milliseconds(deadline),
+            mode=_wire.QueryMode[mode.name],
+            fallback=_wire.VerdictKind.ALLOWED if default else _wire.VerdictKind.VETOED,
+            parent=parent or 0,
+            flags=_wire.QueryFlags(0) if override is None else _wire.QueryFlags.OVERRIDES,
+            override_reason=shortened(override).decode() if override else "",
+        )
+
+    @staticmethod
     def _value_query(
         mode: _wire.QueryMode, deadline: float | None, parent: int | None
     ) -> _wire.Ask:
@@ -153,6 +187,7 @@ class Asking(Posting):
         user_info: UserInfo,
         object: str,
         progress: Callable[[Progress], object] | None,
+        action: ActionTerm | None = None,
     ) -> Verdict:
         if progress is not None:
             fields.flags |= _wire.QueryFlags.WANTS_PROGRESS
@@ -164,6 +199,7 @@ class Asking(Posting):
             deadline=fields.deadline,
             is_taken_back=True,
             progress=progress,
+            action=action,
         )
         if not isinstance(verdict, Verdict):
             raise violation("the bus answered a query without a verdict")
@@ -187,8 +223,8 @@ class Asking(Posting):
         ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``, and raises
         `Vetoed` without running the body if that is vetoed. Else it posts ``window.willClose``,
         runs the body, and posts ``window.didClose``; or ``window.didFailToClose``, with at most
-        4,096 bytes of the exception under ``error``, if the body raises one. It can decorate a
-        coroutine function, too.
+        4,096 bytes of the exception under ``error``, if the body raises one. Meanwhile the action
+        is under way, as after `begin`. It can decorate a coroutine function, too.
 
         With `wait`, it waits so many seconds at most for the awaited observers of ``will``; it goes
         on in any case, and `on_missing` is called with a reply in which some are missing. The rest
@@ -198,10 +234,10 @@ class Asking(Posting):
         """
         names = ActionNames(action)
         payload = encoded_user_info(user_info)
-        verdict = await self.ask(
+        verdict, begun = await self.begin(
             names.should, payload, object=object, deadline=deadline, mode=mode, default=default
         )
-        if not verdict:
+        if begun is None:
             raise Vetoed(action, verdict)
         try:
             if wait is None:
@@ -216,7 +252,11 @@ class Asking(Posting):
             failure = {"error": shortened(described(error)).decode()}
             await self._announce(names.did_fail, failure, object)
             raise
-        await self._announce(names.did, payload, object)
+        else:
+            await self._announce(names.did, payload, object)
+        finally:
+            with contextlib.suppress(TribuneError):
+                await begun.end()
 
     async def _announce(self, name: str, user_info: UserInfo, object: str) -> None:
         try:

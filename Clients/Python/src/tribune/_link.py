@@ -34,12 +34,12 @@ from ._errors import (
 )
 from ._frame import DESCRIPTOR, Fields, Frame, encode
 from ._listing import DelegateInfo
-from ._messages import BusInfo, ConnectionEvent, Progress, shortened
+from ._messages import BusInfo, ConnectionEvent, Progress, Verdict, shortened
 from ._names import Matcher
 from ._outbox import Outbox
 from ._questions import Questions
 from ._receiver import Receiver
-from ._registrations import HoldTerm, ObservationPart, Registration
+from ._registrations import ActionTerm, HoldTerm, ObservationPart, Registration
 from ._renewal import Interruption, reconnect
 from ._requests import Request
 from ._room import Room
@@ -111,6 +111,8 @@ class Link:
         self.registrations: dict[int, Registration] = {}
         #: By the serial of the `cancel`.
         self.retirements: dict[int, Matcher] = {}
+        #: Bound posts as they are posted again, by name and object, with their serials.
+        self.bound: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
         self.questions = Questions(self)
         self.is_suspended = False
         self.suspensions: dict[int, bool] = {}
@@ -310,6 +312,17 @@ class Link:
         self.outbox.append_with_file(frame, serial, descriptor, len(payload))
         self._schedule_flush()
 
+    def keep_bound(self, fields: _wire.Post, name: bytes, object: bytes, payload: bytes) -> None:
+        """Notes what the last retained post of a name and an object leaves to post again."""
+        is_bound = payload and fields.options & _wire.PostOptions.BOUND
+        if self.reconnect_timeout > 0 and is_bound:
+            serial = self.next_serial()
+            again = _wire.Post(options=fields.options)
+            frame = encode(again, name=name, object=object, payload=payload, serial=serial)
+            self.bound[name, object] = serial, frame
+        else:
+            self.bound.pop((name, object), None)
+
     # Requests.
 
     async def request(
@@ -323,12 +336,14 @@ class Link:
         deadline: int | None = None,
         is_taken_back: bool = False,
         progress: Callable[[Progress], object] | None = None,
+        action: ActionTerm | None = None,
     ) -> Any:
         """Sends a request, and returns the bus's reply to it. Raises `TribuneError`.
 
         The deadline is in milliseconds, 0 for the bus's own, None for none.
 
-        If the task is cancelled, `is_taken_back` has the bus forget the request.
+        If the task is cancelled, `is_taken_back` has the bus forget the request. `action` begins
+        when the bus allows the request.
         """
         self.require_open()
         self.require_fitting(len(payload))
@@ -338,6 +353,9 @@ class Link:
         serial = self.next_serial()
         request = Request(self.loop.create_future(), deadline, since)
         request.progress = progress
+        if action is not None:
+            action.serial = serial
+            request.action = action
         if isinstance(fields, _wire.List):
             request.entries = []
         self.append(fields, name, object, payload, flags, serial)
@@ -351,6 +369,8 @@ class Link:
         except asyncio.CancelledError:
             if self.requests.pop(serial, None) is not None and is_taken_back:
                 self._cancel(serial)
+            if action is not None:
+                self.drop(action)
             raise
         finally:
             if request.timer is not None:
@@ -480,6 +500,21 @@ class Link:
             self.is_suspended = self.suspensions.pop(serial)
         self.reply(serial, okay)
         self._note_renewed(serial)
+
+    def verdict(self, serial: int, verdict: Verdict) -> None:
+        """Handles a verdict, which may begin its query's action."""
+        request = self.requests.get(serial)
+        if request is not None and request.action is not None and verdict.is_allowed:
+            request.action.is_live = True
+            request.action.settle()
+            self.registrations[serial] = request.action
+        self.reply(serial, verdict)
+
+    def late(self, serial: int, count: int) -> None:
+        """Handles a new number of actions that a hold came too late for."""
+        term = self.registrations.get(serial)
+        if isinstance(term, HoldTerm):
+            term.set_late(count)
 
     def reply(self, serial: int, result: Any) -> None:
         """Passes the bus's answer to the request's caller."""

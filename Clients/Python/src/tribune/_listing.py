@@ -199,6 +199,33 @@ class HoldInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionInfo:
+    """An action under way."""
+
+    #: The query that allowed it.
+    query: int
+    #: The question's, such as ``backup.shouldPrune``.
+    name: str
+    #: Empty if it is about everything.
+    object: str
+    connection: str
+    peer: Peer
+    #: Seconds since it began.
+    age: float
+
+    @classmethod
+    def _of(cls, entry: _wire.QueryEntry) -> ActionInfo:
+        return cls(
+            entry.id,
+            entry.name,
+            entry.object,
+            connection_name(entry.connection),
+            Peer._of(entry.peer),
+            entry.begun / 1e6,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RetainedInfo:
     """A retained notification, without its userInfo."""
 

@@ -9,6 +9,7 @@ from . import _wire
 from ._errors import Code, TribuneError, violation
 from ._listing import (
     AccountInfo,
+    ActionInfo,
     BusStatus,
     ConnectionInfo,
     DelegateInfo,
@@ -95,6 +96,14 @@ class Lists:
         """All holds."""
         fields = _wire.List(subject=ListSubject.HOLDS)
         return [HoldInfo._of(one) for one in await self._list(fields, _wire.HoldEntry)]
+
+    async def actions(self) -> list[ActionInfo]:
+        """The actions under way, the oldest first."""
+        fields = _wire.List(subject=ListSubject.QUERIES)
+        entries = await self._list(fields, _wire.QueryEntry)
+        return sorted(
+            (ActionInfo._of(one) for one in entries if one.begun), key=lambda one: one.query
+        )
 
     async def objects(self) -> list[ObjectInfo]:
         """All objects that were declared, or that have delegates of their own."""

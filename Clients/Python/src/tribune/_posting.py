@@ -41,6 +41,7 @@ class Posting:
         coalesce_name: bool = False,
         coalesce_object: bool = False,
         retain: bool = False,
+        bound: bool = False,
         immediate: bool = False,
     ) -> None:
         """Posts a notification without waiting for the bus.
@@ -56,6 +57,8 @@ class Posting:
           and have the same name, the same object, or with both, the same of both.
         - `retain`: the bus keeps it for later observers, as the last of its name and object.
           Without userInfo, it clears the one that is kept.
+        - `bound`: with `retain`, the bus removes it when this connection has ended for good, and
+          observers get the notification without userInfo. Restarts of the bus do not end it.
         - `immediate`: suspended connections receive it, too.
 
         Raises `TribuneError`: `INVALID_NAME`, `RESERVED_NAME`, `INVALID_OBJECT`,
@@ -65,7 +68,7 @@ class Posting:
         link = self._link
         payload = user_info if type(user_info) is bytes else encoded_user_info(user_info)
         word, route = plain_route(name, object)
-        is_plain = not (coalesce_name or coalesce_object or retain or immediate)
+        is_plain = not (coalesce_name or coalesce_object or retain or bound or immediate)
         if is_plain and style is _NOW and len(payload) < _SHORT and link.takes_plain_posts:
             # Fast path for nearly all posts: every bus accepts this size, and the outbox has room.
             link.last_serial = serial = link.last_serial + 1
@@ -76,8 +79,10 @@ class Posting:
         link.require_fitting(len(payload))
         while link.outbox.is_full:
             await link.wait_for_capacity()
-        fields = _post(style, coalesce_name, coalesce_object, retain, immediate)
+        fields = _post(style, coalesce_name, coalesce_object, retain, immediate, bound)
         encoded = encoded_name(name), encoded_object(object)
+        if retain:
+            link.keep_bound(fields, *encoded, payload)
         link.append(fields, *encoded, payload, 0, link.next_serial())
         await link.take_turn()
 
@@ -91,6 +96,7 @@ class Posting:
         coalesce_name: bool = False,
         coalesce_object: bool = False,
         retain: bool = False,
+        bound: bool = False,
         immediate: bool = False,
     ) -> None:
         """Posts a notification, and returns when the bus has accepted it.
@@ -100,11 +106,16 @@ class Posting:
         `NOT_PERMITTED`; `LIMIT_EXCEEDED` when it is to be retained and this user has too much
         retained.
         """
+        fields = _post(style, coalesce_name, coalesce_object, retain, immediate, bound)
+        encoded = encoded_name(name), encoded_object(object)
+        payload = encoded_user_info(user_info)
+        if retain:
+            self._link.keep_bound(fields, *encoded, payload)
         await self._link.request(
-            _post(style, coalesce_name, coalesce_object, retain, immediate),
-            name=encoded_name(name),
-            object=encoded_object(object),
-            payload=encoded_user_info(user_info),
+            fields,
+            name=encoded[0],
+            object=encoded[1],
+            payload=payload,
             flags=FrameFlags.ACKNOWLEDGE,
         )
 
@@ -145,7 +156,12 @@ class Posting:
 
 
 def _post(
-    style: Style, coalesce_name: bool, coalesce_object: bool, retain: bool, immediate: bool
+    style: Style,
+    coalesce_name: bool,
+    coalesce_object: bool,
+    retain: bool,
+    immediate: bool,
+    bound: bool = False,
 ) -> _wire.Post:
     options = _wire.PostOptions(0)
     if coalesce_name:
@@ -154,6 +170,8 @@ def _post(
         options |= _wire.PostOptions.COALESCE_BY_OBJECT
     if retain:
         options |= _wire.PostOptions.RETAIN
+    if bound:
+        options |= _wire.PostOptions.BOUND
     if immediate:
         options |= _wire.PostOptions.IMMEDIATELY
     return _wire.Post(options=options, style=_STYLES[style])

@@ -119,7 +119,7 @@ class Receiver:
             case FrameKind.ERROR:
                 link.refuse(serial, decode_fields(_wire.Refusal, frame).code, frame.text)
             case FrameKind.VERDICT:
-                link.reply(serial, Verdict._of(decode_fields(_wire.Verdict, frame)))
+                link.verdict(serial, Verdict._of(decode_fields(_wire.Verdict, frame)))
             case FrameKind.AWAITED:
                 link.reply(serial, AwaitedReply._of(decode_fields(_wire.Awaited, frame)))
             case FrameKind.PROGRESS:
@@ -148,6 +148,8 @@ class Receiver:
                 link.room.answer()
             case FrameKind.POSTER:
                 self._note_poster(decode_fields(_wire.PosterFacts, frame))
+            case FrameKind.LATE:
+                link.late(serial, decode_fields(_wire.Late, frame).count)
             case FrameKind.ENDED:
                 link.ended_registration(serial, decode_fields(_wire.Ended, frame))
             case kind if kind in FrameKind.__members__.values():

@@ -157,6 +157,13 @@ class DeclarationTerm(Registration):
         )
 
 
+class ActionTerm(Registration):
+    """An action under way. The next bus learns that it has begun."""
+
+    def __init__(self, name: bytes, object: bytes) -> None:
+        super().__init__(_wire.Begin(query=0), name=name, object=object)
+
+
 class HoldTerm(Registration):
     """A hold, from taking it to its end."""
 
@@ -174,12 +181,41 @@ class HoldTerm(Registration):
         )
         self._expiry = expiry
         self.id = 0
+        #: Actions under way that had begun before.
+        self.late = 0
+        self._settling: set[asyncio.Future[bool]] = set()
         #: True if the registration expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
         self.id = okay.delegate
+        self.set_late(okay.late)
         super().confirm(okay, link)
+
+    def set_late(self, count: int) -> None:
+        """Handles the number of actions that had begun before."""
+        self.late = count
+        if count == 0:
+            self.finish_settling(True)
+
+    def finish_settling(self, is_settled: bool) -> None:
+        """Handles the end of the last action that had begun before, or of the hold."""
+        self.late = 0
+        settling, self._settling = self._settling, set()
+        for waiter in settling:
+            if not waiter.done():
+                waiter.set_result(is_settled)
+
+    async def settled(self) -> bool:
+        """Waits for `finish_settling`."""
+        if self.ended.done() or self.late == 0:
+            return not self.ended.done()
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._settling.add(waiter)
+        try:
+            return await waiter
+        finally:
+            self._settling.discard(waiter)
 
     def is_over(self) -> bool:
         if self._expiry == 0 or self._expiry > time.monotonic_ns():
@@ -196,11 +232,13 @@ class HoldTerm(Registration):
         self.settle()
         if not self.ended.done():
             self.ended.set_result(True)
+        self.finish_settling(False)
 
     def end(self, error: TribuneError | None) -> None:
         super().end(error)
         if not self.ended.done():
             self.ended.set_result(False)
+        self.finish_settling(False)
 
 
 Reports = list[Lost | Interrupted]

@@ -33,6 +33,7 @@ _REGISTERING: Final = (
     FrameKind.HOLD,
     FrameKind.DECLARE,
     FrameKind.MONITOR,
+    FrameKind.BEGIN,
 )
 _ASKING: Final = (FrameKind.POST, FrameKind.ASK, FrameKind.LIST, FrameKind.AMEND)
 
@@ -59,6 +60,7 @@ class Renewal:
             for serial, value in link.suspensions.items()
             if serial <= interruption.last_serial
         ]
+        frames += [one for one in link.bound.values() if one[0] <= interruption.last_serial]
         for _, frame in sorted(frames):
             self._outbox.append(frame)
         for predecessor in interruption.predecessors:

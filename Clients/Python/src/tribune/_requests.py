@@ -11,6 +11,7 @@ from . import _wire
 from ._callbacks import ignore
 from ._errors import TribuneError, violation
 from ._messages import Progress
+from ._registrations import ActionTerm
 
 # Bytes, in any number of frames.
 LIST_MAX: Final = 256 << 20
@@ -21,6 +22,7 @@ class Request:
 
     __slots__ = (
         "_length",
+        "action",
         "deadline",
         "entries",
         "future",
@@ -40,6 +42,8 @@ class Request:
         self.entries: list[_wire.Entry] | None = None
         self._length = 0
         self.is_taking_back = False
+        #: Begins with the verdict.
+        self.action: ActionTerm | None = None
 
     def add(self, entry: _wire.Entry, length: int) -> None:
         """Adds an item of a list, which came in a frame of that length.

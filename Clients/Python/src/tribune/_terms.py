@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registrations that a program enters and leaves: holds and declarations."""
+"""Registrations that a program enters and leaves: holds, declarations and actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import _wire
 from ._errors import Code, TribuneError
 from ._link import Link
 from ._messages import shortened
-from ._registrations import DeclarationTerm, HoldTerm, Registration
+from ._registrations import ActionTerm, DeclarationTerm, HoldTerm, Registration
 
 _Term = TypeVar("_Term", bound=Registration)
 
@@ -70,6 +70,18 @@ class Hold(_Scope[HoldTerm]):
         """The hold's id in verdicts; 0 until it is taken. It changes after an interruption."""
         return self._term.id
 
+    @property
+    def late(self) -> int:
+        """Actions under way, such as guarded commands, that had begun before the hold."""
+        return self._term.late
+
+    async def settled(self) -> bool:
+        """Waits until the actions have ended that had begun before the hold.
+
+        Returns at once if there is none; False if the hold has ended.
+        """
+        return await self._term.settled()
+
     async def take(self) -> Self:
         """Takes the hold, and waits until the bus has it. Raises `TribuneError`."""
         await self._begin()
@@ -113,3 +125,34 @@ class Declaration(_Scope[DeclarationTerm]):
     async def withdraw(self) -> None:
         """Ends the declaration. What declared objects use stays valid until they end."""
         await self._finish()
+
+
+class Action:
+    """An action under way; see `Bus.begin`. It lasts until `end`, or until the connection ends.
+
+    Used with ``async with``, too. After an interruption, the next bus learns that it is under way.
+    """
+
+    def __init__(self, term: ActionTerm, link: Link, bus: object) -> None:
+        self._term = term
+        self._link = link
+        # Keeps the connection open.
+        self._bus: object = bus
+        term.bus = bus
+
+    async def end(self) -> None:
+        """Tells the bus that the action has ended, done or failed. Ending twice changes nothing.
+
+        Cancelling the task does not stop it. Raises `TribuneError` with `CONNECTION_LOST`, after
+        which it has ended, too.
+        """
+        try:
+            await self._link.take_back(self._term)
+        finally:
+            self._bus = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.end()

@@ -106,6 +106,10 @@ class FrameKind(enum.IntEnum):
     ROOM = 30
     # How long this connection's posts wait for slow observers.
     PACE = 31
+    # An action is under way over this connection.
+    BEGIN = 32
+    # How many actions under way a hold is too late for.
+    LATE = 33
 
 
 class FrameFlags(enum.IntFlag):
@@ -147,7 +151,7 @@ class ErrorCode(enum.IntEnum):
     MISSING_DESCRIPTOR = 13
     # the bus was restarted (see *Restart*)
     RESTARTED = 14
-    # bytes behind the last frame of a `hold`
+    # bytes behind the last frame, as a `hold` or `begin` can be
     AFTER_LAST = 15
     # an unknown kind, or one that only the bus sends
     UNKNOWN_KIND = 64
@@ -316,15 +320,23 @@ class Okay:
     delegate: int = 0
     # of an `observe`: how many retained notifications follow
     retained: int = 0
+    # of a `hold` or `attach`: how many actions are under way that it could have vetoed
+    late: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> Okay:
-        return cls(registration=reader.u64(), delegate=reader.u64(), retained=reader.u32())
+        return cls(
+            registration=reader.u64(),
+            delegate=reader.u64(),
+            retained=reader.u32(),
+            late=reader.u32(),
+        )
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.registration)
         writer.u64(self.delegate)
         writer.u32(self.retained)
+        writer.u32(self.late)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -333,8 +345,8 @@ class Cancel:
 
     KIND: ClassVar[FrameKind] = FrameKind.CANCEL
 
-    # serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of
-    # this connection
+    # serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask`, `begin` or awaited
+    # `post` of this connection
     target: int
 
     @classmethod
@@ -380,6 +392,8 @@ class PostOptions(enum.IntFlag):
     COALESCE_BY_OBJECT = 8
     # The poster waits until the awaited observers have acknowledged.
     AWAITED = 16
+    # With `retain`: removed when the poster's connection has ended for good.
+    BOUND = 32
 
 
 class PostingStyle(enum.IntEnum):
@@ -858,6 +872,9 @@ class QueryFlags(enum.IntFlag):
     OVERRIDES = 2
     # The asker also wants `progress` when a delegate is asked, and when its outcome is known.
     WANTS_PROGRESS = 4
+    # If the verdict is *allowed*, the action is under way from then on, until the asker cancels the
+    # query or its connection ends.
+    BEGINS = 8
 
 
 @dataclass(slots=True, kw_only=True)
@@ -895,6 +912,47 @@ class Ask:
         writer.u64(self.parent)
         writer.u8(self.flags)
         writer.text(self.override_reason)
+
+
+@dataclass(slots=True, kw_only=True)
+class Begin:
+    """An action is under way over this connection."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.BEGIN
+
+    # an action of the same user that moves here from another connection; 0 for one that has begun
+    # without this bus
+    query: int
+    # this is the connection's last frame; the action stays
+    is_last: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Begin:
+        return cls(query=reader.u64(), is_last=reader.flag())
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        writer.flag(self.is_last)
+
+
+@dataclass(slots=True, kw_only=True)
+class Late:
+    """How many actions under way a hold is too late for."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.LATE
+
+    # the hold's
+    delegate: int
+    # 0: they have ended
+    count: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Late:
+        return cls(delegate=reader.u64(), count=reader.u32())
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.delegate)
+        writer.u32(self.count)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1750,6 +1808,8 @@ class QueryEntry:
     participants: list[QueryParticipant]
     # participants that are not listed
     omitted_count: int
+    # microseconds since its action began, 1 at least; 0 before the verdict
+    begun: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> QueryEntry:
@@ -1765,6 +1825,7 @@ class QueryEntry:
             remaining=reader.u64(),
             participants=[QueryParticipant.read(record) for record in reader.records()],
             omitted_count=reader.u32(),
+            begun=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1779,6 +1840,7 @@ class QueryEntry:
         writer.u64(self.remaining)
         writer.records(self.participants)
         writer.u32(self.omitted_count)
+        writer.u64(self.begun)
 
 
 @dataclass(slots=True, kw_only=True)

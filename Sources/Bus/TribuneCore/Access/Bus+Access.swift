@@ -125,11 +125,12 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// The hold's own connection, and those that may list or ask a part of its pattern.
-  package mutating func followers(of hold: HoldEntry, among receivers: [Receiver]) -> [Receiver] {
-    audiences(
-      of: [Pattern(accepted: hold.pattern)], object: hold.object, by: hold.connection, among: receivers
-    ).first?.receivers ?? []
+  /// Of a hold or an action: its own connection, and those that may list or ask a part of its pattern.
+  package mutating func followers(
+    of pattern: String, object: String, by owner: ConnectionID, among receivers: [Receiver]
+  ) -> [Receiver] {
+    audiences(of: [Pattern(accepted: pattern)], object: object, by: owner, among: receivers)
+      .first?.receivers ?? []
   }
 
   /// The delegate's own connection sees all patterns; others see patterns of which they may list or ask a part.
@@ -198,7 +199,7 @@ extension Bus {
     for kept in retained.all(of: nil) {
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
       guard !access.mayRetain(name, object, user: kept.uid) else { continue }
-      if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
+      forgetRetained(name: name, object: object)
     }
   }
 

@@ -75,7 +75,11 @@ extension Bus {
     connections[slot].delegatePatterns.count += patterns.count
     connections[slot].delegatePatterns.tokenCount += delegate.patternTokenCount
     connections[slot].delegateKeys.insert(dedupKey)
-    emit(.okay(slot, serial, Okay(registration: serial, delegate: delegate.identity.id.rawValue)))
+    let late = actions.count(metBy: patterns, object.isEmpty ? nil : ExactText(object))
+    emit(
+      .okay(
+        slot, serial,
+        Okay(registration: serial, delegate: delegate.identity.id.rawValue, late: UInt32(clamping: late))))
     let replacement = delegate.replacementEntry
     for other in before { emit(.ended(other.slot, other.serial, .replaced(replacement))) }
     detach(before, at: now)
@@ -183,7 +187,12 @@ extension Bus {
       expiry: expiry)
     holds.insert(hold, &deadlines)
     connections[slot].holds[serial] = hold
-    emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
+    actions.add(late: hold)
+    emit(
+      .okay(
+        slot, serial,
+        Okay(
+          registration: serial, delegate: hold.identity.id.rawValue, late: UInt32(clamping: hold.lateCount))))
     announce(.didTake(hold.entry(at: now)))
     return hold.identity.id
   }
@@ -262,6 +271,7 @@ extension Bus {
   /// Every hold leaves the bus through here. Earlier queries keep its veto.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
+    actions.forget(late: hold)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))
   }
 

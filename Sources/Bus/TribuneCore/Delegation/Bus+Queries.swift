@@ -28,6 +28,10 @@ extension Bus {
     if fields.flags.contains(.overrides) {
       try requirePermission(.override, on: key, nameLength: header.nameLength, chain: chain, from: slot)
     }
+    let begins = fields.flags.contains(.begins)
+    if begins, fields.mode.isForValues || fields.flags.contains(.isDryRun) {
+      throw WireError(.invalidValue, "a dry run or a query for values begins no action")
+    }
     try requireDeadline(fields.deadline)
     try requireFresh(header.serial, from: slot)
     try requireRequestCapacity(from: slot)
@@ -63,7 +67,9 @@ extension Bus {
     let rememberedBytes =
       rememberedLength(fields, keyLength: key.byteCount, delegates, standing.outcomes)
     let exemptBytes = exemptLength(ofKept: keptBytes, beside: rememberedBytes, from: slot)
-    try requireCapacity(toRemember: rememberedBytes + keptBytes - exemptBytes, from: slot)
+    let actionBytes = begins ? ActionRegistration.rememberedLength(keyLength: key.byteCount) : 0
+    try requireCapacity(toRemember: rememberedBytes + keptBytes - exemptBytes + actionBytes, from: slot)
+    if begins { try requireActionCapacity(from: slot) }
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = QueryID(rawValue: ids.queries.next())
     let asker = Query.Asker(
@@ -463,7 +469,13 @@ extension Bus {
           overrideReason: queries[place].ask.overrideReason,
           elapsedNanoseconds: now.nanoseconds(since: queries[place].started)),
         queries.tail(at: place)))
+    guard case .allowed = conclusion, queries[place].ask.flags.contains(.begins) else {
+      return end(place, conclusion, at: now)
+    }
+    let (id, asker) = (queries[place].id, queries[place].asker)
+    let tail = queries.tail(at: place)
     end(place, conclusion, at: now)
+    beginAction(of: id, asker, tail, at: now)
   }
 
   mutating func cancel(_ query: QueryID, at now: Instant) {

@@ -17,6 +17,8 @@ final class HoldRegistration: Hashable {
   let taken: Instant
   let expiry: Instant?
   let rememberedLength: Int
+  /// Actions under way that it came too late for.
+  var lateCount = 0
   fileprivate(set) var deadline: Due.Handle?
 
   init(

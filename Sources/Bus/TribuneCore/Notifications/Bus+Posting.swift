@@ -12,6 +12,9 @@ extension Bus {
   ) throws(WireError) {
     let fields = try frame.decode(Post.self)
     let options = fields.options
+    guard options.contains(.retain) || !options.contains(.bound) else {
+      throw WireError(.invalidValue, "only a retained notification can be bound to its poster")
+    }
     try frame.name.requireName()
     try frame.object.requireObject()
     try frame.name.requireUnreservedName()
@@ -78,7 +81,7 @@ extension Bus {
     if posted.number > 0 { emit(.noLongerWaiting(posted.number)) }
   }
 
-  private mutating func deliver(_ posted: PostedNotification) {
+  mutating func deliver(_ posted: PostedNotification) {
     emitNoLongerWaiting(for: posted)
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
@@ -179,50 +182,6 @@ extension Bus {
 
   mutating func emitBuffered(for slot: ConnectionSlot) {
     if let flushed = takeBuffered(for: slot) { emit(.buffered(slot, flushed)) }
-  }
-
-  // MARK: Retained notifications
-
-  private mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
-    let cost = RetainedNotification.cost(of: posted.tail, from: posted.poster.peer)
-    // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
-    let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
-    try chargeRetained(cost, to: posted.uid, replacing: before)
-    posted.reserved = cost
-  }
-
-  private mutating func release(_ posted: PostedNotification) {
-    if posted.reserved > 0 { accounts.charge(-posted.reserved, of: .retained, to: posted.uid) }
-  }
-
-  private mutating func keep(_ posted: PostedNotification) {
-    let (name, object) = (posted.name, posted.object)
-    // The policy may have changed since the post was accepted.
-    if posted.fields.style != .now, !access.mayRetain(name, object, user: posted.uid) {
-      return release(posted)
-    }
-    guard posted.isKept else {
-      if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
-      return
-    }
-    let tail = posted.tail
-    let kept = RetainedNotification(
-      tail: QueryTail(
-        slice: tail.slice.copied(), nameLength: tail.nameLength, objectLength: tail.objectLength),
-      sender: posted.poster.id, peer: posted.poster.peer, uid: posted.uid, posted: posted.posted)
-    retained.keep(kept, name, object)
-    emit(.kept(kept))
-  }
-
-  func snapshot(
-    of observation: NotificationCenter.Observation, for slot: ConnectionSlot
-  ) -> [RetainedNotification] {
-    var kept: [RetainedNotification] = []
-    for notification in retained.matching(observation.pattern, object: observation.object) {
-      let tail = notification.tail
-      if access.mayReceive(slot, tail.name, tail.object) { kept.append(notification) }
-    }
-    return kept
   }
 }
 

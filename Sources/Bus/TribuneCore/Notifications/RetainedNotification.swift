@@ -9,11 +9,15 @@ package final class RetainedNotification {
   package let peer: PeerIdentity
   let uid: UInt32
   package let posted: Instant
+  /// Lasts only as long as its poster's connection.
+  let isBound: Bool
   var number: UInt64 = 0
 
-  init(tail: QueryTail, sender: ConnectionID, peer: PeerIdentity, uid: UInt32, posted: Instant) {
+  init(
+    tail: QueryTail, sender: ConnectionID, peer: PeerIdentity, uid: UInt32, posted: Instant, isBound: Bool
+  ) {
     (self.tail, self.sender, self.peer) = (tail, sender, peer)
-    (self.uid, self.posted) = (uid, posted)
+    (self.uid, self.posted, self.isBound) = (uid, posted, isBound)
   }
 
   var cost: Int { Self.cost(of: tail, from: peer) }

@@ -29,8 +29,10 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// Releases the charge of the replaced notification. The caller has charged this one.
-  mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
+  /// Releases the charge of the replaced notification, and returns it. The caller has charged this one.
+  mutating func keep(
+    _ notification: RetainedNotification, _ name: String, _ object: String
+  ) -> RetainedNotification? {
     var node = root
     for token in name.split(separator: ".") {
       let token = String(token)
@@ -44,19 +46,19 @@ struct RetainedNotifications: ~Copyable {
     }
     lastNumber += 1
     notification.number = lastNumber
-    if let before = node.here.updateValue(notification, forKey: ExactText(object)) {
-      accounts.charge(-before.cost, of: .retained, to: before.uid)
-    } else {
+    guard let before = node.here.updateValue(notification, forKey: ExactText(object)) else {
       count += 1
+      return nil
     }
+    accounts.charge(-before.cost, of: .retained, to: before.uid)
+    return before
   }
 
-  @discardableResult
-  mutating func forget(_ name: String, _ object: String) -> Bool {
-    guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
+  mutating func forget(_ name: String, _ object: String) -> RetainedNotification? {
+    guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return nil }
     count -= 1
     accounts.charge(-before.cost, of: .retained, to: before.uid)
-    return true
+    return before
   }
 
   private static func remove(

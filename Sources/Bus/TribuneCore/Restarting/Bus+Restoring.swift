@@ -33,7 +33,7 @@ extension Bus {
     ids.delegates.setLast(delegate)
   }
 
-  package func isUnderWay(_ id: QueryID) -> Bool { queries.place(of: id) != nil }
+  package func isUnderWay(_ id: QueryID) -> Bool { queries.place(of: id) != nil || actions[id] != nil }
 
   func requireValidID(_ id: UInt64) throws(WireError) {
     guard id > 0, id <= BusCounters.most else {
@@ -81,6 +81,7 @@ extension Bus {
   /// Lasting state that a replay of frames cannot restore.
   package enum UnderWay {
     case query
+    case action
     case awaitedPost
     case turns
   }
@@ -95,6 +96,11 @@ extension Bus {
       buffer.truncate(to: 0)
       append(queryAt: place, to: buffer)
       try body(.query, queries[place].asker.id, buffer)
+    }
+    for action in actions.inOrder {
+      buffer.truncate(to: 0)
+      append(action, to: buffer)
+      try body(.action, action.connection, buffer)
     }
     for number in awaitedPosts.numbers {
       buffer.truncate(to: 0)
@@ -113,6 +119,11 @@ extension Bus {
 
   package mutating func isRegistered(_ serial: Serial, by slot: ConnectionSlot) -> Bool {
     isConnected(slot) && connections[slot].hasRegistered(serial)
+  }
+
+  /// Actions under way, or notifications that are bound to the connection.
+  package mutating func hasActionsOrBound(_ slot: ConnectionSlot) -> Bool {
+    isConnected(slot) && !(connections[slot].actions.isEmpty && connections[slot].bound.isEmpty)
   }
 
   package mutating func isSuspended(_ slot: ConnectionSlot) -> Bool {

@@ -147,6 +147,7 @@ extension Bus {
     let sender = ConnectionID(rawValue: try reader.integer())
     _ = try reader.integer(UInt32.self)
     let posted = Instant(nanoseconds: try reader.integer())
+    _ = try reader.flag()
     _ = try reader.integer(UInt64.self)
     let nameLength = Int(try reader.integer(UInt8.self))
     let keyLength = nameLength + Int(try reader.integer(UInt8.self))
@@ -172,12 +173,13 @@ extension Bus {
   ) throws(WireError) -> RetainedNotification {
     var reader = FieldReader(fields)
     let kept = try RetainedNotification(from: &reader, attachment: attachment)
+    guard !kept.isBound || connections[kept.sender] != nil else {
+      throw WireError(.notFound, "the poster of a bound notification, \(kept.sender), is not connected")
+    }
     accounts.charge(kept.cost, of: .retained, to: kept.uid)
-    retained.keep(kept, kept.name, kept.object)
+    retain(kept)
     return kept
   }
-
-  package mutating func forgetRetained(name: String, object: String) { retained.forget(name, object) }
 
   // MARK: Buffered notifications
 
@@ -215,6 +217,7 @@ extension RetainedNotification {
     buffer.append(sender.rawValue)
     buffer.append(uid)
     buffer.append(posted.nanoseconds)
+    buffer.append(isBound)
     buffer.append(UInt64(attachment?.length ?? 0))
     tail.append(to: buffer)
     peer.append(to: buffer)
@@ -226,6 +229,7 @@ extension RetainedNotification {
     let sender = ConnectionID(rawValue: try reader.integer())
     let uid: UInt32 = try reader.integer()
     let posted = Instant(nanoseconds: try reader.integer())
+    let isBound = try reader.flag()
     let length: UInt64 = try reader.integer()
     let tail = try QueryTail(from: &reader, attachment: attachment)
     let peer = try PeerIdentity(from: &reader)
@@ -235,6 +239,6 @@ extension RetainedNotification {
     guard (tail.payloadLength > 0) != (length > 0) else {
       throw WireError(.invalidValue, "a retained notification must have userInfo, in the frame or in a file")
     }
-    self.init(tail: tail, sender: sender, peer: peer, uid: uid, posted: posted)
+    self.init(tail: tail, sender: sender, peer: peer, uid: uid, posted: posted, isBound: isBound)
   }
 }

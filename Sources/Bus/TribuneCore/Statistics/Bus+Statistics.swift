@@ -89,17 +89,19 @@ extension Bus {
     of connection: ConnectionID, for slot: ConnectionSlot?, at now: Instant
   ) -> [QueryEntry] {
     guard let asker = connections[connection] else { return [] }
-    return connections[asker].queries.values.compactMap { id in
-      guard let place = queries.place(of: id) else {
+    let queries = connections[asker].queries.values.compactMap { id -> QueryEntry? in
+      guard let place = self.queries.place(of: id) else {
         preconditionFailure("query \(id.rawValue) has ended, and its asker still has it")
       }
-      let tail = queries.tail(at: place)
+      let tail = self.queries.tail(at: place)
       guard
         mayList(
-          Pattern(accepted: tail.nameText), object: tail.objectText, of: queries[place].asker.id, for: slot)
+          Pattern(accepted: tail.nameText), object: tail.objectText, of: self.queries[place].asker.id,
+          for: slot)
       else { return nil }
-      return queries[place].entry(name: tail.nameText, object: tail.objectText, at: now)
+      return self.queries[place].entry(name: tail.nameText, object: tail.objectText, at: now)
     }
+    return queries + actionEntries(of: connections[asker], for: slot, at: now)
   }
 }
 

@@ -21,6 +21,8 @@ extension Interpreter {
       announce("tribune.hold.didRelease", about: entry, [("expired", .bool(isExpired))])
     case .didConclude(let ending):
       announce("tribune.query.didConclude", object: ending.object, userInfo: ending.members)
+    case .didBegin(let action): announce("tribune.action.didBegin", about: action)
+    case .didEnd(let action): announce("tribune.action.didEnd", about: action)
     case .didReload: announce("tribune.bus.didReload", userInfo: [])
     case .willStop: announce("tribune.bus.willStop", userInfo: [])
     }
@@ -63,9 +65,21 @@ extension Interpreter {
   private func announce(
     _ name: String, about hold: HoldEntry, _ rest: [(name: String, value: JSONValue)] = []
   ) {
-    let followers = bus.value.followers(of: hold, among: receivers(of: name, object: hold.object))
+    let followers = bus.value.followers(
+      of: hold.pattern, object: hold.object, by: hold.connection,
+      among: receivers(of: name, object: hold.object))
     guard !followers.isEmpty || monitor.isWatched else { return }
     let slice = encode(name, hold.object, hold.members + rest)
+    deliver(slice, to: followers)
+    show(slice, name, receivers: followers.count)
+  }
+
+  private func announce(_ name: String, about action: QueryEntry) {
+    let followers = bus.value.followers(
+      of: action.name, object: action.object, by: action.connection,
+      among: receivers(of: name, object: action.object))
+    guard !followers.isEmpty || monitor.isWatched else { return }
+    let slice = encode(name, action.object, action.members)
     deliver(slice, to: followers)
     show(slice, name, receivers: followers.count)
   }
@@ -159,6 +173,17 @@ nonisolated extension HoldEntry {
       ("hold", .unsigned(delegate.id.rawValue)), ("label", .string(delegate.label)),
       ("pattern", .string(pattern)), ("why", .string(why)),
     ] + delegate.peer.members(on: connection)
+  }
+}
+
+nonisolated extension QueryEntry {
+  /// Of an action under way.
+  fileprivate var members: [(name: String, value: JSONValue)] {
+    [
+      ("query", .unsigned(id.rawValue)), ("name", .string(name)),
+      ("elapsed", .seconds(.microseconds(Int64(begun)))),
+    ]
+      + peer.members(on: connection)
   }
 }
 

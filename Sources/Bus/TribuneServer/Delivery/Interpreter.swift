@@ -222,6 +222,8 @@ final class Interpreter {
         recorder.recordEnd(of: serial, by: id)
       }
       if let session = session(at: slot) { replier.enqueue(ended, for: session, serial: serial) }
+    case .late(let slot, let serial, let late):
+      if let session = session(at: slot) { replier.enqueue(late, for: session, serial: serial) }
     case .announcement(let announcement):
       announce(announcement)
     case .notification(let slice, let receivers, let poster):

@@ -121,6 +121,7 @@ final class Compactor {
       let kind: EntryKind =
         switch what {
         case .query: .query
+        case .action: .action
         case .awaitedPost: .awaitedPost
         case .turns: .questionTurns
         }

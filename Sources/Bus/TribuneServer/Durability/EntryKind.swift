@@ -37,6 +37,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case succession = 21
   /// The connection will not acknowledge an awaited post.
   case abandonment = 22
+  case action = 23
 }
 
 extension LogEntry {

@@ -13,7 +13,7 @@ import TribuneWire
 /// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it forgets a notification | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
 /// | succession | if the successor exists |
-/// | all others | never; `Compactor` writes counters, configuration, queries, their turns and awaited posts again |
+/// | all others | never; `Compactor` writes counters, configuration, queries, turns, actions and awaited posts again |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
@@ -34,8 +34,8 @@ final class LiveEntries {
   /// Also forgets a registration that another connection has ended.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
-    case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
-      .abandonment, .inFlight, .buffered, .handoverEnd:
+    case .counters, .configuration, .questionFailure, .questionsRead, .query, .action, .questionTurns,
+      .awaitedPost, .abandonment, .inFlight, .buffered, .handoverEnd:
       false
     // The entry is of a newer version, which this one cannot update.
     case nil: false

@@ -80,6 +80,7 @@ extension Recovery {
       bus.value.advance(to: entry.moment, waitingFor: unheard, until: end)
     case .retained: try replayRetained(entry.body)
     case .query: try bus.value.restoreQuery(entry.body, at: entry.moment)
+    case .action: try bus.value.restoreAction(entry.body)
     case .questionTurns: try bus.value.restoreTurns(entry.body, of: entry.connection)
     case .questionsRead:
       guard let found = replayed.found[id], found.facts.isOpen else { return true }
@@ -127,6 +128,7 @@ extension Recovery {
     // Ids are never reused, so a log that reuses one is damaged, even if its checksums are right.
     switch header.kind {
     case .ask where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
+    case .begin where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
     case .attach where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
     case .hold where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
     default: break

@@ -59,7 +59,10 @@ final class Recovery {
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
       // The keeper lacks its socket, but its client may reconnect.
-      if !session.positions.registrations.isEmpty, !passed.hasConnection(cookie: session.facts.cookie) {
+      let slot = ConnectionSlot(index: session.facts.slot)
+      let isToReturn =
+        !session.positions.registrations.isEmpty || session.facts.isOpen && bus.value.hasActionsOrBound(slot)
+      if isToReturn, !passed.hasConnection(cookie: session.facts.cookie) {
         replayed.found[id]?.fate = .restarts(isNotified: false)
         replayed.found[id]?.isDetached = true
       }

@@ -61,6 +61,7 @@ final class FrameDispatcher {
     case (.accepted, .ask): session.traffic.asked += 1
     case (.accepted, .post): countPost(slice, of: session)
     case (.accepted, .hold): if try frame.decode(Hold.self).isLast { recorder.markLast(of: session) }
+    case (.accepted, .begin): if try frame.decode(Begin.self).isLast { recorder.markLast(of: session) }
     case (.accepted, _), (.refused, _): break
     }
     interpreter.relieveAndAnnounceIfNeeded()

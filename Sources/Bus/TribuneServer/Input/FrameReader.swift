@@ -18,7 +18,7 @@ final class FrameReader {
   private static let readsUntilEmpty = 64
 
   private static let afterLast = WireError(
-    .afterLast, "bytes came behind a hold that said that it was the last frame")
+    .afterLast, "bytes came behind a frame that said that it was the last one")
 
   let context: ServerContext
   private let sessions: SessionTable

@@ -22,7 +22,7 @@ struct Input: ~Copyable {
   /// Descriptors that arrived before the rest of their frames.
   var descriptors = PassedDescriptors()
   var descriptorsCounted = 0
-  /// The bus has handled the client's last frame (`Hold.isLast`).
+  /// The bus has handled the client's last frame (`isLast` of a hold or begin).
   var hasLast = false
 
   var count: Int { partial?.count ?? deferred.map { $0.count - deferredStart } ?? 0 }

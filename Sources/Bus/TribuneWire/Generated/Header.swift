@@ -66,6 +66,10 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case room = 30
   /// How long this connection's posts wait for slow observers.
   case pace = 31
+  /// An action is under way over this connection.
+  case begin = 32
+  /// How many actions under way a hold is too late for.
+  case late = 33
 }
 
 extension FrameKind {
@@ -77,35 +81,35 @@ extension FrameKind {
     case .attach, .hold, .declare, .amend: .decides
     case .suspend: .suspends
     case .cancel: .cancels
-    case .ask: .asks
+    case .ask, .begin: .asks
     case .answer, .`defer`, .done: .answers
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .poster:
+      .retained, .awaited, .poster, .late:
       nil
     }
   }
   /// Whether one can be much work; nil if clients do not send it.
   @inlinable package var workload: Workload? {
     switch self {
-    case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend: .long
+    case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend, .begin: .long
     case .post, .observe: .longFields
     case .answer, .cancel, .done, .room, .pace: .longPayload
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .poster:
+      .retained, .awaited, .poster, .late:
       nil
     }
   }
   /// The name under which monitors see a frame; nil if clients do not send it.
   @inlinable package var shownName: ShownName? {
     switch self {
-    case .post, .ask: .named
+    case .post, .ask, .begin: .named
     case .answer, .`defer`: .namedByQuery
     case .done: .namedByPost
     case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend, .room,
       .pace:
       .unnamed
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .poster:
+      .retained, .awaited, .poster, .late:
       nil
     }
   }
@@ -160,7 +164,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case missingDescriptor = 13
   /// The bus was restarted (see *Restart*).
   case restarted = 14
-  /// Bytes behind the last frame of a `hold`.
+  /// Bytes behind the last frame, as a `hold` or `begin` can be.
   case afterLast = 15
   /// An unknown kind, or one that only the bus sends.
   case unknownKind = 64

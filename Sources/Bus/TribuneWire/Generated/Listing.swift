@@ -539,10 +539,13 @@ package struct QueryEntry: Equatable, Sendable {
   package var participants: [QueryParticipant]
   /// Participants that are not listed.
   package var omittedCount: UInt32
+  /// Microseconds since its action began, 1 at least; 0 before the verdict.
+  package var begun: UInt64
 
   package init(
     id: QueryID, connection: ConnectionID, peer: PeerIdentity, name: String, object: String, mode: QueryMode,
-    isDryRun: Bool, age: UInt64, remaining: UInt64, participants: [QueryParticipant], omittedCount: UInt32
+    isDryRun: Bool, age: UInt64, remaining: UInt64, participants: [QueryParticipant], omittedCount: UInt32,
+    begun: UInt64 = 0
   ) {
     self.id = id
     self.connection = connection
@@ -555,6 +558,7 @@ package struct QueryEntry: Equatable, Sendable {
     self.remaining = remaining
     self.participants = participants
     self.omittedCount = omittedCount
+    self.begun = begun
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -573,6 +577,7 @@ package struct QueryEntry: Equatable, Sendable {
       participants.append(try QueryParticipant(from: &record))
     }
     omittedCount = try reader.integer()
+    begun = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -592,6 +597,7 @@ package struct QueryEntry: Equatable, Sendable {
       buffer.appendRecord { buffer in participants[index].append(to: buffer) }
     }
     buffer.append(omittedCount)
+    buffer.append(begun)
   }
 }
 

@@ -21,8 +21,12 @@ package struct PostOptions: OptionSet, Sendable {
   package static let coalesceByObject = PostOptions(rawValue: 8)
   /// The poster waits until the awaited observers have acknowledged.
   package static let awaited = PostOptions(rawValue: 16)
+  /// With `retain`: removed when the poster's connection has ended for good.
+  package static let bound = PostOptions(rawValue: 32)
 
-  package static let all: PostOptions = [.immediately, .retain, .coalesceByName, .coalesceByObject, .awaited]
+  package static let all: PostOptions = [
+    .immediately, .retain, .coalesceByName, .coalesceByObject, .awaited, .bound,
+  ]
 
   /// Other modules would call the standard library's implementation through witness tables.
   @inlinable package func contains(_ member: PostOptions) -> Bool {

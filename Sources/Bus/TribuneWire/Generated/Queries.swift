@@ -37,8 +37,11 @@ package struct QueryFlags: OptionSet, Sendable {
   package static let overrides = QueryFlags(rawValue: 2)
   /// The asker also wants `progress` when a delegate is asked, and when its outcome is known.
   package static let wantsProgress = QueryFlags(rawValue: 4)
+  /// If the verdict is *allowed*, the action is under way from then on, until the asker cancels the query or its
+  /// connection ends.
+  package static let begins = QueryFlags(rawValue: 8)
 
-  package static let all: QueryFlags = [.isDryRun, .overrides, .wantsProgress]
+  package static let all: QueryFlags = [.isDryRun, .overrides, .wantsProgress, .begins]
 
   /// Other modules would call the standard library's implementation through witness tables.
   @inlinable package func contains(_ member: QueryFlags) -> Bool {
@@ -88,6 +91,54 @@ package struct Ask: FrameFields {
     buffer.append(parent)
     buffer.append(flags.rawValue)
     buffer.appendField(overrideReason)
+  }
+}
+
+/// An action is under way over this connection.
+package struct Begin: FrameFields {
+  package static let kind = FrameKind.begin
+
+  /// An action of the same user that moves here from another connection; 0 for one that has begun without this bus.
+  package var query: QueryID
+  /// This is the connection's last frame; the action stays.
+  package var isLast: Bool
+
+  package init(query: QueryID, isLast: Bool = false) {
+    self.query = query
+    self.isLast = isLast
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    try self.init(query: QueryID(rawValue: reader.integer()), isLast: reader.flag())
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(query.rawValue)
+    buffer.append(isLast)
+  }
+}
+
+/// How many actions under way a hold is too late for.
+package struct Late: FrameFields {
+  package static let kind = FrameKind.late
+
+  /// The hold's.
+  package var delegate: DelegateID
+  /// 0: they have ended.
+  package var count: UInt32
+
+  package init(delegate: DelegateID, count: UInt32) {
+    self.delegate = delegate
+    self.count = count
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    try self.init(delegate: DelegateID(rawValue: reader.integer()), count: reader.integer())
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(delegate.rawValue)
+    buffer.append(count)
   }
 }
 

@@ -91,21 +91,27 @@ package struct Okay: FrameFields {
   package var delegate: UInt64
   /// Of an `observe`: how many retained notifications follow.
   package var retained: UInt32
+  /// Of a `hold` or `attach`: how many actions are under way that it could have vetoed.
+  package var late: UInt32
 
-  package init(registration: UInt64 = 0, delegate: UInt64 = 0, retained: UInt32 = 0) {
+  package init(registration: UInt64 = 0, delegate: UInt64 = 0, retained: UInt32 = 0, late: UInt32 = 0) {
     self.registration = registration
     self.delegate = delegate
     self.retained = retained
+    self.late = late
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    try self.init(registration: reader.integer(), delegate: reader.integer(), retained: reader.integer())
+    try self.init(
+      registration: reader.integer(), delegate: reader.integer(), retained: reader.integer(),
+      late: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(registration)
     buffer.append(delegate)
     buffer.append(retained)
+    buffer.append(late)
   }
 }
 
@@ -113,7 +119,8 @@ package struct Okay: FrameFields {
 package struct Cancel: FrameFields {
   package static let kind = FrameKind.cancel
 
-  /// Serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of this connection.
+  /// Serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask`, `begin` or awaited `post` of this
+  /// connection.
   package var target: UInt64
 
   package init(target: UInt64) {

@@ -18,13 +18,13 @@ extension FrameKind {
     switch self {
     case .post: .post
     case .ask, .list, .amend: .request
-    case .observe, .attach, .hold, .declare, .monitor: .registration
+    case .observe, .attach, .hold, .declare, .monitor, .begin: .registration
     case .suspend: .suspension
     case .answer, .done, .room: .answer
     case .defer: .deferral
     case .cancel: .cancel
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .succeed, .poster, .pace:
+      .retained, .awaited, .succeed, .poster, .pace, .late:
       .other
     }
   }

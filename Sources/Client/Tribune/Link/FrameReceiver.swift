@@ -95,8 +95,11 @@ struct FrameReceiver {
       let actions = link.state.withLock { $0.ended(serial, ended) }
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(actions)
+    case .late:
+      let count = try frame.decode(Late.self).count
+      link.perform(link.state.withLock { $0.late(serial, Int(count)) })
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .amend,
-      .declare, .suspend, .done, .succeed, .pace:
+      .declare, .suspend, .done, .succeed, .pace, .begin:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:

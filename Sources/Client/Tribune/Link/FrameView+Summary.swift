@@ -40,6 +40,12 @@ extension FrameView {
     case .poster:
       let facts = try decode(PosterFacts.self)
       return "\(facts.connection) is \(facts.peer.process) \(facts.peer.pid)"
+    case .begin:
+      let query = try decode(Begin.self).query.rawValue
+      return query == 0 ? "has begun" : "moves action \(query)"
+    case .late:
+      let late = try decode(Late.self)
+      return "hold \(late.delegate.rawValue) for \(late.count)"
     case .pace:
       let limit = try decode(TribuneWire.Pace.self).limit
       return limit == .max ? "for ever" : limit == 0 ? "as set" : "\(limit)ms"
@@ -64,6 +70,7 @@ extension Post {
     if options.contains(.coalesceByObject) { wishes.append("coalesced by object") }
     if options.contains(.immediately) { wishes.append("immediately") }
     if options.contains(.retain) { wishes.append("retained") }
+    if options.contains(.bound) { wishes.append("bound") }
     if options.contains(.awaited) { wishes.append("awaited") }
     if length > 0 { wishes.append("\(length) bytes in a descriptor") }
     return wishes
@@ -74,6 +81,7 @@ extension Okay {
   fileprivate var summary: String {
     [
       registration == 0 ? nil : "registered as \(registration)", delegate == 0 ? nil : "delegate \(delegate)",
+      late == 0 ? nil : "too late for \(late)",
     ].compactMap { $0 }.joined(separator: ", ")
   }
 }

@@ -6,6 +6,8 @@ final class HoldTerm: Sendable {
   private struct State {
     var hasExpired: Bool?
     var waiters: [UInt64: Reply<Bool>] = [:]
+    /// Of those that wait until the hold is settled.
+    var settling: [UInt64: Reply<Bool>] = [:]
     var lastWaiter: UInt64 = 0
   }
 
@@ -14,9 +16,21 @@ final class HoldTerm: Sendable {
   /// The epoch of the connection, if the hold was its last frame.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
+  /// Actions under way that it came too late for.
+  let late = Atomic<Int>(0)
   private let state = Mutex(State())
 
   init(expiry: UInt64, lastEpoch: Int? = nil) { (self.expiry, self.lastEpoch) = (expiry, lastEpoch) }
+
+  func begin(id: UInt64, late: Int) {
+    self.id.store(id, ordering: .relaxed)
+    setLate(late)
+  }
+
+  func setLate(_ count: Int) {
+    late.store(count, ordering: .relaxed)
+    if count == 0 { resumeSettling(isSettled: true) }
+  }
 
   func end(expired: Bool) {
     let waiters = state.withLock { state -> [Reply<Bool>] in
@@ -26,21 +40,45 @@ final class HoldTerm: Sendable {
       return Array(state.waiters.values)
     }
     for waiter in waiters { waiter.resume(returning: .success(expired)) }
+    resumeSettling(isSettled: false)
+  }
+
+  private func resumeSettling(isSettled: Bool) {
+    let waiters = state.withLock { state in
+      defer { state.settling = [:] }
+      return Array(state.settling.values)
+    }
+    for waiter in waiters { waiter.resume(returning: .success(isSettled)) }
   }
 
   /// False after another end, and on cancellation.
   func expired() async -> Bool {
+    await wait(in: \.waiters) { state in state.hasExpired }
+  }
+
+  /// False if the hold has ended, and on cancellation.
+  func settled() async -> Bool {
+    await wait(in: \.settling) { [self] state in
+      if state.hasExpired != nil { false } else { late.load(ordering: .relaxed) == 0 ? true : nil }
+    }
+  }
+
+  private func wait(
+    in waiters: any WritableKeyPath<State, [UInt64: Reply<Bool>]> & Sendable,
+    outcome: @Sendable (State) -> Bool?
+  ) async -> Bool {
     let id = state.withLock { state -> UInt64 in
       state.lastWaiter += 1
       return state.lastWaiter
     }
     let outcome = await Reply<Bool>.wait { waiter in
       state.withLock { state -> Bool? in
-        if state.hasExpired == nil { state.waiters[id] = waiter }
-        return state.hasExpired
+        let known = outcome(state)
+        if known == nil { state[keyPath: waiters][id] = waiter }
+        return known
       }
     } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .success(false))
+      state.withLock { $0[keyPath: waiters].removeValue(forKey: id) }?.resume(returning: .success(false))
     }
     return outcome == .success(true)
   }

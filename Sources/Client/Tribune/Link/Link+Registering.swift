@@ -17,11 +17,16 @@ extension Link {
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
 
+  /// The registration has moved to another connection.
+  func forget(_ registration: Serial) {
+    _ = state.withLock { $0.removeRegistration(registration) }
+  }
+
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// The socket over which the hold was the last frame; nil if the link has another by now.
-  func duplicateSocket(of term: HoldTerm) throws(Errno) -> FileDescriptor? {
-    guard let epoch = term.lastEpoch else { return nil }
+  /// The socket whose last frame was sent in this epoch; nil if the link has another by now.
+  func duplicateSocket(lastOf epoch: Int?) throws(Errno) -> FileDescriptor? {
+    guard let epoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.
     return try state.withLock { state throws(Errno) -> FileDescriptor? in
       guard state.isServing, !state.isInterrupted, state.epoch == epoch else { return nil }
@@ -38,13 +43,18 @@ extension LinkState {
     case .attachment(let attached)?:
       actions = [.endAttachment(attached)] + takeQuestions(of: registration).map { .withdraw($0) }
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
-    case .declaration?, .monitor?: break
+    case .action?, .declaration?, .monitor?: break
     }
     // A closing connection ends the registration also. The actions still resume the calls that wait for that end.
     guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
     let serial = nextSerial()
     requests[serial] = .takingBack(reply)
     return actions + [.send(outbox.append(Cancel(target: registration), serial: serial))]
+  }
+
+  /// The hold may have ended meanwhile.
+  mutating func late(_ serial: Serial, _ count: Int) -> [Action] {
+    if case .hold(let term) = registrations[serial] { [.late(term, count)] } else { [] }
   }
 
   @discardableResult mutating func removeRegistration(_ serial: Serial) -> Registration? {

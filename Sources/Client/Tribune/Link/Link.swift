@@ -92,6 +92,7 @@ final class Link: Sendable {
       attached.end()
       attached.onRefusal?(error)
     case .endHold(let term, let hasExpired): term.end(expired: hasExpired)
+    case .late(let term, let count): term.setLate(count)
     case .finish(let stream, let error): stream.finish(error)
     case .finishTraffic(let stream, let error): stream.finish(error)
     case .endClosing(let closer, let error): closer.resume(returning: .success(error))

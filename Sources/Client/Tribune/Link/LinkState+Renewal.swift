@@ -24,6 +24,7 @@ extension LinkState {
       if requests[serial] == nil { requests[serial] = .renewal(keys[serial]) }
       frames.append((serial, bytes))
     }
+    frames += bound.values.filter { $0.serial <= interruption.lastSerial }.map { ($0.serial, $0.frame) }
     for (serial, request) in requests where serial <= interruption.lastSerial {
       guard case .suspension(_, let isSuspended) = request else { continue }
       frames.append((serial, Suspend(isSuspended: isSuspended).frame(serial: serial)))

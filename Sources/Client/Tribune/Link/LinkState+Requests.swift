@@ -13,7 +13,8 @@ extension LinkState {
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
-    case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
+    /// With a key, the query's action begins when it is allowed.
+    case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?, beginning: ActionKey?)
     case entries(Reply<[Entry]>, [Entry])
     /// The connection's end also ends the registration.
     case takingBack(Reply<Okay>)
@@ -25,16 +26,17 @@ extension LinkState {
   enum Registration {
     case attachment(AttachedDelegate)
     case hold(HoldTerm)
+    case action
     case declaration
     case monitor(DeliveryStream<TrafficDelivery>)
 
     var attached: AttachedDelegate? { if case .attachment(let attached) = self { attached } else { nil } }
 
-    func storeID(_ id: UInt64) {
+    func store(_ okay: Okay) {
       switch self {
-      case .attachment(let attached): attached.id.store(id, ordering: .relaxed)
-      case .hold(let term): term.id.store(id, ordering: .relaxed)
-      case .declaration, .monitor: break
+      case .attachment(let attached): attached.id.store(okay.delegate, ordering: .relaxed)
+      case .hold(let term): term.begin(id: okay.delegate, late: Int(okay.late))
+      case .action, .declaration, .monitor: break
       }
     }
   }
@@ -52,6 +54,7 @@ extension LinkState {
     case endAttachment(AttachedDelegate)
     case refuse(AttachedDelegate, TribuneError)
     case endHold(HoldTerm, hasExpired: Bool)
+    case late(HoldTerm, Int)
     case finish(DeliveryStream<Delivery>, TribuneError?)
     case finishTraffic(DeliveryStream<TrafficDelivery>, TribuneError?)
     case endClosing(Reply<TribuneError?>, TribuneError?)
@@ -75,6 +78,7 @@ extension LinkState {
     try requireFitting(message)
     requests[serial] = request
     keep(fields, serial, message)
+    if let post = fields as? Post, post.options.contains(.retain) { keepBound(post, serial, message) }
     if case .registration(_, .monitor(let stream)) = request { stageRoom(for: stream) }
     let duty = outbox.append(fields, message, flags: flags, serial: serial)
     guard fields.deadline > 0 else { return duty }
@@ -101,7 +105,9 @@ extension LinkState {
     try requireOpen()
     try requireFitting(message)
     if outbox.isFull { return nil }
-    return outbox.append(fields, message, serial: nextSerial(), at: tick())
+    let serial = nextSerial()
+    if fields.options.contains(.retain) { keepBound(fields, serial, message) }
+    return outbox.append(fields, message, serial: serial, at: tick())
   }
 
   /// Sends nothing if the notification's connection is ending or lost, because the bus notices that itself.
@@ -143,6 +149,14 @@ extension LinkState {
     }
   }
 
+  /// The next connection posts it again.
+  private mutating func keepBound(_ fields: Post, _ serial: Serial, _ message: Link.Message) {
+    guard reconnects else { return }
+    let key = ExactText("\(message.name)\0\(message.object)")
+    let isKept = fields.options.contains(.bound) && !message.payload.isEmpty
+    bound[key] = isKept ? (serial, Post(options: fields.options).frame(serial: serial, message)) : nil
+  }
+
   func requireFitting(_ message: Link.Message) throws(TribuneError) {
     guard message.payload.count <= payloadMax else {
       throw .payloadTooLong(message.payload.count, payloadMax)
@@ -156,7 +170,7 @@ extension LinkState {
     case nil: return .none
     case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
     case .registration(let reply, let registration)?:
-      registration.storeID(okay.delegate)
+      registration.store(okay)
       registrations[serial] = registration
       // The renewal must not replace other delegates again.
       if let attached = registration.attached {
@@ -168,7 +182,7 @@ extension LinkState {
       return .okay(reply, .success(okay))
     case .observation(let key)?: return confirm(key, serial, okay)
     case .renewal(let key)?:
-      registrations[serial]?.storeID(okay.delegate)
+      registrations[serial]?.store(okay)
       return key.map { confirm($0, serial, okay) } ?? .none
     case .succession?:
       countSuccession(isLossKnown: true)
@@ -183,7 +197,7 @@ extension LinkState {
       return .awaited(
         reply, .failure(.violation("the bus answered an awaited post without a list of its observers")))
     case .entries(let reply, let entries)?: return .entries(reply, .success(entries))
-    case .verdict(let reply, _)?:
+    case .verdict(let reply, _, _)?:
       return .verdict(reply, .failure(.violation("the bus answered a query without a verdict")))
     }
   }
@@ -210,21 +224,27 @@ extension LinkState {
       return .none
     case .suspension(let reply, _): return .plain([reply], .failure(error))
     case .awaited(let reply): return .awaited(reply, .failure(error))
-    case .verdict(let reply, _): return .verdict(reply, .failure(error))
+    case .verdict(let reply, _, _): return .verdict(reply, .failure(error))
     case .entries(let reply, _): return .entries(reply, .failure(error))
     }
   }
 
   mutating func verdict(_ serial: Serial, _ verdict: TribuneWire.Verdict) -> Action {
-    guard let place = requests.index(forKey: serial), case .verdict(let reply, _) = requests.values[place]
+    guard let place = requests.index(forKey: serial),
+      case .verdict(let reply, _, let action) = requests.values[place]
     else { return .none }
     requests.remove(at: place)
     deadlineStarts[serial] = nil
+    if let action, case .allowed = verdict.verdict {
+      registrations[serial] = .action
+      keep(
+        Begin(query: verdict.query).renewal, serial, Link.Message(name: action.name, object: action.object))
+    }
     return .verdict(reply, .success(Verdict(verdict)))
   }
 
   func progress(of serial: Serial) -> (@Sendable (Progress) -> Void)? {
-    if case .verdict(_, let progress) = requests[serial] { progress } else { nil }
+    if case .verdict(_, let progress, _) = requests[serial] { progress } else { nil }
   }
 
   mutating func awaited(_ serial: Serial, _ awaited: Awaited) -> Action {

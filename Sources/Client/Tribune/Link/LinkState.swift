@@ -62,6 +62,8 @@ struct LinkState {
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
   var registrations: [Serial: Registration] = [:]
+  /// Bound posts, as they are posted again.
+  var bound: [ExactText: (serial: Serial, frame: [UInt8])] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
   var flow = FlowControl()
 

@@ -80,7 +80,8 @@ extension TrafficItem.Content {
         Conclusion(query: concluded.query.rawValue, ending: .init(concluded.conclusion)),
         delegate: concluded.delegate.rawValue)
     case .welcome, .ok, .observe, .attach, .cancel, .list, .entry, .monitor, .traffic, .hold, .amend,
-      .ended, .declare, .suspend, .retained, .done, .awaited, .succeed, .poster, .room, .pace, nil:
+      .ended, .declare, .suspend, .retained, .done, .awaited, .succeed, .poster, .room, .pace,
+      .begin, .late, nil:
       self = .other(try frame.summary())
     }
   }

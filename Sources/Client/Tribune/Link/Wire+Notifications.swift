@@ -8,6 +8,7 @@ extension PostOptions {
     var options = TribuneWire.PostOptions.none
     if isImmediate { options.insert(.immediately) }
     if isRetained { options.insert(.retain) }
+    if isBound { options.insert(.bound) }
     if coalescing.contains(.name) { options.insert(.coalesceByName) }
     if coalescing.contains(.object) { options.insert(.coalesceByObject) }
     return Post(options: options, style: style.wire)

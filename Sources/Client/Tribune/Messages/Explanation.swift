@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The holds and delegates that would take part in a query.
+/// The holds and delegates that would take part in a query, and the actions under way that are about the same.
 public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
+  public var actions: [ActionInfo]
   /// The labels or units of required delegates that are not attached. Each would veto.
   public var missing: [String]
   /// In the chain's order.
@@ -12,10 +13,12 @@ public struct Explanation: Hashable, Sendable {
 
   /// For tests.
   public init(
-    holds: [HoldInfo] = [], missing: [String] = [], delegates: [DelegateInfo] = [],
+    holds: [HoldInfo] = [], actions: [ActionInfo] = [], missing: [String] = [],
+    delegates: [DelegateInfo] = [],
     protocolName: String? = nil
   ) {
     self.holds = holds
+    self.actions = actions
     self.missing = missing
     self.delegates = delegates
     self.protocolName = protocolName

@@ -25,6 +25,14 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
+  /// The number of actions under way, such as guarded commands, that it could have vetoed, and that had begun before.
+  public var late: Int { term.late.load(ordering: .relaxed) }
+
+  /// Returns when the actions have ended that the hold was too late for: at once if there was none.
+  ///
+  /// - Returns: false if the hold has ended before, or the task was cancelled.
+  public func settled() async -> Bool { await term.settled() }
+
   /// Ends the hold. Has no effect if it has ended or expired.
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the hold. Cancelling the task does not stop it.
@@ -49,7 +57,7 @@ public final class Hold: Sendable {
   ///
   /// - Returns: nil if the hold was not the connection's last frame, or was taken again over another connection.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
-    try connection.link.duplicateSocket(of: term)
+    try connection.link.duplicateSocket(lastOf: term.lastEpoch)
   }
 
   /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if

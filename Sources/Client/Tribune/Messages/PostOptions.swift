@@ -42,16 +42,21 @@ public struct PostOptions: Hashable, Sendable {
   /// Present observers receive it as usual. It is retained until the next retained one of its name and object, or until
   /// the bus ends. Without userInfo, it clears the retained one.
   public var isRetained: Bool
+  /// With ``isRetained``: the bus removes it when this connection has ended for good, by ``Connection/close()`` or
+  /// with the process, and observers get the notification without userInfo. Restarts of the bus do not end it.
+  public var isBound: Bool
   /// Suspended connections receive it also, after their buffered notifications.
   public var isImmediate: Bool
 
   /// The defaults are plain delivery.
   public init(
-    style: Style = .now, coalescing: Coalescing = [], isRetained: Bool = false, isImmediate: Bool = false
+    style: Style = .now, coalescing: Coalescing = [], isRetained: Bool = false, isBound: Bool = false,
+    isImmediate: Bool = false
   ) {
     self.style = style
     self.coalescing = coalescing
     self.isRetained = isRetained
+    self.isBound = isBound
     self.isImmediate = isImmediate
   }
 }

@@ -148,6 +148,7 @@ extension VerbName {
           tribunectl post power.source '{"ac": true}' --retain
           tribunectl post deploy.didEnd 'version 12' --text --wait
           tribunectl post log.line --lines --text --pace=forever
+          tribunectl post svc.status '{"up": true}' --bound --exec svc --foreground
 
       Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"', or text
       with --text. If JSON is -, reads it from standard input, which is necessary from 128 KiB on.
@@ -155,6 +156,9 @@ extension VerbName {
       With --retain, the bus keeps it as the last of its name and object, for observers that want retained
       notifications. Without JSON, --retain clears the kept one, and the bus delivers the notification as
       usual.
+
+      With --bound, keeps it only while tribunectl runs, or the command of --exec. Then the bus removes it, and
+      observers get the notification without JSON. After a loss of the bus, tribunectl posts it again.
 
       With --style=asap, the bus delivers it after reading its present input; with --style=idle, when it has
       nothing else to do, after 1s at the latest. With --coalesce, it replaces this user's waiting
@@ -173,6 +177,7 @@ extension VerbName {
 
          --object=OBJECT         its object, such as unit/nginx.service
          --retain                keep it for later observers; without JSON, clear the kept one
+         --bound                 keep it until tribunectl, or the command of --exec, ends
          --coalesce=name,object  replace similar waiting notifications
          --style=now|asap|idle   when to deliver it (now)
          --wait[=SPAN]           wait for the awaited observers (the bus's default, 30s)
@@ -180,6 +185,7 @@ extension VerbName {
          --lines                 post a notification for each line of standard input
          --pace=SPAN|forever     how long the lines wait for slow observers, up to 65s (the bus's setting)
          --text                  take a text instead of JSON
+         --exec CMD…             with --bound, run a command; takes the rest of the line
       """
     case .get:
       """
@@ -423,11 +429,14 @@ extension VerbName {
 
       If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or as long as
       --reconnect says. The bus then has 5s to accept the command's outcome. Without a bus, tribunectl reports
-      that; the exit status stays the command's. The command does not inherit the connection, so it may run
-      with fewer privileges than tribunectl.
+      that; the exit status stays the command's.
+
+      While the command runs, its action is under way: the bus lists it (tribunectl actions), and each hold
+      that comes learns that it is too late. The command inherits a connection, as that of hold does, so this
+      stays true if tribunectl is killed.
 
       With --wait, the command runs when all --awaited observers of window.willClose have acknowledged it, or
-      at the deadline. tribunectl names the others. A hold that begins meanwhile is too late.
+      at the deadline. tribunectl names the others.
 
       With --wait-until-allowed, waits and asks again as ask does, and prints the vetoes on standard error. If
       it is still vetoed after SPAN, exits as on a veto.
@@ -454,7 +463,8 @@ extension VerbName {
           tribunectl explain host.shouldReboot
           tribunectl explain unit.shouldStart --object=unit/backup.service
 
-      Shows the holds that a query would meet, the missing required delegates, and the delegates that it would
+      Shows the holds that a query would meet, the actions under way that are about the same, the missing
+      required delegates, and the delegates that it would
       ask, in order, with their policies. Asks no delegate. NAME is a question or a value query, not an action.
 
       With --scope=cluster, shows those of each host of the cluster. If a host does not answer, or does not
@@ -476,8 +486,9 @@ extension VerbName {
       that does not end in * must be a question, such as host.shouldReboot. NAME@OBJECT and ACTION@OBJECT are
       only about that object. Give --action once for each ACTION.
 
-      With a command, runs it, passes signals on to it, holds until it has ended, and exits with its status.
-      If the hold is not taken, runs nothing and exits with 255. With --if-unreachable=run, runs the command
+      With a command, waits until guarded actions have ended that had begun before, and names them. New ones
+      are vetoed meanwhile. Then runs the command, passes signals on to it, holds until it has ended, and exits
+      with its status. If the hold is not taken, runs nothing and exits with 255. With --if-unreachable=run, runs the command
       anyway, says why, and takes the hold as soon as possible.
 
       If the bus goes, stops, or ends the hold while the command or the process of --pid runs, tribunectl
@@ -504,9 +515,24 @@ extension VerbName {
          --expires=SPAN   end the hold after SPAN (never)
          --label=TEXT     the holder in verdicts and lists (the name of the command, or of the caller)
          --pid=PID        hold until that process has ended
+         --late=WHAT      about actions that had begun before: wait for their end, wait:SPAN at most, fail
+                          (exit with 255), or run the command beside them (wait)
          --if-unreachable=fail|run     if the hold is not taken at the start, exit with 255, or run the
                                        command (fail)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
+      """
+    case .actions:
+      """
+      actions
+      List the actions under way
+
+          tribunectl actions
+          tribunectl actions -o '{name}: {process} {pid}'
+
+      Lists the guarded commands that run, and what programs have begun with the bus's consent.
+
+         --columns=COLUMN,…  only these columns, in this order
+         --sort=COLUMN       sort by this column; -COLUMN: the largest first
       """
     case .holds:
       """

@@ -16,7 +16,7 @@ enum Option: String, Sendable, CaseIterable {
     summary
   case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
     retained, pace
-  case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude
+  case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude, late, bound
   case count = "N"
   case lines = "n"
   case eachLine = "lines"
@@ -127,14 +127,14 @@ enum VerbName: String, Sendable, CaseIterable {
   case `defer`
   case post, declare
   case observe, monitor, capture, top
-  case list, status, get, holds, leases, explain, tree, introspect, log
+  case list, status, get, holds, actions, leases, explain, tree, introspect, log
   case accounts, policy, verify, completion, help, version
 
   var group: String {
     switch self {
     case .ask, .guard, .hold, .lease, .query, .delegate, .defer, .post, .declare: "Ask and act"
     case .observe, .monitor, .capture, .top: "Watch"
-    case .list, .status, .get, .holds, .leases, .explain, .tree, .introspect, .log: "Look up"
+    case .list, .status, .get, .holds, .actions, .leases, .explain, .tree, .introspect, .log: "Look up"
     case .accounts, .policy, .verify, .completion, .help, .version: "Administer"
     }
   }

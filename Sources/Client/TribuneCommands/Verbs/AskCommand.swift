@@ -90,6 +90,8 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
+  /// If present, the query begins its action, unless it has a scope: its verdict is not the local bus's.
+  var beginning: Beginning?
   /// The action's notifications. The permission to post them is checked before delegates are asked.
   var announcements: [String] = []
 
@@ -114,9 +116,18 @@ struct Query: Sendable {
     let parent = parentQuery(reportingTo: context.terminal)
     let verdict = try await whileWaited(over: connection, in: context) {
       [self] progress throws(TribuneError) -> Verdict in
-      let verdict = try await connection.ask(
-        askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
-        override: override, isDryRun: isDryRun, parent: parent, progress: progress)
+      let verdict: Verdict
+      if let beginning, scope == nil {
+        verdict = try await beginning.begin { () async throws(TribuneError) -> (Verdict, Action?) in
+          try await connection.begin(
+            name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
+            override: override, parent: parent, progress: progress)
+        }
+      } else {
+        verdict = try await connection.ask(
+          askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
+          override: override, isDryRun: isDryRun, parent: parent, progress: progress)
+      }
       // A cluster that was not asked has not allowed anything, whatever another delegate with a wide pattern says.
       if scope != nil, verdict.isAllowed || verdict.outcomes.isEmpty,
         !verdict.outcomes.contains(where: \.isOfTribuneNATS)

@@ -51,6 +51,9 @@ struct ExplainCommand: Command {
 
   private func text(of explanation: Explanation, in context: Context) throws(CommandError) -> String {
     var text = try context.text(of: Table(holds: explanation.holds))
+    if !explanation.actions.isEmpty {
+      text += (text.isEmpty ? "" : "\n") + (try context.text(of: Table(actions: explanation.actions)))
+    }
     for name in explanation.missing { text += Explanation.lack(name) + "\n" }
     if !text.isEmpty, !explanation.delegates.isEmpty { text += "\n" }
     return try text + context.text(of: Table(delegates: explanation.delegates))
@@ -65,7 +68,8 @@ extension Explanation {
   }
 
   var json: [JSONValue] {
-    holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
+    holds.map(\.json) + actions.map(\.json) + missing.map { .object([("missing", .string($0))]) }
+      + delegates.map(\.json)
   }
 
   func legend(of name: String) -> String {
@@ -73,6 +77,7 @@ extension Explanation {
     if !holds.isEmpty {
       sentences.append("\(holds.count.counted("hold")) would veto it, unless it asks for a value.")
     }
+    if !actions.isEmpty { sentences.append("\(actions.count.counted("action")) of it under way.") }
     let required = missing.count { $0 != "*" }
     if required > 0 {
       let delegates = required.counted("missing delegate that is", "missing delegates that are")

@@ -9,6 +9,7 @@ struct GuardCommand: Command {
   private let action: String
   private let names: ActionNames
   private let query: Query
+  private let beginning = Beginning()
   private let patient: PatientQuery?
   private let object: String
   private let userInfo: UserInfo
@@ -24,7 +25,10 @@ struct GuardCommand: Command {
     names = try ActionNames(action)
     // The report lists every reason, so by default the query waits for all delegates.
     var query = try Query(invocation, name: names.should, mode: .all)
-    if !query.isDryRun { query.announcements = [names.will, names.did, names.didFailTo] }
+    if !query.isDryRun {
+      query.announcements = [names.will, names.did, names.didFailTo]
+      query.beginning = beginning
+    }
     self.query = query
     (object, userInfo) = (query.object, query.userInfo)
     let subject = subjectText(action, object)
@@ -78,12 +82,16 @@ struct GuardCommand: Command {
     }
     // Once *will* is announced, the outcome must be announced also. So signals wait until then.
     try await announceWill(over: connection, until: router.interruption, in: context)
-    let termination = await router.run(command, in: context)
+    let own = await beginning.inheritable(of: query, in: context)
+    let termination = await router.run(
+      command, inheriting: { () throws(Errno) in try own?.action.duplicateSocket() }, in: context)
     switch termination {
     case .exited(0): await announce(names.did, userInfo, over: connection, in: context)
     case .exited(let status): await announceFailure("status", status, over: connection, in: context)
     case .killed(let signal): await announceFailure("signal", signal, over: connection, in: context)
     }
+    // Closing ends the action, even if a process in the background has inherited the socket.
+    await own?.connection.close()
     await connection.close()
     return termination.shellStatus
   }

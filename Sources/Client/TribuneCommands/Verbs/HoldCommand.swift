@@ -8,7 +8,7 @@ struct HoldCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
   /// The question, or pattern of questions, to hold, and its object, empty for any.
-  private struct Target: Sendable {
+  struct Target: Sendable {
     var pattern: String
     var object = ""
 
@@ -20,18 +20,30 @@ struct HoldCommand: Command {
       guard !object.isEmpty else { throw .usage("\"\(text.terminalSafe)\" lacks an object after @") }
     }
 
+    func meets(_ action: ActionInfo) -> Bool {
+      do throws(WireError) {
+        return try Pattern(pattern).matches(action.name.utf8Bytes)
+          && (object.isEmpty || action.object.isEmpty || ExactText(object) == ExactText(action.object))
+      } catch {
+        return false
+      }
+    }
+
     var description: String { object.isEmpty ? pattern : "\(pattern)@\(object)" }
   }
 
-  private let targets: [Target]
+  let targets: [Target]
   private let reason: HoldReason
   private let label: String
   private let span: Duration?
   private let spanText: String
-  private let command: [[UInt8]]
+  let command: [[UInt8]]
   /// The holds last as long as this other process lives.
   private let process: WatchedProcess?
   private let runsAnyway: Bool
+  let lateness: Lateness
+  /// Of the holds' connection.
+  let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
     targets = try Self.targets(invocation)
@@ -53,6 +65,7 @@ struct HoldCommand: Command {
     }
     runsAnyway = invocation.text(.ifUnreachable) == "run"
     label = try Self.label(invocation)
+    lateness = try Lateness(invocation)
   }
 
   private static func source(of invocation: Invocation) throws(CommandError) -> HoldReason.Source? {
@@ -132,7 +145,7 @@ struct HoldCommand: Command {
         _ = await router.interruption.value
         return nil
       })
-    guard let attempt, let taken = attempt else { return 128 + (await router.interruption.value) }
+    guard let attempt, var taken = attempt else { return 128 + (await router.interruption.value) }
     var inherited: Tribune.Hold?
     switch taken {
     case .success(let held):
@@ -141,6 +154,15 @@ struct HoldCommand: Command {
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
       for line in held.news { context.terminal.reportLine(line.terminalSafe) }
+      if command.isEmpty {
+        reportLateness(of: held, in: context)
+      } else {
+        guard let settled = try await settle(held, standing, router, in: context) else {
+          return 128 + (await router.interruption.value)
+        }
+        if settled.connection !== held.connection { inherited = nil }
+        taken = .success(settled)
+      }
     case .failure(let error):
       guard runsAnyway else { throw commandError(error) }
       context.terminal.report(
@@ -150,11 +172,14 @@ struct HoldCommand: Command {
     standing.begin(for: span)
     let following = Task { [reason] in await reason.follow(in: context) }
     defer { following.cancel() }
-    let keeping = Task { () async -> End in await keep(taken, standing, in: context) }
+    let initial = taken
+    let keeping = Task { () async -> End in await keep(initial, standing, in: context) }
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
     // The command may write there too.
     context.terminal.flush()
-    let termination = await router.run(command, keeping: inherited, in: context)
+    let socket = inherited
+    let termination = await router.run(
+      command, inheriting: { () throws(Errno) in try socket?.duplicateSocket() }, in: context)
     keeping.cancel()
     // `keeping` releases the holds before this process ends.
     _ = await keeping.value
@@ -179,10 +204,12 @@ struct HoldCommand: Command {
 
   // MARK: Taking
 
-  private struct Held: Sendable {
+  struct Held: Sendable {
     var holds: [Tribune.Hold]
     var connection: Connection
     var news: [String] = []
+
+    var isLate: Bool { holds.contains { $0.late > 0 } }
   }
 
   private func start(_ standing: HoldStanding, in context: Context) async -> Result<Held, TribuneError> {
@@ -232,7 +259,8 @@ struct HoldCommand: Command {
   private func take(
     for span: Duration?, isInherited: Bool, _ standing: HoldStanding, in context: Context
   ) async throws(TribuneError) -> Held {
-    let connection = try await context.connectToStay { lost in standing.consequence(losing: lost) }
+    let connection = try await context.connectToStay(
+      updating: presence, saying: { lost in standing.consequence(losing: lost) })
     let holds = try await bounded(by: context.timeout) {
       [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
       let why = reason.text
@@ -251,7 +279,7 @@ struct HoldCommand: Command {
 
   /// - Parameter isFirst: true if they never were in force.
   /// - Returns: nil after expiry or cancellation.
-  private func takeLater(
+  func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
   ) async -> Held? {
     var reason = reason

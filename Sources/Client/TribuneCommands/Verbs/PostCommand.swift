@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneSystem
 import TribuneWire
 
 struct PostCommand: Command {
+  var signals: [Int32] { options.isBound ? SignalWatch.relayed : [] }
+
   private let name: String
   private let object: String
   private let userInfo: UserInfo
@@ -13,6 +16,7 @@ struct PostCommand: Command {
   /// Lines are texts, not JSON.
   private let areTexts: Bool
   private let pace: Tribune.Pace
+  private let command: [[UInt8]]
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.name(at: 0)
@@ -20,13 +24,17 @@ struct PostCommand: Command {
     userInfo = try invocation.userInfo(at: 1)
     var options = Tribune.PostOptions(
       style: invocation.text(.style).flatMap { Tribune.PostOptions.Style(rawValue: $0) } ?? .now,
-      isRetained: invocation.has(.retain), isImmediate: invocation.has(.immediately))
+      isRetained: invocation.has(.retain) || invocation.has(.bound), isBound: invocation.has(.bound),
+      isImmediate: invocation.has(.immediately))
     for word in invocation.words(.coalesce) { options.coalescing.insert(word == "name" ? .name : .object) }
     self.options = options
     waiting = try invocation.waiting()
     guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
       throw .usage("--wait cannot be combined with --coalesce, or with a --style other than now")
     }
+    command = invocation.command
+    guard command.isEmpty || options.isBound else { throw .usage("--exec needs --bound") }
+    if options.isBound { try invocation.refuse([.wait, .eachLine], beside: .bound) }
     pace = try invocation.pace()
     readsLines = invocation.has(.eachLine)
     areTexts = invocation.has(.text)
@@ -46,6 +54,7 @@ struct PostCommand: Command {
       try await posted.run(in: context)
       return ExitStatus.success
     }
+    if options.isBound { return try await bind(in: context) }
     guard let waiting else {
       try await context.request { [self] connection throws(TribuneError) in
         try await connection.postAcknowledged(name, object: object, userInfo: userInfo, options: options)
@@ -70,6 +79,36 @@ struct PostCommand: Command {
       try context.print(reply.json)
     }
     return reply.missing.isEmpty ? ExitStatus.success : ExitStatus.notAcknowledged
+  }
+
+  /// Keeps the connection, to which the notification is bound, while the command runs or until a signal.
+  private func bind(in context: Context) async throws(CommandError) -> Int32 {
+    let router = SignalRouter.routing(context.signals)
+    let connection: Connection
+    do throws(TribuneError) {
+      connection = try await context.connectToStay()
+      try await bounded(by: context.timeout) { [self, connection] () async throws(TribuneError) in
+        try await connection.postAcknowledged(name, object: object, userInfo: userInfo, options: options)
+      }
+    } catch {
+      throw CommandError(error, status: command.isEmpty ? ExitStatus.failure : ExitStatus.noVerdict)
+    }
+    context.reportReady("posted \(subjectText(name, object)), while this runs")
+    if !command.isEmpty {
+      context.terminal.flush()
+      let termination = await router.run(command, in: context)
+      await connection.close()
+      return termination.shellStatus
+    }
+    let end = await first(
+      of: { () async -> TribuneError? in
+        _ = await router.interruption.value
+        return nil
+      },
+      { () async -> TribuneError? in await connection.closed() })
+    if let error = end ?? nil { throw CommandError(error) }
+    await connection.close()
+    return ExitStatus.success
   }
 }
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// An action under way: it has begun, and has not ended.
+final class ActionRegistration {
+  /// Of the query that allowed it, or of its `begin`.
+  let id: QueryID
+  let connection: ConnectionID
+  let peer: PeerIdentity
+  let slot: ConnectionSlot
+  let serial: Serial
+  /// The question's.
+  let name: Pattern
+  /// nil if the action is about everything.
+  let object: ExactText?
+  let began: Instant
+  /// Holds with higher ids came too late for it.
+  let lastDelegate: DelegateID
+
+  init(
+    id: QueryID, connection: ConnectionID, peer: PeerIdentity, slot: ConnectionSlot, serial: Serial,
+    name: Pattern, object: ExactText?, began: Instant, lastDelegate: DelegateID
+  ) {
+    self.id = id
+    self.connection = connection
+    self.peer = peer
+    self.slot = slot
+    self.serial = serial
+    self.name = name
+    self.object = object
+    self.began = began
+    self.lastDelegate = lastDelegate
+  }
+
+  /// What the log remembers of it, in bytes.
+  var rememberedLength: Int { Self.rememberedLength(keyLength: name.text.utf8.count + objectText.utf8.count) }
+
+  static func rememberedLength(keyLength: Int) -> Int { 192 + keyLength }
+
+  var objectText: String { object?.text ?? "" }
+
+  /// True if a hold or delegate of the pattern and object could have vetoed it. A nil object is for any.
+  func isMet(by pattern: Pattern, _ object: ExactText?) -> Bool {
+    guard pattern.matches(name.text.utf8Bytes) else { return false }
+    guard let object, let own = self.object else { return true }
+    return own == object
+  }
+
+  fileprivate func isTooLate(_ hold: HoldRegistration) -> Bool {
+    hold.identity.id > lastDelegate && isMet(by: hold.pattern, hold.object.map(ExactText.init))
+  }
+
+  func entry(at now: Instant) -> QueryEntry {
+    QueryEntry(
+      id: id, connection: connection, peer: peer, name: name.text, object: objectText, mode: .all,
+      isDryRun: false, age: now.nanoseconds(since: began) / 1000, remaining: 0, participants: [],
+      omittedCount: 0, begun: max(1, now.nanoseconds(since: began) / 1000))
+  }
+}
+
+/// The actions under way.
+struct Actions {
+  private var all: [UInt64: ActionRegistration] = [:]
+  /// Holds that were taken while such actions were under way.
+  private var late: [HoldRegistration] = []
+
+  var count: Int { all.count }
+  var inOrder: [ActionRegistration] { all.values.sorted { $0.id < $1.id } }
+
+  subscript(id: QueryID) -> ActionRegistration? { all[id.rawValue] }
+
+  /// The number that a pattern and an object meet. A nil object is for any.
+  func count(metBy patterns: [Pattern], _ object: ExactText?) -> Int {
+    if all.isEmpty { return 0 }
+    return all.values.count { action in patterns.contains { action.isMet(by: $0, object) } }
+  }
+
+  /// The oldest first.
+  func met(by name: Pattern, _ object: ExactText?) -> [ActionRegistration] {
+    all.isEmpty ? [] : inOrder.filter { $0.isMet(by: name, object) }
+  }
+
+  mutating func insert(_ action: ActionRegistration) { all[action.id.rawValue] = action }
+
+  /// The holds that are too late for it must be there.
+  mutating func restore(_ action: ActionRegistration, beside holds: some Sequence<HoldRegistration>) {
+    insert(action)
+    for hold in holds where action.isTooLate(hold) { count(hold) }
+  }
+
+  mutating func add(late hold: HoldRegistration) {
+    for action in all.values where action.isTooLate(hold) { count(hold) }
+  }
+
+  mutating func count(_ hold: HoldRegistration) {
+    if hold.lateCount == 0 { late.append(hold) }
+    hold.lateCount += 1
+  }
+
+  mutating func forget(late hold: HoldRegistration) {
+    if hold.lateCount > 0 { late.removeAll { $0 === hold } }
+  }
+
+  /// - Returns: the holds for which it was the last one.
+  mutating func remove(_ action: ActionRegistration) -> [HoldRegistration] {
+    all[action.id.rawValue] = nil
+    if late.isEmpty { return [] }
+    for hold in late where action.isTooLate(hold) { hold.lateCount -= 1 }
+    let settled = late.filter { $0.lateCount == 0 }
+    late.removeAll { $0.lateCount == 0 }
+    return settled.sorted { $0.identity.id < $1.identity.id }
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribunePolicy
+package import TribuneWire
+
+/// Actions under way. With the flag `begins`, the transaction of a query's verdict also begins its action, so that
+/// no hold and no delegate comes between.
+extension Bus {
+  /// - Returns: the id that it gave; nil for an action that moves here.
+  mutating func begin(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
+    -> QueryID?
+  {
+    let fields = try frame.decode(Begin.self)
+    let serial = frame.header.serial
+    try frame.name.requireUnreservedName()
+    let name = try frame.pattern()
+    guard name.isLiteral else { throw WireError(.invalidName, "\"\(name.text)\" is a pattern, not a name") }
+    try frame.object.requireOneObject()
+    let object = frame.object.byteCount == 0 ? nil : ExactText(String(repairing: frame.object))
+    guard NameSyntax.canMatchQuestion(name.text) else {
+      throw neverAsked(name.text, .invalidName, meaning: NameSyntax.question(meantBy: name.text))
+    }
+    try requireFresh(serial, from: slot)
+    try requirePermission(.ask, on: [name], object: object?.text ?? "", from: slot)
+    let length = ActionRegistration.rememberedLength(keyLength: frame.name.byteCount + frame.object.byteCount)
+    try requireCapacity(toRemember: length, from: slot)
+    try requireActionCapacity(from: slot)
+    var before: ActionRegistration?
+    if fields.query.rawValue != 0 {
+      let user = connections[slot].peer.uid
+      guard let action = actions[fields.query], action.peer.uid == user, action.name == name,
+        action.object == object
+      else {
+        throw WireError(.notFound, "no such action \(fields.query.rawValue) of user \(user) is under way")
+      }
+      before = action
+    }
+    let id = before?.id ?? QueryID(rawValue: ids.queries.next())
+    let action = ActionRegistration(
+      id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
+      name: name, object: object, began: before?.began ?? now,
+      // It began without this bus, so perhaps before each hold that stands.
+      lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0))
+    if let before { forget(before) }
+    add(action)
+    emit(.okay(slot, serial, Okay(registration: serial)))
+    guard before == nil else { return nil }
+    let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
+    for hold in holds.against(key, nameLength: frame.header.nameLength) {
+      actions.count(hold)
+      let late = Late(delegate: hold.identity.id, count: UInt32(clamping: hold.lateCount))
+      emit(.late(hold.slot, hold.serial, late))
+    }
+    announce(.didBegin(action.entry(at: now)))
+    return id
+  }
+
+  mutating func requireActionCapacity(from slot: ConnectionSlot) throws(WireError) {
+    try accounts.require(1, of: .registrations, for: connections[slot].account)
+    try requireRequestCapacity(from: slot)
+  }
+
+  /// The query must have been allowed, and have ended.
+  mutating func beginAction(of id: QueryID, _ asker: Query.Asker, _ tail: QueryTail, at now: Instant) {
+    let object = tail.objectText
+    let action = ActionRegistration(
+      id: id, connection: asker.id, peer: asker.peer, slot: asker.slot, serial: asker.serial,
+      name: Pattern(accepted: tail.nameText), object: object.isEmpty ? nil : ExactText(object), began: now,
+      lastDelegate: DelegateID(rawValue: ids.delegates.last))
+    add(action)
+    announce(.didBegin(action.entry(at: now)))
+  }
+
+  private mutating func add(_ action: ActionRegistration) {
+    actions.insert(action)
+    register(action)
+  }
+
+  private mutating func register(_ action: ActionRegistration) {
+    let slot = action.slot
+    connections[slot].actions[action.serial] = action
+    connections[slot].registeredLengths[action.serial] = action.rememberedLength
+    accounts.charge(action.rememberedLength, of: .log, to: connections[slot].account)
+    accounts.charge(1, of: .registrations, to: connections[slot].account)
+  }
+
+  /// Without the end of the action: it moves to another connection.
+  private mutating func forget(_ action: ActionRegistration) {
+    connections[action.slot].actions[action.serial] = nil
+    releaseCharge(of: action.serial, from: action.slot)
+  }
+
+  mutating func end(_ action: ActionRegistration, at now: Instant) {
+    forget(action)
+    leave(action, at: now)
+  }
+
+  /// Every action ends here.
+  mutating func leave(_ action: ActionRegistration, at now: Instant) {
+    for hold in actions.remove(action) {
+      emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, count: 0)))
+    }
+    announce(.didEnd(action.entry(at: now)))
+  }
+
+  // MARK: Restarts
+
+  func append(_ action: ActionRegistration, to buffer: ByteBuffer) {
+    buffer.append(action.id.rawValue)
+    buffer.append(action.connection.rawValue)
+    buffer.append(action.serial)
+    buffer.append(action.began.nanoseconds)
+    buffer.append(action.lastDelegate.rawValue)
+    buffer.appendField(action.name.text)
+    buffer.appendField(action.objectText)
+  }
+
+  /// Changes nothing if it throws.
+  package mutating func restoreAction(_ fields: RawSpan) throws(WireError) {
+    var reader = FieldReader(fields)
+    let id = QueryID(rawValue: try reader.integer())
+    let connection = ConnectionID(rawValue: try reader.integer())
+    let serial: Serial = try reader.integer()
+    let began = Instant(nanoseconds: try reader.integer())
+    let lastDelegate = DelegateID(rawValue: try reader.integer())
+    let name = try Pattern(try reader.text())
+    guard name.isLiteral else { throw WireError(.invalidName, "an action has the name of a question") }
+    let object = try reader.text()
+    try object.utf8Bytes.requireOneObject()
+    try requireValidID(id.rawValue)
+    guard actions[id] == nil else {
+      throw WireError(.duplicateSerial, "action \(id.rawValue) is already under way")
+    }
+    guard let slot = connections[connection] else {
+      throw WireError(.notFound, "\(connection), of action \(id.rawValue), is not connected")
+    }
+    try requireFresh(serial, from: slot)
+    raiseHighest(query: id.rawValue)
+    let action = ActionRegistration(
+      id: id, connection: connection, peer: connections[slot].peer, slot: slot, serial: serial, name: name,
+      object: object.isEmpty ? nil : ExactText(object), began: began, lastDelegate: lastDelegate)
+    actions.restore(action, beside: connections.all(of: 0).flatMap { $0.holds.values })
+    register(action)
+  }
+
+  // MARK: Lists
+
+  func actionEntries(
+    of connection: Connection, for slot: ConnectionSlot?, at now: Instant
+  ) -> [QueryEntry] {
+    connection.actions.values.sorted { $0.id < $1.id }
+      .filter { mayList($0.name, object: $0.objectText, of: connection.id, for: slot) }
+      .map { $0.entry(at: now) }
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribunePolicy
+import TribuneWire
+
+extension Bus {
+  mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
+    let cost = RetainedNotification.cost(of: posted.tail, from: posted.poster.peer)
+    // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
+    let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
+    try chargeRetained(cost, to: posted.uid, replacing: before)
+    posted.reserved = cost
+  }
+
+  mutating func release(_ posted: PostedNotification) {
+    if posted.reserved > 0 { accounts.charge(-posted.reserved, of: .retained, to: posted.uid) }
+  }
+
+  mutating func keep(_ posted: PostedNotification) {
+    let (name, object) = (posted.name, posted.object)
+    // Since the post was accepted, the policy may have changed, and the poster may have left.
+    if posted.fields.style != .now {
+      let isBoundToNobody = posted.fields.options.contains(.bound) && connections[posted.poster.id] == nil
+      if isBoundToNobody || !access.mayRetain(name, object, user: posted.uid) { return release(posted) }
+    }
+    guard posted.isKept else { return forgetRetained(name: name, object: object) }
+    let tail = posted.tail
+    let kept = RetainedNotification(
+      tail: QueryTail(
+        slice: tail.slice.copied(), nameLength: tail.nameLength, objectLength: tail.objectLength),
+      sender: posted.poster.id, peer: posted.poster.peer, uid: posted.uid, posted: posted.posted,
+      isBound: posted.fields.options.contains(.bound))
+    retain(kept)
+    emit(.kept(kept))
+  }
+
+  mutating func retain(_ kept: RetainedNotification) {
+    if let before = retained.keep(kept, kept.name, kept.object) { unbind(before) }
+    if kept.isBound, let slot = connections[kept.sender] { connections[slot].bound[kept.number] = kept }
+  }
+
+  package mutating func forgetRetained(name: String, object: String) {
+    guard let before = retained.forget(name, object) else { return }
+    unbind(before)
+    emit(.forgotten(name: name, object: object))
+  }
+
+  private mutating func unbind(_ notification: RetainedNotification) {
+    guard notification.isBound, let slot = connections[notification.sender] else { return }
+    connections[slot].bound[notification.number] = nil
+  }
+
+  /// Posts for a connection that has ended what a client posts to remove what it retained.
+  mutating func clear(_ bound: [RetainedNotification], at now: Instant) {
+    for notification in bound {
+      let (buffer, fields) = (ByteBuffer(capacity: 0), Post(options: .retain))
+      buffer.appendFrame(
+        fields, sender: notification.sender, serial: 0, name: notification.name, object: notification.object)
+      guard let header = FrameHeader.peek(buffer.bytes, at: 0, limits: .fromBus) else {
+        preconditionFailure("a retained notification has no valid name")
+      }
+      deliver(
+        PostedNotification(
+          slice: ByteSlice(buffer, 0..<buffer.count), header: header, fields: fields,
+          poster: Poster(slot: .nowhere, id: notification.sender, peer: notification.peer),
+          uid: notification.uid, posted: now))
+    }
+  }
+
+  func snapshot(
+    of observation: NotificationCenter.Observation, for slot: ConnectionSlot
+  ) -> [RetainedNotification] {
+    var kept: [RetainedNotification] = []
+    for notification in retained.matching(observation.pattern, object: observation.object) {
+      let tail = notification.tail
+      if access.mayReceive(slot, tail.name, tail.object) { kept.append(notification) }
+    }
+    return kept
+  }
+}

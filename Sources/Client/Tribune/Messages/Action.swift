@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneSystem
+import TribuneWire
+
+/// An action under way, from ``Connection/begin(_:object:userInfo:deadline:mode:default:override:parent:progress:)``.
+///
+/// It lasts until ``end()``, or until the connection ends, even if this object is not kept. After an interruption, the
+/// library tells the next bus that it is under way.
+public final class Action: Sendable {
+  /// The query that allowed it.
+  public let query: UInt64
+  private let key: ActionKey
+  private let serial: Serial
+  private let connection: Connection
+  /// The epoch of the connection, if the action was its last frame.
+  private let lastEpoch: Int?
+
+  init(query: UInt64, key: ActionKey, serial: Serial, connection: Connection, lastEpoch: Int? = nil) {
+    (self.query, self.key, self.serial) = (query, key, serial)
+    (self.connection, self.lastEpoch) = (connection, lastEpoch)
+  }
+
+  /// Tells the bus that the action has ended, done or failed. Has no effect if it has ended.
+  ///
+  /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the action. Cancelling the task does not stop it.
+  public func end() async throws(TribuneError) { try await connection.link.takeBack(serial) }
+
+  /// Moves the action to another connection, as its last frame, so that a child process can inherit the socket.
+  package func move(to other: Connection) async throws(TribuneError) -> Action {
+    let moved = try await other.begin(QueryID(rawValue: query), key, isLast: true)
+    connection.link.forget(serial)
+    return moved
+  }
+
+  /// A duplicate of the connection's socket, for a child process. While the child has it, the action is under way, even
+  /// if this process is killed. If the child sends anything over it, the bus ends the connection.
+  ///
+  /// - Returns: nil unless the action was the connection's last frame.
+  package func duplicateSocket() throws(Errno) -> FileDescriptor? {
+    try connection.link.duplicateSocket(lastOf: lastEpoch)
+  }
+}
+
+struct ActionKey: Sendable {
+  var name: String
+  var object: String
+}
+
+extension Connection {
+  /// Tells the bus that an action is under way that it has not allowed itself.
+  ///
+  /// - Parameter isLast: see ``Action/move(to:)``.
+  package func begin(
+    unasked name: String, object: String, isLast: Bool
+  ) async throws(TribuneError) -> Action {
+    let key = ActionKey(name: try Checked.name(name), object: try Checked.object(object))
+    return try await begin(QueryID(rawValue: 0), key, isLast: isLast)
+  }
+
+  fileprivate func begin(
+    _ query: QueryID, _ key: ActionKey, isLast: Bool
+  ) async throws(TribuneError) -> Action {
+    let epoch = link.epoch
+    let serial = try await link.request(
+      Begin(query: query, isLast: isLast), Link.Message(name: key.name, object: key.object),
+      isTakenBack: true
+    ) { reply, _ in .registration(reply, .action) }
+    return Action(
+      query: query.rawValue, key: key, serial: serial, connection: self, lastEpoch: isLast ? epoch : nil)
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tribune
+import TribuneSystem
+
+/// The action of a guarded command. A repeated query replaces the action of the one before.
+final class Beginning: Sendable {
+  private let action = Mutex<Action?>(nil)
+
+  func begin(
+    _ ask: () async throws(TribuneError) -> (Verdict, Action?)
+  ) async throws(TribuneError) -> Verdict {
+    if let before = action.withLock({ $0.take() }) { try await before.end() }
+    let (verdict, begun) = try await ask()
+    action.withLock { $0 = begun }
+    return verdict
+  }
+
+  /// Moves the action to a connection of its own, so that a command can inherit that: then the action is under way even
+  /// if this process is killed. Without an action, such as in a cluster, one begins there.
+  ///
+  /// - Returns: nil, after a report, if the action stays where it is.
+  func inheritable(of query: Query, in context: Context) async -> Inheritable? {
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      let action: Action
+      if let begun = self.action.withLock({ $0 }) {
+        action = try await begun.move(to: connection)
+      } else {
+        action = try await connection.begin(unasked: query.name, object: query.object, isLast: true)
+      }
+      return Inheritable(action: action, connection: connection)
+    } catch {
+      context.terminal.report(
+        "if tribunectl is killed, the action ends before its command: \(error.message.terminalSafe)")
+      return nil
+    }
+  }
+
+  struct Inheritable: Sendable {
+    let action: Action
+    let connection: Connection
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneSystem
+
+@Suite("Actions under way", .timeLimit(.minutes(15)))
+struct ActionTests {
+  private let bus: TestBus
+  private let gate: ShellGate
+  private let acting: RunningProgram
+
+  /// A guarded command runs until the gate opens.
+  init() throws {
+    (bus, gate) = (try TestBus(), try ShellGate())
+    acting = try bus.start(
+      "guard", "a.prune", "--object=repo", "--", "sh", "-c", "echo acts; \(gate.wait); exit 3")
+    #expect(try acting.output.line() == "acts")
+  }
+
+  private func hold(_ options: String..., on bus: TestBus? = nil) throws -> RunningProgram {
+    let program = try (bus ?? self.bus).start(
+      ["hold", "a.shouldPrune", "--why=backup"] + options + ["--", "echo", "ran"])
+    #expect(try program.errors.line()?.hasPrefix("holding a.shouldPrune") == true)
+    return program
+  }
+
+  private func expectWaiting(_ program: RunningProgram, what: String = "the hold waits for") throws {
+    #expect(try program.errors.line() == "tribunectl: \(what) an action under way")
+    let who = try #require(try program.errors.line())
+    #expect(who.hasPrefix("  a.shouldPrune repo by ") && who.contains(" (pid "), "\(who)")
+  }
+
+  private func count(on bus: TestBus? = nil) throws -> Int {
+    try (bus ?? self.bus).tribunectl("-j", "actions").output.split(separator: "\n").count
+  }
+
+  @Test("the command of a hold waits for the guarded commands that had begun before, and names them")
+  func waits() throws {
+    let program = try hold()
+    try expectWaiting(program)
+    // Meanwhile nothing new begins.
+    #expect(try bus.tribunectl("guard", "a.prune", "--object=repo", "--", "true").status == 77)
+    try gate.open()
+    #expect(acting.status() == 3)
+    #expect(try program.output.line() == "ran")
+    #expect(program.status() == 0)
+    #expect(try count() == 0)
+  }
+
+  @Test("an action is under way while its command runs, even if tribunectl is killed")
+  func killed() async throws {
+    let killed = try WatchedProcess(acting.pid)
+    acting.signal(SIGKILL)
+    await killed.ended()
+    let program = try hold()
+    try expectWaiting(program)
+    try gate.open()
+    #expect(try program.output.line() == "ran")
+    #expect(program.status() == 0)
+  }
+
+  @Test("a hold is not late for an action about another object")
+  func otherObject() throws {
+    let program = try bus.start("hold", "a.shouldPrune@other", "--why=b", "--", "echo", "ran")
+    #expect(try program.output.line() == "ran")
+    #expect(program.status() == 0)
+  }
+
+  @Test("with --late, a late hold fails, or its command runs")
+  func late() throws {
+    let running = try hold("--late=run")
+    try expectWaiting(running, what: "the command runs beside")
+    #expect(try running.output.line() == "ran" && running.status() == 0)
+    for (option, what, error) in [
+      ("fail", "the hold is too late for", "the hold is too late: nothing was run"),
+      ("wait:1ms", "the hold waits for", "the actions have not ended in time: nothing was run"),
+    ] {
+      let program = try hold("--late=\(option)")
+      try expectWaiting(program, what: what)
+      #expect(try program.errors.line() == "tribunectl: \(error)")
+      #expect(try program.output.rest() == "" && program.status() == 255)
+    }
+    for option in ["wait:", "wait:x", "never"] {
+      #expect(
+        try bus.tribunectl("hold", "a.shouldB", "--why=c", "--late=\(option)", "--", "true").status == 2)
+    }
+    #expect(try bus.tribunectl("-j", "holds").output == "")
+  }
+
+  @Test("a signal ends the waiting")
+  func interrupted() throws {
+    let program = try hold()
+    try expectWaiting(program)
+    #expect(program.end(SIGINT) == 128 + SIGINT)
+    #expect(try program.output.rest() == "")
+  }
+
+  @Test("a hold without a command stands, and reports the actions and their end")
+  func reports() throws {
+    let program = try bus.staying("hold", "a.shouldPrune", "--why=b")
+    try expectWaiting(program, what: "the hold is too late for")
+    try gate.open()
+    #expect(try program.errors.line() == "the actions have ended")
+    #expect(program.end(SIGTERM) == 0)
+  }
+
+  @Test("the next bus knows the action, also without a keeper")
+  func restarted() throws {
+    bus.end(SIGKILL)
+    let next = try TestBus(folder: bus.folder)
+    try next.wait { try count(on: next) == 1 }
+    let program = try hold(on: next)
+    try expectWaiting(program)
+    try gate.open()
+    #expect(acting.status() == 3)
+    #expect(try program.output.line() == "ran")
+    #expect(program.status() == 0)
+  }
+
+  @Test("if the bus is lost meanwhile, the hold waits on the next one")
+  func lostMeanwhile() throws {
+    let program = try hold()
+    try expectWaiting(program)
+    bus.end(SIGKILL)
+    let next = try TestBus(folder: bus.folder)
+    try next.wait { try count(on: next) == 1 && next.tribunectl("-j", "holds").output != "" }
+    try gate.open()
+    #expect(acting.status() == 3)
+    #expect(try program.output.line() == "ran")
+    #expect(program.status() == 0)
+  }
+
+  @Test("actions are listed and explained, and announced")
+  func listed() throws {
+    let listed = try bus.tribunectl("-j", "actions").object()
+    #expect(listed["name"] as? String == "a.shouldPrune" && listed["object"] as? String == "repo")
+    let explained = try bus.tribunectl("explain", "a.shouldPrune")
+    #expect(explained.output.contains("1 action of it under way."), "\(explained.output)")
+    let observer = try bus.staying("-j", "observe", "tribune.action.*")
+    try gate.open()
+    let end = try jsonObject(try #require(try observer.output.line()))
+    #expect(end["name"] as? String == "tribune.action.didEnd")
+    #expect((end["userInfo"] as? [String: Any])?["name"] as? String == "a.shouldPrune")
+  }
+
+  @Test("a notification that is bound to a command goes with it, and with tribunectl")
+  func bound() throws {
+    let observer = try bus.staying("-j", "observe", "svc.status")
+    let service = try bus.start(
+      "post", "svc.status", "1", "--bound", "--exec", "sh", "-c", "\(gate.wait); exit 3")
+    #expect(try service.errors.line()?.hasPrefix("posted svc.status, while this runs") == true)
+    #expect(try bus.tribunectl("get", "svc.status").output == "1\n")
+    try gate.open()
+    #expect(service.status() == 3)
+    for userInfo in [1, nil] as [Int?] {
+      let news = try jsonObject(try #require(try observer.output.line()))
+      #expect(news["userInfo"] as? Int == userInfo)
+    }
+    #expect(try bus.tribunectl("get", "svc.status").status == 1)
+    let other = try bus.start("post", "svc.status", "2", "--bound")
+    #expect(try other.errors.line()?.hasPrefix("posted svc.status, while this runs") == true)
+    _ = other.end(SIGKILL)
+    try bus.wait { try bus.tribunectl("get", "svc.status").status == 1 }
+    #expect(try bus.tribunectl("post", "svc.status", "2", "--exec", "true").status == 2)
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+/// The model of actions under way. The bus begins one with its verdict, which the client reads later.
+extension Life {
+  /// The client has read that its query is allowed.
+  func begin(_ query: Query, _ link: Link) {
+    guard !link.isForgotten, !query.isCancelled else { return }
+    let action = Registration(
+      number: number(), link: link, serial: query.serial, what: .action, patterns: [query.name],
+      object: query.object)
+    action.takenAt = taken
+    if link.detachedUntil != nil || link.fate != .survives || setting.isTight { action.certainty = .possible }
+    link.registrations.append(action)
+    counts.actions += 1
+  }
+
+  /// The bus may have begun an action of which the client has not read. A daemon that died may not have cancelled it.
+  func mayAct(_ link: Link) -> Bool {
+    queries.contains { query in
+      query.link === link && query.flags.contains(.begins) && query.takenAt > 0 && query.verdict == nil
+    }
+  }
+
+  /// Tells the next bus that an action is under way, as the library does.
+  func begin(_ link: Link, _ name: String, _ object: String) {
+    let action = Registration(
+      number: number(), link: link, serial: link.serial(), what: .action, patterns: [name], object: object)
+    link.compose(.register(action), serial: action.serial, awaitsReply: true) {
+      $0.appendFrame(Begin(query: QueryID(rawValue: 0)), serial: action.serial, name: name, object: object)
+    }
+  }
+
+  /// The bus has said how many actions a hold or delegate came too late for.
+  func judge(_ late: Int, of registration: Registration) {
+    registration.lateCount = late
+    guard !registration.wasInDoubt else { return }
+    // A delegate counts each action once, whatever its patterns.
+    let certain = registration.missed.count { !$0.wasInDoubt }
+    check(late >= certain, "r\(registration.number) is too late for \(certain) actions, and was told \(late)")
+    let most = possibleActions(for: registration)
+    check(
+      late <= most, "r\(registration.number) was told \(late) late actions, and there are \(most) at most")
+  }
+
+  /// The number that may have been under way when the bus took the hold or delegate.
+  private func possibleActions(for registration: Registration) -> Int {
+    let begun = queries.count { query in
+      query.flags.contains(.begins) && query.takenAt > 0
+        && query.verdict.map { $0.verdict == .allowed } ?? true
+        && registration.isFor(query.name, query.object)
+        && !isOver(query.link.registration(query.serial), before: registration)
+    }
+    let continued = known.flatMap(\.registrations).count { action in
+      action.isAction && registration.isFor(action.patterns[0], action.object)
+        && !queries.contains { $0.link === action.link && $0.serial == action.serial }
+        && !isOver(action, before: registration)
+    }
+    return begun + continued
+  }
+
+  private func isOver(_ action: Registration?, before registration: Registration) -> Bool {
+    guard let action, action.certainty == .gone, !action.wasInDoubt else { return false }
+    return action.goneAt < registration.takenAt && action.goneAt > tookOverAt
+  }
+
+  /// A hold learns that the last of these actions has ended, or of one that has begun without the bus.
+  func late(_ late: Late, _ serial: Serial, _ link: Link) {
+    guard let hold = link.registration(serial), hold.isHold else {
+      return violate("link \(link.number) was told that \(serial) is late, which is no hold")
+    }
+    check(hold.id == 0 || late.delegate.rawValue == hold.id, "r\(hold.number) is late under another id")
+    defer { hold.lateCount = Int(late.count) }
+    guard late.count == 0 else {
+      return check(
+        Int(late.count) == hold.lateCount + 1, "r\(hold.number) is late for more than one more action")
+    }
+    check(hold.lateCount > 0, "r\(hold.number) is settled, and was late for nothing")
+    for action in hold.missed where isCertain(action) && !action.wasInDoubt {
+      violate("r\(hold.number) is settled before the end of r\(action.number)")
+    }
+  }
+
+  /// At rest, a late hold waits for something.
+  func judgeLateHolds() {
+    for link in known where !link.isForgotten {
+      for hold in link.registrations where hold.isHold && hold.lateCount > 0 && isCertain(hold) {
+        check(
+          possibleActions(for: hold) > 0,
+          "r\(hold.number) is late for \(hold.lateCount) actions, which have all ended")
+      }
+    }
+  }
+}

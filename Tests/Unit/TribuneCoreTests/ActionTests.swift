@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Actions under way", .timeLimit(.minutes(15)))
+struct ActionTests {
+  private let bus = BusUnderTest()
+  private let asker: ConnectionSlot
+  private let holder: ConnectionSlot
+
+  init() {
+    bus.log = []
+    (asker, holder) = (bus.connect(), bus.connect())
+  }
+
+  private func ask(
+    _ name: String = "shouldX", object: String = "", serial: Serial = 5, flags: QueryFlags = []
+  ) {
+    bus.ask(name, object: object, by: asker, serial: serial, flags: flags.union(.begins), because: "must")
+  }
+
+  private func begin(
+    _ name: String = "shouldX", object: String = "", continuing query: UInt64 = 0, by slot: ConnectionSlot,
+    serial: Serial
+  ) {
+    bus.send(Begin(query: QueryID(rawValue: query)), from: slot, serial: serial, name: name, object: object)
+  }
+
+  private func expectLate(
+    _ count: UInt32, _ pattern: String = "shouldX", object: String = "", serial: Serial = 1,
+    sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) {
+    var late: UInt32?
+    bus.onEffect = { if case .okay(_, serial, let okay) = $0 { late = okay.late } }
+    bus.hold(pattern, object: object, by: holder, serial: serial)
+    bus.onEffect = nil
+    #expect(late == count, sourceLocation: sourceLocation)
+    _ = bus.take()
+  }
+
+  @Test("An allowed query begins its action, and a hold learns that it is too late, and when it has ended")
+  func begins() {
+    ask()
+    bus.expect("A verdict 5 q1 allowed?")
+    #expect(bus.bus.actionCount == 1 && bus.queryCount == 0)
+    expectLate(1)
+    bus.cancel(5, by: asker)
+    bus.expect("B late 1 d1 0", "A ok 902")
+    #expect(bus.bus.actionCount == 0)
+    expectLate(0, serial: 2)
+  }
+
+  @Test("A vetoed query begins nothing, and an overridden one does", arguments: [false, true])
+  func decided(isOverridden: Bool) {
+    bus.hold("shouldX", by: holder, serial: 1)
+    ask(flags: isOverridden ? .overrides : [])
+    #expect(bus.bus.actionCount == (isOverridden ? 1 : 0))
+  }
+
+  @Test("An action begins with the last answer, in the transaction of the verdict")
+  func afterAnswers() {
+    bus.attach(["shouldX"], by: holder, serial: 3)
+    ask()
+    #expect(bus.bus.actionCount == 0)
+    _ = bus.take()
+    bus.answer(.approve, delegate: 1, from: holder)
+    bus.expect("A verdict 5 q1 allowed: d1 approved", "B concluded 3 q1 d1 allowed")
+    #expect(bus.bus.actionCount == 1)
+    expectLate(1)
+  }
+
+  @Test(
+    "A hold is too late for actions that it could have vetoed",
+    arguments: [
+      ("shouldX", "", "shouldX", "", 1), ("shouldX", "o", "shouldX", "", 1),
+      ("shouldX", "", "shouldX", "o", 1),
+      ("shouldX", "o", "shouldX", "o", 1), ("shouldX", "o", "shouldX", "p", 0),
+      ("shouldX", "o", "shouldY", "o", 0), ("a.shouldX", "o", "a.*", "o", 1),
+      ("shouldX", "caf\u{e9}", "shouldX", "cafe\u{301}", 0),
+    ] as [(String, String, String, String, UInt32)])
+  func matching(name: String, about: String, pattern: String, object: String, late: UInt32) {
+    ask(name, object: about)
+    expectLate(late, pattern, object: object)
+  }
+
+  @Test("A delegate that attaches learns of the actions that it could have vetoed")
+  func lateDelegate() {
+    ask(object: "o")
+    var late: UInt32?
+    bus.onEffect = { if case .okay(_, 1, let okay) = $0 { late = okay.late } }
+    bus.attach(["shouldY", "shouldX"], to: "o", by: holder, serial: 1)
+    #expect(late == 1)
+  }
+
+  @Test("A hold settles with the last of the actions, and not with later ones")
+  func settles() {
+    ask(serial: 5)
+    ask(object: "o", serial: 6)
+    expectLate(2)
+    bus.cancel(6, by: asker)
+    bus.expect("A ok 902")
+    ask(serial: 7, flags: .overrides)
+    _ = bus.take()
+    bus.cancel(7, by: asker)
+    bus.expect("A ok 902")
+    bus.cancel(5, by: asker, serial: 903)
+    bus.expect("B late 1 d1 0", "A ok 903")
+  }
+
+  @Test("An action that has begun without the bus is older than every hold", arguments: Restart.allCases)
+  func begunBefore(_ restart: Restart) {
+    bus.hold("shouldX", object: "o", by: holder, serial: 1)
+    bus.hold("shouldX", object: "p", by: holder, serial: 2)
+    _ = bus.take()
+    begin(object: "o", by: asker, serial: 5)
+    bus.expect("A ok 5 as 5", "B late 1 d1 1")
+    bus.restart(restart)
+    bus.cancel(5, by: asker)
+    bus.expect("B late 1 d1 0", "A ok 902")
+  }
+
+  @Test("A hold that was released before is not told")
+  func released() {
+    ask()
+    expectLate(1)
+    bus.cancel(1, by: holder, serial: 2)
+    _ = bus.take()
+    bus.cancel(5, by: asker)
+    bus.expect("A ok 902")
+  }
+
+  @Test("An action ends with its connection")
+  func disconnected() {
+    ask()
+    expectLate(1)
+    bus.disconnect(asker)
+    bus.expect("B late 1 d1 0")
+    #expect(bus.bus.actionCount == 0)
+  }
+
+  @Test("An action moves to another connection of its user, without an end")
+  func moves() {
+    ask(object: "o")
+    expectLate(1)
+    let (other, stranger) = (bus.connect(), bus.connect(uid: 4))
+    begin(object: "o", continuing: 1, by: stranger, serial: 1)
+    bus.expect("D refused 1 notFound")
+    begin(object: "p", continuing: 1, by: other, serial: 1)
+    bus.expect("C refused 1 notFound")
+    begin(object: "o", continuing: 1, by: other, serial: 2)
+    bus.expect("C ok 2 as 2")
+    bus.cancel(5, by: asker)
+    bus.expect("A refused 902 notFound")
+    bus.disconnect(asker)
+    #expect(bus.take().isEmpty)
+    bus.disconnect(other)
+    bus.expect("B late 1 d1 0")
+  }
+
+  @Test("What begins nothing is refused")
+  func refused() {
+    ask(serial: 5, flags: .isDryRun)
+    bus.ask("numberOfRows", by: asker, serial: 6, mode: .first, flags: .begins)
+    begin("rows", by: asker, serial: 7)
+    begin("a.*", by: asker, serial: 8)
+    begin("tribune.shouldX", by: asker, serial: 9)
+    bus.expect(
+      "A refused 5 invalidValue", "A refused 6 invalidValue", "A refused 7 invalidName",
+      "A refused 8 invalidName", "A refused 9 reservedName")
+    #expect(bus.bus.actionCount == 0)
+  }
+
+  @Test("Actions count as requests of their connection")
+  func limited() {
+    let bus = BusUnderTest { $0.queriesMax = 2 }
+    let asker = bus.connect()
+    for serial in 1...3 as ClosedRange<Serial> {
+      bus.ask("shouldX", by: asker, serial: serial, flags: .begins)
+    }
+    bus.expect("A verdict 1 q1 allowed?", "A verdict 2 q2 allowed?", "A refused 3 limitExceeded")
+  }
+
+  @Test("Observers learn of the beginning and the end")
+  func announced() {
+    bus.observe("tribune.action.*", by: holder, serial: 9)
+    _ = bus.take()
+    ask(object: "o")
+    bus.expect(
+      "A verdict 5 q1 allowed?",
+      "didConclude q1 shouldX on o: allowed parallel by :1, 0 vetoes, 0ms", "didBegin q1 of :1: shouldX on o")
+    bus.cancel(5, by: asker)
+    bus.expect("didEnd q1 of :1: shouldX on o", "A ok 902")
+  }
+
+  @Test("Lists and explanations have actions under way")
+  func listed() throws {
+    ask(object: "o")
+    bus.elapse(milliseconds: 7)
+    let entries = bus.bus.queryEntries(of: ConnectionID(rawValue: 1), for: nil, at: bus.now)
+    #expect(entries.map(\.begun) == [7_000] && entries.map(\.name) == ["shouldX"])
+    func isExplained(_ object: String) throws -> Bool {
+      try bus.explain("shouldX", object: object, for: nil).contains {
+        if case .query = $0 { true } else { false }
+      }
+    }
+    #expect(try isExplained("o") && isExplained("") && !isExplained("p"))
+  }
+
+  @Test("A restarted bus knows its actions, and the holds that were too late", arguments: Restart.allCases)
+  func restarted(_ restart: Restart) {
+    bus.hold("shouldX", object: "q", by: holder, serial: 7)
+    ask(object: "o")
+    expectLate(1, object: "o")
+    ask(object: "o", serial: 6, flags: .overrides)
+    _ = bus.take()
+    bus.restart(restart)
+    bus.cancel(6, by: asker)
+    bus.expect("A ok 902")
+    bus.cancel(5, by: asker, serial: 903)
+    bus.expect("B late 1 d2 0", "A ok 903")
+    #expect(bus.bus.actionCount == 0)
+    bus.disconnect(asker)
+    bus.disconnect(holder)
+    #expect(bus.userByteCounts.isEmpty)
+  }
+}
