@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Testing
 import TribuneSystem
+import TribuneWire
 
 @Suite("Actions under way", .timeLimit(.minutes(15)))
 struct ActionTests {
@@ -87,6 +88,28 @@ struct ActionTests {
         try bus.tribunectl("hold", "a.shouldB", "--why=c", "--late=\(option)", "--", "true").status == 2)
     }
     #expect(try bus.tribunectl("-j", "holds").output == "")
+  }
+
+  @Test("a hold that expires meanwhile runs nothing")
+  func expires() throws {
+    let program = try hold("--expires=200ms")
+    try expectWaiting(program)
+    #expect(try program.errors.line() == "tribunectl: the hold has expired: nothing was run")
+    #expect(try program.output.rest() == "" && program.status() == 255)
+  }
+
+  @Test("who may only ask begins nothing", arguments: [true, false])
+  func permission(mayPost: Bool) throws {
+    let folder = try TestFolder()
+    try folder.write(
+      "allow ask a.shouldB user:*\n" + (mayPost ? "allow post a.willB user:*\n" : ""),
+      to: "etc/policy.d/some.policy")
+    let bus = try TestBus(folder: folder)
+    let client = try RawClient.greeted(bus, as: 65_534)
+    try client.send(Begin(query: QueryID(rawValue: 0)), serial: 1, name: "a.shouldB")
+    try client.send(Ask(flags: .begins), serial: 2, name: "a.shouldB")
+    #expect(try client.next().kind == (mayPost ? .ok : .error))
+    #expect(try client.next().kind == (mayPost ? .verdict : .error))
   }
 
   @Test("a signal ends the waiting")

@@ -286,7 +286,7 @@ enum wire_post_options {
   WIRE_POST_OPTIONS_COALESCE_BY_OBJECT = 8,
   /* The poster waits until the awaited observers have acknowledged. */
   WIRE_POST_OPTIONS_AWAITED = 16,
-  /* With `retain`: removed when the poster's connection has ended for good. */
+  /* With `retain` and the style now: removed when the poster's connection has ended for good. */
   WIRE_POST_OPTIONS_BOUND = 32,
 };
 

@@ -78,6 +78,13 @@ package enum NameSyntax {
     return "\(space)may\(last.dropFirst("should".utf8.count))"
   }
 
+  /// The name by which an action is announced: `window.willClose` for `window.shouldClose`.
+  package static func will(forQuestion name: String) -> String? {
+    guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
+    let (space, last) = split(name)
+    return "\(space)will\(last.dropFirst("should".utf8.count))"
+  }
+
   /// The question of an action that a *may*, *will* or *did* is about.
   package static func question(aboutMessage name: String) -> String? {
     messagePrefix(of: name).map { question(about: name, behind: $0) }

@@ -164,12 +164,13 @@ struct ActionTests {
   func refused() {
     ask(serial: 5, flags: .isDryRun)
     bus.ask("numberOfRows", by: asker, serial: 6, mode: .first, flags: .begins)
+    ask("rows", serial: 10)
     begin("rows", by: asker, serial: 7)
     begin("a.*", by: asker, serial: 8)
     begin("tribune.shouldX", by: asker, serial: 9)
     bus.expect(
-      "A refused 5 invalidValue", "A refused 6 invalidValue", "A refused 7 invalidName",
-      "A refused 8 invalidName", "A refused 9 reservedName")
+      "A refused 5 invalidValue", "A refused 6 invalidValue", "A refused 10 invalidName",
+      "A refused 7 invalidName", "A refused 8 invalidName", "A refused 9 reservedName")
     #expect(bus.bus.actionCount == 0)
   }
 

@@ -199,22 +199,19 @@ struct RetainedTests {
     #expect(!bus.isRetained("a", "", of: 3, at: bus.now) && bus.isRetained("b", "", of: 3, at: bus.now))
   }
 
-  @Test("A bound notification that is delivered after its poster has left is not kept")
-  func boundTooLate() {
-    let (service, observer) = (bus.connect(), bus.connect())
-    bus.post("a", text: "x", by: service, [.retain, .bound], style: .whenIdle)
-    bus.disconnect(service)
-    bus.idle()
-    _ = bus.take()
-    bus.observe("a", by: observer, serial: 1, .retained)
-    bus.expect("C ok 1 as 1")
-    #expect(bus.bus.accounts.used(.retained) == 0)
-  }
-
-  @Test("Only what is retained can be bound")
+  @Test("Only what is retained at once can be bound, within the connection's limit")
   func boundAlone() {
     bus.post("a", text: "x", by: poster, serial: 3, .bound)
-    bus.expect("A refused 3 invalidValue")
+    bus.post("a", text: "x", by: poster, serial: 4, [.retain, .bound], style: .whenIdle)
+    bus.expect("A refused 3 invalidValue", "A refused 4 invalidValue")
+    let small = BusUnderTest { $0.observationsMax = 1 }
+    let service = small.connect()
+    for serial in 1...2 as ClosedRange<Serial> {
+      small.post(
+        "a", object: "o\(serial)", text: "x", by: service, serial: serial, [.retain, .bound],
+        flags: .acknowledge)
+    }
+    small.expect(" a o1 x from :1", "A ok 1", "A refused 2 limitExceeded")
   }
 
   @Test("After a restart, a notification is still bound", arguments: Restart.allCases)

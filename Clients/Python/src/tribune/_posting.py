@@ -109,8 +109,6 @@ class Posting:
         fields = _post(style, coalesce_name, coalesce_object, retain, immediate, bound)
         encoded = encoded_name(name), encoded_object(object)
         payload = encoded_user_info(user_info)
-        if retain:
-            self._link.keep_bound(fields, *encoded, payload)
         await self._link.request(
             fields,
             name=encoded[0],
@@ -118,6 +116,8 @@ class Posting:
             payload=payload,
             flags=FrameFlags.ACKNOWLEDGE,
         )
+        if retain:
+            self._link.keep_bound(fields, *encoded, payload)
 
     async def post_awaited(
         self,

@@ -78,7 +78,8 @@ class Hold(_Scope[HoldTerm]):
     async def settled(self) -> bool:
         """Waits until the actions have ended that had begun before the hold.
 
-        Returns at once if there is none; False if the hold has ended.
+        Returns at once if there is none; False if the hold has ended. A bus that was restarted
+        without its state knows an action when its owner has reconnected, up to 5 s later.
         """
         return await self._term.settled()
 

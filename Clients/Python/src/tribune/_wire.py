@@ -392,7 +392,7 @@ class PostOptions(enum.IntFlag):
     COALESCE_BY_OBJECT = 8
     # The poster waits until the awaited observers have acknowledged.
     AWAITED = 16
-    # With `retain`: removed when the poster's connection has ended for good.
+    # With `retain` and the style now: removed when the poster's connection has ended for good.
     BOUND = 32
 
 

@@ -17,11 +17,9 @@ extension Bus {
     guard name.isLiteral else { throw WireError(.invalidName, "\"\(name.text)\" is a pattern, not a name") }
     try frame.object.requireOneObject()
     let object = frame.object.byteCount == 0 ? nil : ExactText(String(repairing: frame.object))
-    guard NameSyntax.canMatchQuestion(name.text) else {
-      throw neverAsked(name.text, .invalidName, meaning: NameSyntax.question(meantBy: name.text))
-    }
     try requireFresh(serial, from: slot)
     try requirePermission(.ask, on: [name], object: object?.text ?? "", from: slot)
+    try requirePermissionToAct(name.text, object: object?.text ?? "", from: slot)
     let length = ActionRegistration.rememberedLength(keyLength: frame.name.byteCount + frame.object.byteCount)
     try requireCapacity(toRemember: length, from: slot)
     try requireActionCapacity(from: slot)
@@ -48,11 +46,20 @@ extension Bus {
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     for hold in holds.against(key, nameLength: frame.header.nameLength) {
       actions.count(hold)
+      guard hold.lateCount == 1 else { continue }
       let late = Late(delegate: hold.identity.id, count: UInt32(clamping: hold.lateCount))
       emit(.late(hold.slot, hold.serial, late))
     }
     announce(.didBegin(action.entry(at: now)))
     return id
+  }
+
+  /// Holders wait for actions under way. So who may only ask, but not announce the action, begins none.
+  func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
+    guard let will = NameSyntax.will(forQuestion: name) else {
+      throw neverAsked(name, .invalidName, meaning: NameSyntax.question(meantBy: name))
+    }
+    try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }
 
   mutating func requireActionCapacity(from slot: ConnectionSlot) throws(WireError) {
@@ -82,6 +89,9 @@ extension Bus {
     connections[slot].registeredLengths[action.serial] = action.rememberedLength
     accounts.charge(action.rememberedLength, of: .log, to: connections[slot].account)
     accounts.charge(1, of: .registrations, to: connections[slot].account)
+    guard connections[slot].isDetached else { return }
+    connections[slot].account.charges.detached[.log] += action.rememberedLength
+    connections[slot].account.charges.detached[.registrations] += 1
   }
 
   /// Without the end of the action: it moves to another connection.

@@ -32,6 +32,10 @@ extension Bus {
     if begins, fields.mode.isForValues || fields.flags.contains(.isDryRun) {
       throw WireError(.invalidValue, "a dry run or a query for values begins no action")
     }
+    if begins {
+      try requirePermissionToAct(
+        String(repairing: frame.name), object: String(repairing: frame.object), from: slot)
+    }
     try requireDeadline(fields.deadline)
     try requireFresh(header.serial, from: slot)
     try requireRequestCapacity(from: slot)

@@ -12,9 +12,7 @@ extension Bus {
   ) throws(WireError) {
     let fields = try frame.decode(Post.self)
     let options = fields.options
-    guard options.contains(.retain) || !options.contains(.bound) else {
-      throw WireError(.invalidValue, "only a retained notification can be bound to its poster")
-    }
+    if options.contains(.bound) { try requireBindable(fields, from: slot) }
     try frame.name.requireName()
     try frame.object.requireObject()
     try frame.name.requireUnreservedName()

@@ -4,6 +4,18 @@ import TribunePolicy
 import TribuneWire
 
 extension Bus {
+  /// A later delivery could come after the poster has left.
+  func requireBindable(_ fields: Post, from slot: ConnectionSlot) throws(WireError) {
+    guard fields.options.contains(.retain), fields.style == .now else {
+      throw WireError(
+        .invalidValue, "only a notification that is retained at once can be bound to its poster")
+    }
+    guard connections[slot].bound.count < limits.observationsMax else {
+      throw WireError(
+        limit: "\(limits.observationsMax) bound notifications per connection", setting: "ObservationsMax=")
+    }
+  }
+
   mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
     let cost = RetainedNotification.cost(of: posted.tail, from: posted.poster.peer)
     // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
@@ -18,10 +30,9 @@ extension Bus {
 
   mutating func keep(_ posted: PostedNotification) {
     let (name, object) = (posted.name, posted.object)
-    // Since the post was accepted, the policy may have changed, and the poster may have left.
-    if posted.fields.style != .now {
-      let isBoundToNobody = posted.fields.options.contains(.bound) && connections[posted.poster.id] == nil
-      if isBoundToNobody || !access.mayRetain(name, object, user: posted.uid) { return release(posted) }
+    // The policy may have changed since the post was accepted.
+    if posted.fields.style != .now, !access.mayRetain(name, object, user: posted.uid) {
+      return release(posted)
     }
     guard posted.isKept else { return forgetRetained(name: name, object: object) }
     let tail = posted.tail

@@ -21,7 +21,7 @@ package struct PostOptions: OptionSet, Sendable {
   package static let coalesceByObject = PostOptions(rawValue: 8)
   /// The poster waits until the awaited observers have acknowledged.
   package static let awaited = PostOptions(rawValue: 16)
-  /// With `retain`: removed when the poster's connection has ended for good.
+  /// With `retain` and the style now: removed when the poster's connection has ended for good.
   package static let bound = PostOptions(rawValue: 32)
 
   package static let all: PostOptions = [

@@ -33,7 +33,7 @@ extension Link {
   /// Suspends only until the outbox has capacity, never for the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     var (post, message) = (fields, message)
-    if message.isLong { try await attachFile(&post, &message) }
+    if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
     while true {
       let duty = try state.withLock { state throws(TribuneError) in
         try state.post(post, message, at: SystemClock.coarseNanoseconds)
@@ -48,7 +48,8 @@ extension Link {
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     var (post, message) = (fields, message)
-    if message.isLong { try await attachFile(&post, &message) }
+    // A bound post is posted again to the next bus, which may accept no file.
+    if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
     return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
   }
 

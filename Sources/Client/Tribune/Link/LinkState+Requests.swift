@@ -206,6 +206,7 @@ extension LinkState {
     guard let request = requests.removeValue(forKey: serial) else { return .none }
     registered[serial] = nil
     deadlineStarts[serial] = nil
+    if let key = bound.first(where: { $0.value.serial == serial })?.key { bound[key] = nil }
     switch request {
     case .okay(let reply), .takingBack(let reply), .amendment(let reply, _, _):
       return .okay(reply, .failure(error))

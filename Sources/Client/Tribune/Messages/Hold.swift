@@ -30,6 +30,8 @@ public final class Hold: Sendable {
 
   /// Returns when the actions have ended that the hold was too late for: at once if there was none.
   ///
+  /// A bus that was restarted without its state knows an action when its owner has reconnected, up to 5 s later.
+  ///
   /// - Returns: false if the hold has ended before, or the task was cancelled.
   public func settled() async -> Bool { await term.settled() }
 

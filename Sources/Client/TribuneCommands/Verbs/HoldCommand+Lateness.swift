@@ -6,51 +6,70 @@ import TribuneWire
 /// Actions under way that had begun before the holds, which could not veto them.
 extension HoldCommand {
   private enum Wait: Sendable {
-    case settled, lost, overdue, interrupted
+    case settled, lost, expired, overdue, interrupted
   }
 
   /// - Returns: the holds, which were taken again if the bus was lost meanwhile; nil after a signal.
   func settle(
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Held? {
+    guard held.isLate else { return held }
+    await report(held, in: context)
+    if lateness == .run { return held }
     var held = held
-    while held.isLate {
-      await report(held, in: context)
-      guard case .wait(let span) = lateness else {
-        if lateness == .run { return held }
-        await held.connection.close()
-        throw CommandError(message: "the hold is too late: nothing was run", status: ExitStatus.noVerdict)
-      }
-      switch await wait(for: held.holds, atMost: span, router) {
+    while true {
+      switch await wait(for: held.holds, router) {
       case .settled: return held
       case .lost:
-        let reason = await held.connection.closed()?.message ?? "the connection was closed"
-        guard let again = await takeLater(because: reason, isFirst: false, standing, in: context) else {
-          throw CommandError(message: "the hold has expired: nothing was run", status: ExitStatus.noVerdict)
-        }
+        guard let again = await takeAgain(held, standing, router, in: context) else { return nil }
         held = again
-      case .overdue:
-        await held.connection.close()
-        throw CommandError(
-          message: "the actions have not ended in time: nothing was run", status: ExitStatus.noVerdict)
+      case .expired: throw await release(held, because: "the hold has expired")
+      case .overdue where lateness == .fail: throw await release(held, because: "the hold is too late")
+      case .overdue: throw await release(held, because: "the actions have not ended in time")
       case .interrupted:
         await held.connection.close()
         return nil
       }
     }
-    return held
   }
 
-  private func wait(
-    for holds: [Tribune.Hold], atMost span: Duration?, _ router: SignalRouter
-  ) async -> Wait {
+  private func release(_ held: Held, because reason: String) async -> CommandError {
+    await held.connection.close()
+    return CommandError(message: "\(reason): nothing was run", status: ExitStatus.noVerdict)
+  }
+
+  /// - Returns: nil after a signal.
+  private func takeAgain(
+    _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
+  ) async -> Held? {
+    let taken = await first(
+      of: { () async -> Held? in
+        let reason = await held.connection.closed()?.message ?? "the connection was closed"
+        return await takeLater(because: reason, isFirst: false, standing, in: context)
+      },
+      { () async -> Held? in
+        _ = await router.interruption.value
+        return nil
+      })
+    // As after a reconnection to a bus that did not know this client.
+    presence.update(for: .reconnected(lost: nil))
+    return taken ?? nil
+  }
+
+  private func wait(for holds: [Tribune.Hold], _ router: SignalRouter) async -> Wait {
+    let limit: Duration? =
+      switch lateness {
+      case .wait(let span): span
+      case .fail, .run: .zero
+      }
     let ended = await first(
       of: { () async -> Wait in
         repeat {
-          for hold in holds where await !hold.settled() { return .lost }
+          for hold in holds where await !hold.settled() { return await hold.expired() ? .expired : .lost }
           // A bus that lost its state learns of the actions from their owners.
+          await presence.uninterrupted(for: .milliseconds(100))
           await presence.waitUntilSettled()
-        } while holds.contains { $0.late > 0 }
+        } while !Task.isCancelled && (!presence.isSettled || holds.contains { $0.late > 0 })
         return .settled
       },
       { () async -> Wait in
@@ -58,11 +77,11 @@ extension HoldCommand {
         return .interrupted
       },
       { () async -> Wait in
-        guard let span else {
+        guard let limit else {
           _ = await router.interruption.value
           return .interrupted
         }
-        await sleep(span)
+        await sleep(limit)
         return .overdue
       })
     return ended ?? .interrupted

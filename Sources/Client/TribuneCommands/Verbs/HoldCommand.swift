@@ -154,6 +154,7 @@ struct HoldCommand: Command {
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
       for line in held.news { context.terminal.reportLine(line.terminalSafe) }
+      standing.begin(for: span)
       if command.isEmpty {
         reportLateness(of: held, in: context)
       } else {
@@ -168,8 +169,8 @@ struct HoldCommand: Command {
       context.terminal.report(
         "\(error.message.terminalSafe); the command runs without the hold, as --if-unreachable says")
       context.notifyManager()
+      standing.begin(for: span)
     }
-    standing.begin(for: span)
     let following = Task { [reason] in await reason.follow(in: context) }
     defer { following.cancel() }
     let initial = taken
@@ -214,7 +215,8 @@ struct HoldCommand: Command {
 
   private func start(_ standing: HoldStanding, in context: Context) async -> Result<Held, TribuneError> {
     do throws(TribuneError) {
-      var held = try await context.waitingForBus { () async throws(TribuneError) -> Held in
+      var held = try await context.waitingForBus(toAsk: !command.isEmpty) {
+        () async throws(TribuneError) -> Held in
         // The command inherits the connection, over which it must not be able to send anything.
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
