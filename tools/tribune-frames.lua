@@ -573,7 +573,7 @@ local frames = {
   },
   [5] = {
     of = "lost",
-    { "count", "u64", own = true },
+    { "count", "u64" },
   },
   [6] = {
     optional = true,
@@ -772,7 +772,7 @@ local frames = {
   [33] = {
     of = "late",
     { "delegate", "u64", own = true },
-    { "count", "u32", own = true },
+    { "actions", "u32" },
   },
 }
 

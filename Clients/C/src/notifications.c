@@ -10,7 +10,7 @@
 #include "memory.h"
 #include "names.h"
 
-#define POST_FLAGS \
+#define POST_FLAGS                                                                                                  \
   (TRIBUNE_POST_IMMEDIATELY | TRIBUNE_POST_RETAIN | TRIBUNE_POST_COALESCE_BY_NAME | TRIBUNE_POST_COALESCE_BY_OBJECT \
    | TRIBUNE_POST_BOUND)
 

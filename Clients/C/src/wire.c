@@ -442,13 +442,13 @@ void wire_read_late(struct wire_reader *reader, struct wire_late *value)
 {
   *value = (struct wire_late){0};
   value->delegate = wire_read_u64(reader);
-  value->count = wire_read_u32(reader);
+  value->actions = wire_read_u32(reader);
 }
 
 void wire_write_late(struct wire_writer *writer, const struct wire_late *value)
 {
   wire_write_u64(writer, value->delegate);
-  wire_write_u32(writer, value->count);
+  wire_write_u32(writer, value->actions);
 }
 
 void wire_read_question(struct wire_reader *reader, struct wire_question *value)

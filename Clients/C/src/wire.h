@@ -585,7 +585,7 @@ struct wire_late {
   /* the hold's */
   uint64_t delegate;
   /* 0: they have ended */
-  uint32_t count;
+  uint32_t actions;
 };
 void wire_read_late(struct wire_reader *reader, struct wire_late *value);
 void wire_write_late(struct wire_writer *writer, const struct wire_late *value);

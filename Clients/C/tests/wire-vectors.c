@@ -297,7 +297,7 @@ static void print_begin(FILE *out, const char *before, const struct wire_begin *
 static void print_late(FILE *out, const char *before, const struct wire_late *value)
 {
   fputs(before, out);
-  vector_print_number(out, "{\"count\":", value->count);
+  vector_print_number(out, "{\"actions\":", value->actions);
   vector_print_number(out, ",\"delegate\":", value->delegate);
   fputc('}', out);
 }

@@ -72,10 +72,10 @@ extension Life {
       return violate("link \(link.number) was told that \(serial) is late, which is no hold")
     }
     check(hold.id == 0 || late.delegate.rawValue == hold.id, "r\(hold.number) is late under another id")
-    defer { hold.lateCount = Int(late.count) }
-    guard late.count == 0 else {
+    defer { hold.lateCount = Int(late.actions) }
+    guard late.actions == 0 else {
       return check(
-        Int(late.count) == hold.lateCount + 1, "r\(hold.number) is late for more than one more action")
+        Int(late.actions) == hold.lateCount + 1, "r\(hold.number) is late for more than one more action")
     }
     check(hold.lateCount > 0, "r\(hold.number) is settled, and was late for nothing")
     for action in hold.missed where isCertain(action) && !action.wasInDoubt {

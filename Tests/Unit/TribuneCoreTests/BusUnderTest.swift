@@ -387,7 +387,7 @@ extension Effect {
     case .ended(let slot, let serial, .replaced(let entry)):
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
     case .late(let slot, let serial, let late):
-      return "\(slot.letter) late \(serial) d\(late.delegate.rawValue) \(late.count)"
+      return "\(slot.letter) late \(serial) d\(late.delegate.rawValue) \(late.actions)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
     case .ended(let slot, let serial, .notPermitted(let why)):
       return "\(slot.letter) ended \(serial) (\(why))"

@@ -212,7 +212,7 @@ extension FrameVector {
     FrameVector(
       "begin-last", Begin(query: query, isLast: true), serial: 59, name: "archive.shouldPrune",
       object: "folder/backups"),
-    FrameVector("late", Late(delegate: DelegateID(rawValue: 37), count: 0), serial: 38),
+    FrameVector("late", Late(delegate: DelegateID(rawValue: 37), actions: 0), serial: 38),
     FrameVector(
       "question", Question(query: query, delegate: delegate, timeout: 2500, asker: shell), sender: 9,
       serial: 3, name: "archive.shouldPrune", object: "folder/backups", text: #"{"count": 3}"#),

@@ -149,7 +149,7 @@ class Receiver:
             case FrameKind.POSTER:
                 self._note_poster(decode_fields(_wire.PosterFacts, frame))
             case FrameKind.LATE:
-                link.late(serial, decode_fields(_wire.Late, frame).count)
+                link.late(serial, decode_fields(_wire.Late, frame).actions)
             case FrameKind.ENDED:
                 link.ended_registration(serial, decode_fields(_wire.Ended, frame))
             case kind if kind in FrameKind.__members__.values():

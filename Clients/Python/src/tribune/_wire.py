@@ -944,15 +944,15 @@ class Late:
     # the hold's
     delegate: int
     # 0: they have ended
-    count: int
+    actions: int
 
     @classmethod
     def read(cls, reader: Reader) -> Late:
-        return cls(delegate=reader.u64(), count=reader.u32())
+        return cls(delegate=reader.u64(), actions=reader.u32())
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.delegate)
-        writer.u32(self.count)
+        writer.u32(self.actions)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -47,7 +47,7 @@ extension Bus {
     for hold in holds.against(key, nameLength: frame.header.nameLength) {
       actions.count(hold)
       guard hold.lateCount == 1 else { continue }
-      let late = Late(delegate: hold.identity.id, count: UInt32(clamping: hold.lateCount))
+      let late = Late(delegate: hold.identity.id, actions: UInt32(clamping: hold.lateCount))
       emit(.late(hold.slot, hold.serial, late))
     }
     announce(.didBegin(action.entry(at: now)))
@@ -108,7 +108,7 @@ extension Bus {
   /// Every action ends here.
   mutating func leave(_ action: ActionRegistration, at now: Instant) {
     for hold in actions.remove(action) {
-      emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, count: 0)))
+      emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, actions: 0)))
     }
     announce(.didEnd(action.entry(at: now)))
   }

@@ -125,20 +125,20 @@ package struct Late: FrameFields {
   /// The hold's.
   package var delegate: DelegateID
   /// 0: they have ended.
-  package var count: UInt32
+  package var actions: UInt32
 
-  package init(delegate: DelegateID, count: UInt32) {
+  package init(delegate: DelegateID, actions: UInt32) {
     self.delegate = delegate
-    self.count = count
+    self.actions = actions
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    try self.init(delegate: DelegateID(rawValue: reader.integer()), count: reader.integer())
+    try self.init(delegate: DelegateID(rawValue: reader.integer()), actions: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(delegate.rawValue)
-    buffer.append(count)
+    buffer.append(actions)
   }
 }
 

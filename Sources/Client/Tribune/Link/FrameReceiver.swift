@@ -96,7 +96,7 @@ struct FrameReceiver {
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(actions)
     case .late:
-      let count = try frame.decode(Late.self).count
+      let count = try frame.decode(Late.self).actions
       link.perform(link.state.withLock { $0.late(serial, Int(count)) })
     case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .amend,
       .declare, .suspend, .done, .succeed, .pace, .begin:

@@ -45,7 +45,7 @@ extension FrameView {
       return query == 0 ? "has begun" : "moves action \(query)"
     case .late:
       let late = try decode(Late.self)
-      return "hold \(late.delegate.rawValue) for \(late.count)"
+      return "hold \(late.delegate.rawValue) for \(late.actions)"
     case .pace:
       let limit = try decode(TribuneWire.Pace.self).limit
       return limit == .max ? "for ever" : limit == 0 ? "as set" : "\(limit)ms"

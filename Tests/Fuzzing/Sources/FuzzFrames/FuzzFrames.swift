@@ -66,6 +66,8 @@ private func readParts(_ frame: FrameView) {
   do throws(WireError) {
     switch kind {
     case .welcome: try readFields(Welcome.self, of: frame)
+    case .begin: try readFields(Begin.self, of: frame)
+    case .late: try readFields(Late.self, of: frame)
     case .error: try readFields(Refusal.self, of: frame)
     case .ok: try readFields(Okay.self, of: frame)
     case .post: try readFields(Post.self, of: frame)
