@@ -135,7 +135,11 @@ private struct World: ~Copyable {
 
   private mutating func receive(_ header: FrameHeader, _ slice: ByteSlice, from slot: ConnectionSlot) {
     do throws(WireError) {
-      _ = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+      let receipt = try bus.receive(FrameView(header, slice.bytes), in: slice, from: slot, at: now)
+      // A begun action has the id of a query that is never asked.
+      if header.kind == .begin, case .accepted(let acceptance) = receipt, acceptance.query != nil {
+        ended += 1
+      }
     } catch {
       precondition(error.code.closesConnection)
       reconnect(slot)
@@ -164,6 +168,7 @@ private struct World: ~Copyable {
       case .snapshot(_, _, let notifications):
         precondition(!notifications.isEmpty && notifications.allSatisfy { $0.tail.payloadLength > 0 })
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
+      case .late(_, _, let late): precondition(late.actions <= UInt32(bus.actionCount))
       case .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
         .noLongerWaiting, .observesLess:
         break
@@ -176,7 +181,7 @@ private struct World: ~Copyable {
     while let next = bus.nextDeadline { advance(to: max(now, next)) }
     precondition(bus.queryCount == 0)
     for index in 0..<Self.connectionCount { bus.disconnect(ConnectionSlot(index: index), at: now) }
-    precondition(bus.delegateCount == 0 && bus.holdCount == 0)
+    precondition(bus.delegateCount == 0 && bus.holdCount == 0 && bus.actionCount == 0)
     precondition(bus.observationCount == 0 && !bus.isMonitored)
     precondition(bus.declarationCount == 0 && bus.protocolCount == 0)
   }
