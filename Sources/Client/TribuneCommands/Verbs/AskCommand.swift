@@ -171,10 +171,20 @@ struct Query: Sendable {
     over connection: Connection, in context: Context
   ) async throws(TribuneError) {
     guard !announcements.isEmpty else { return }
+    // A client that may not ask learns that first.
+    let needed = [("ask", askedName)] + announcements.map { ("post", $0) }
     try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-      // A client that may not ask learns that first.
-      try await connection.requirePermission(to: "ask", askedName, object: object)
-      for name in announcements { try await connection.requirePermission(to: "post", name, object: object) }
+      // One round trip for all: a hold that comes meanwhile vetoes.
+      let checks = needed.map { action, name in
+        Task { () async -> Result<Void, TribuneError> in
+          do throws(TribuneError) {
+            return .success(try await connection.requirePermission(to: action, name, object: object))
+          } catch {
+            return .failure(error)
+          }
+        }
+      }
+      for check in checks { try await check.value.get() }
     }
   }
 
