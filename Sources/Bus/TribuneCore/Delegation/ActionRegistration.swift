@@ -84,7 +84,7 @@ struct Actions {
   mutating func insert(_ action: ActionRegistration) { all[action.id.rawValue] = action }
 
   /// The holds that are too late for it must be there.
-  mutating func restore(_ action: ActionRegistration, beside holds: some Sequence<HoldRegistration>) {
+  mutating func restore(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
     insert(action)
     for hold in holds where action.isTooLate(hold) { count(hold) }
   }

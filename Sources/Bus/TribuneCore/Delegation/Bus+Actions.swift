@@ -149,7 +149,8 @@ extension Bus {
     let action = ActionRegistration(
       id: id, connection: connection, peer: connections[slot].peer, slot: slot, serial: serial, name: name,
       object: object.isEmpty ? nil : ExactText(object), began: began, lastDelegate: lastDelegate)
-    actions.restore(action, beside: connections.all(of: 0).flatMap { $0.holds.values })
+    let key = name.text + object
+    actions.restore(action, beside: holds.against(key.utf8Bytes, nameLength: name.text.utf8.count))
     register(action)
   }
 
