@@ -58,6 +58,16 @@ extension Container {
     }.sorted { $0.what < $1.what }
   }
 
+  /// logind learns of a lock's end after the bridge has released it.
+  func waitForBlocks(_ locks: [Lock]) throws {
+    let end = ContinuousClock.now + .seconds(Programs.patienceSeconds)
+    while try blocks() != locks {
+      guard ContinuousClock.now < end else {
+        throw Programs.Missing(description: "logind does not come to the locks \(locks): \(try blocks())")
+      }
+    }
+  }
+
   /// The action that logind has scheduled; empty for none.
   func scheduledShutdown() throws -> String {
     let property = try jsonObject(

@@ -72,6 +72,7 @@ struct SystemdDeathsTests {
     #expect(try machine.masked() == ["suspend.target"])
     last.signal(SIGKILL)
     try machine.does("systemctl", "stop", Container.logindUnit)
-    #expect(try machine.blocks() == [] && machine.masked() == [])
+    try machine.waitForBlocks([])
+    #expect(try machine.masked() == [])
   }
 }

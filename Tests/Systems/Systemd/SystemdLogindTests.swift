@@ -22,7 +22,7 @@ struct SystemdLogindTests {
     #expect(try machine.does("tribunectl", "holds", "-j").split(separator: "\n").count == 1)
     hold.signal(SIGKILL)
     try machine.waitForLogind("not blocking shutdown any more")
-    #expect(try machine.blocks() == [])
+    try machine.waitForBlocks([])
   }
 
   @Test("a lock lists the holds of all users")
@@ -45,7 +45,7 @@ struct SystemdLogindTests {
     one.signal(SIGKILL)
     try machine.waitForLogind("blocking shutdown: two: second")
     try machine.waitForLogind("not blocking sleep any more")
-    #expect(try machine.blocks() == [Container.Lock(what: "shutdown", who: "two", why: "second", uid: 0)])
+    try machine.waitForBlocks([Container.Lock(what: "shutdown", who: "two", why: "second", uid: 0)])
     withExtendedLifetime(two) {}
   }
 
