@@ -30,14 +30,7 @@ extension Connection {
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
     isDryRun: Bool = false, parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> Verdict {
-    if let override, override.isBlank { throw TribuneError(.refused, "an override needs a reason") }
-    var flags: QueryFlags = progress == nil ? .none : .wantsProgress
-    if isDryRun { flags.insert(.isDryRun) }
-    if override != nil { flags.insert(.overrides) }
-    let fields = Ask(
-      deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire,
-      parent: parent ?? 0,
-      flags: flags, overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "")
+    let fields = try Ask(deadline, mode, `default`, override, parent, isDryRun ? .isDryRun : .none)
     return try await ask(fields, name, object, userInfo, progress).verdict
   }
 
@@ -54,13 +47,7 @@ extension Connection {
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> (verdict: Verdict, action: Action?) {
-    if let override, override.isBlank { throw TribuneError(.refused, "an override needs a reason") }
-    var flags: QueryFlags = progress == nil ? .begins : [.begins, .wantsProgress]
-    if override != nil { flags.insert(.overrides) }
-    let fields = Ask(
-      deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire,
-      parent: parent ?? 0, flags: flags,
-      overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "")
+    let fields = try Ask(deadline, mode, `default`, override, parent, .begins)
     let (verdict, serial) = try await ask(fields, name, object, userInfo, progress)
     let action = Action(
       query: verdict.query, key: ActionKey(name: name, object: object), serial: serial, connection: self)
@@ -97,9 +84,7 @@ extension Connection {
     _ mode: QueryMode, _ name: String, _ object: String, _ userInfo: UserInfo, _ deadline: Duration?,
     _ parent: UInt64?, _ progress: (@Sendable (Progress) -> Void)?
   ) async throws(TribuneError) -> QueryReply {
-    let fields = Ask(
-      deadline: Checked.milliseconds(deadline), mode: mode, parent: parent ?? 0,
-      flags: progress == nil ? .none : .wantsProgress)
+    let fields = Ask(deadline: Checked.milliseconds(deadline), mode: mode, parent: parent ?? 0)
     let verdict = try await ask(fields, name, object, userInfo, progress).verdict
     return QueryReply(
       query: verdict.query, outcomes: verdict.outcomes, omittedCount: verdict.omittedCount,
@@ -110,6 +95,8 @@ extension Connection {
     _ fields: Ask, _ name: String, _ object: String, _ userInfo: UserInfo,
     _ progress: (@Sendable (Progress) -> Void)?
   ) async throws(TribuneError) -> (verdict: Verdict, serial: Serial) {
+    var fields = fields
+    if progress != nil { fields.flags.insert(.wantsProgress) }
     let message = try Link.Message(name, object, userInfo)
     let beginning = fields.flags.contains(.begins) ? ActionKey(name: name, object: object) : nil
     var serial: Serial = 0
@@ -118,5 +105,19 @@ extension Connection {
       return .verdict(reply, progress: progress, beginning: beginning)
     }
     return (verdict, serial)
+  }
+}
+
+extension Ask {
+  /// - Throws: `refused` for an override without a reason.
+  fileprivate init(
+    _ deadline: Duration?, _ mode: Mode, _ default: Verdict.Decision, _ override: String?, _ parent: UInt64?,
+    _ flags: QueryFlags
+  ) throws(TribuneError) {
+    if let override, override.isBlank { throw TribuneError(.refused, "an override needs a reason") }
+    self.init(
+      deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire,
+      parent: parent ?? 0, flags: override == nil ? flags : flags.union(.overrides),
+      overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "")
   }
 }

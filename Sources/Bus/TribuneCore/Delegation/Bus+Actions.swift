@@ -47,8 +47,7 @@ extension Bus {
     for hold in holds.against(key, nameLength: frame.header.nameLength) {
       actions.count(hold)
       guard hold.lateCount == 1 else { continue }
-      let late = Late(delegate: hold.identity.id, actions: UInt32(clamping: hold.lateCount))
-      emit(.late(hold.slot, hold.serial, late))
+      emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, actions: 1)))
     }
     announce(.didBegin(action.entry(at: now)))
     return id
