@@ -9,28 +9,12 @@ import TribuneWire
 /// Compares each connection's turns with the queries in flight, also after restarts.
 @Suite("Random turns of questions", .timeLimit(.minutes(15)))
 struct RandomTurnsTests {
-  private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var bits = state
-      bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-      return bits ^ (bits >> 31)
-    }
-
-    mutating func one<Element>(_ choices: [Element]) throws -> Element {
-      try #require(choices.randomElement(using: &self))
-    }
-  }
-
   @Test(
     "Every question counts once, none is stuck, and another bus continues with the same",
-    arguments: 0..<60)
-  func random(seed: Int) throws {
-    var numbers = Numbers(state: UInt64(seed))
-    let bus = BusUnderTest { $0.questionsAtATime = [1, 2, 4, 8, 17][seed % 5] }
+    arguments: Seeds.all, [1, 2, 4, 8, 17])
+  func random(seed: UInt64, questionsAtATime: Int) throws {
+    var numbers = SplitMix64(seed: seed)
+    let bus = BusUnderTest { $0.questionsAtATime = questionsAtATime }
     bus.log = []
     var slots: [ConnectionSlot: UInt32] = [:]
     var serial: Serial = 1
@@ -190,5 +174,11 @@ extension Bus {
       if turns.unreadCount > 0, turns.isAnyWaiting { #expect(turns.isReported, "\(what): reported") }
       if turns.isAnyWaiting { #expect(turns.sentCount > 0, "\(what): stuck") }
     }
+  }
+}
+
+extension SplitMix64 {
+  fileprivate mutating func one<Element>(_ choices: [Element]) throws -> Element {
+    try #require(choices.randomElement(using: &self))
   }
 }

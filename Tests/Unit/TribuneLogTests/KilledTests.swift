@@ -52,7 +52,7 @@ private enum Stores {
 
 @Suite("A log whose process is killed", .timeLimit(.minutes(15)))
 struct KilledTests {
-  @Test("is as it was before or after the operation, whichever store was the last", arguments: 1...8)
+  @Test("is as it was before or after the operation, whichever store was the last", arguments: Seeds.all)
   func anywhere(seed: UInt64) async {
     await #expect(processExitsWith: .success) { [seed] in
       var random = SplitMix64(seed: seed)

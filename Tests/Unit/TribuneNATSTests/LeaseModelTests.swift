@@ -22,7 +22,7 @@ struct LeaseModelTests {
   }
 
   private func live(_ world: LeaseWorld) async throws {
-    for _ in 0..<2_000 {
+    for _ in 0..<1_000 {
       await world.step()
       try world.check()
     }
