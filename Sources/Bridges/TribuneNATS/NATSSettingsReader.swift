@@ -39,7 +39,7 @@ nonisolated package struct NATSSettingsReader {
           }
         ],
         begin: { draft, place throws(SettingError) in
-          try SettingSyntax.requireQuestion(place.subject)
+          try SettingSyntax.requireQuestion(place.subject, orValue: true)
           try adding(\.questions, \.pattern) { .init(pattern: $0) }(&draft, place)
         }, doubt: doubt,
         consequence: consequence),

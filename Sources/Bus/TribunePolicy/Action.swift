@@ -46,6 +46,8 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
   static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
     $0.insert(ActionSet($1))
   }
+  /// Actions whose names are questions alone.
+  static let onlyAboutQuestions = ActionSet(.hold).union(ActionSet(.override))
   package static let all = ActionSet(rawValue: 1 << UInt16(Action.allCases.count) - 1)
 
   @inline(__always) package func contains(_ action: Action) -> Bool {

@@ -34,10 +34,13 @@ package enum SettingSyntax {
   }
 
   /// Refuses a valid pattern that is never asked, such as a misspelt question.
-  package static func requireQuestion(_ pattern: String) throws(SettingError) {
-    if let question = WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(aboutMessage: pattern) {
-      throw SettingError(pattern, "is not the name of a question: did you mean \(question)?")
-    }
+  package static func requireQuestion(
+    _ pattern: String, orValue takesValues: Bool = false
+  ) throws(SettingError) {
+    let known = WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(aboutMessage: pattern)
+    if known == nil, takesValues || NameSyntax.canMatchQuestion(pattern) { return }
+    let hint = (known ?? NameSyntax.question(meantBy: pattern)).map { ": did you mean \($0)?" } ?? ""
+    throw SettingError(pattern, "is not the name of a question\(hint)")
   }
 
   /// Bytes, with an optional `K`, `M`, `G` or `T`.

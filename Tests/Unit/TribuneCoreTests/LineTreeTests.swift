@@ -27,14 +27,14 @@ struct LineTreeTests {
       ("user.1000.*.a", 1000), ("user.**", 1000),
     ])
   func few(pattern: String, count: Int) throws {
-    let lines = Self.lines((0..<1000).map { "deny hold user.*.x\($0).** user:*" })
+    let lines = Self.lines((0..<1000).map { "deny delegate user.*.x\($0).** user:*" })
     #expect(try Self.found(pattern, in: lines, overlapping: true).count == count)
   }
 
   @Test("a line that contains a pattern is found without lines that only overlap it")
   func containing() throws {
     let lines = Self.lines(
-      ["a.**", "a.*", "a.b", "*.b", "**", "b", "a.b.*"].map { "deny hold \($0) user:*" })
+      ["a.**", "a.*", "a.b", "*.b", "**", "b", "a.b.*"].map { "deny delegate \($0) user:*" })
     func names(_ pattern: String, _ overlapping: Bool) throws -> Set<String> {
       Set(
         try Self.found(pattern, in: lines, overlapping: overlapping).flatMap { lines[$0].names.map(\.text) })

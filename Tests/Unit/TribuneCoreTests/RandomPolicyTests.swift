@@ -21,9 +21,14 @@ struct RandomPolicyTests {
     ) {
       let isAllow = !random.oneIn(3)
       self.isAllow = isAllow
-      self.actions = random.oneIn(3) ? ["*"] : random.pick(actions, 1...3)
-      // A line that denies * is a mistake.
-      names = random.pick(RandomPolicyTests.patterns.filter { isAllow || $0 != "*" }, 1...2)
+      let chosen = random.oneIn(3) ? ["*"] : random.pick(actions, 1...3)
+      self.actions = chosen
+      // A line that denies * is a mistake, as is one that denies holds on a name that is no question.
+      let isAboutHolds = chosen.contains("hold") && Set(chosen).isSubset(of: ["hold", "delegate"])
+      names = random.pick(
+        RandomPolicyTests.patterns.filter {
+          isAllow || $0 != "*" && (!isAboutHolds || NameSyntax.canMatchQuestion($0))
+        }, 1...2)
       object = random.oneIn(3) ? random.pick(["o/*", "o/1", "**", "%U", "o/%U"], 1...1)[0] : nil
       self.who =
         who
@@ -114,10 +119,10 @@ struct RandomPolicyTests {
     }
   }
 
-  @Test("500 policies decide each message as the naive evaluator does", arguments: Seeds.all)
+  @Test("Random policies decide each message as the naive evaluator does", arguments: Seeds.all)
   func messages(_ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    for _ in 0..<(500 / Seeds.all.count + 1) {
+    for _ in 0..<50 {
       let lines = (0..<Int.random(in: 0...12, using: &random)).map { _ in Line(&random) }
       let bus = bus(with: lines)
       let slots = Self.subjects.map { connect($0, to: bus) }
@@ -195,11 +200,11 @@ struct RandomPolicyTests {
     }
   }
 
-  @Test("500 policies decide each registration as all names and objects say", arguments: Seeds.all)
+  @Test("Random policies decide each registration as all names and objects say", arguments: Seeds.all)
   func registrations(_ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var names = Names()
-    for _ in 0..<(500 / Seeds.all.count + 1) {
+    for _ in 0..<50 {
       let lines = (0..<Int.random(in: 0...12, using: &random)).map { _ in
         Line(&random, about: ["hold", "delegate", "observe", "post"])
       }

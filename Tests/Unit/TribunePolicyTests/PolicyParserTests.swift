@@ -30,29 +30,29 @@ struct PolicyParserTests {
     "A mistake has its place, and the lines around it are still read",
     arguments: [
       ("permit * ** user:ann", 1, "\"permit\" is neither allow nor deny"),
-      ("allow hold a", 1, "a line is: allow|deny"),
+      ("allow post a", 1, "a line is: allow|deny"),
       ("allow hold user:ann", 1, "a line is"),
       ("allow hold,holt a user:ann", 12, "\"holt\" is no action; there are post, retain,"),
-      ("allow hold, a user:ann", 12, "\"\" is no action"),
-      ("allow hold a..b user:ann", 12, "\"a..b\" is not a pattern"),
+      ("allow post, a user:ann", 12, "\"\" is no action"),
+      ("allow post a..b user:ann", 12, "\"a..b\" is not a pattern"),
       ("allow hold **.a user:ann", 12, "is not a pattern"),
-      ("allow hold a object:x* user:ann", 14, "\"x*\" is not a pattern of objects"),
-      ("allow hold a object:x object:y user:ann", 23, "one object"),
-      ("allow hold object:x a user:ann", 21, "object: comes after the names"),
-      ("allow hold object:x user:ann", 12, "the names are missing"),
+      ("allow post a object:x* user:ann", 14, "\"x*\" is not a pattern of objects"),
+      ("allow post a object:x object:y user:ann", 23, "one object"),
+      ("allow post object:x a user:ann", 21, "object: comes after the names"),
+      ("allow post object:x user:ann", 12, "the names are missing"),
       ("allow hold user:ann a user:bob", 12, "comes last"),
-      ("allow hold a ann", 14, "\"ann\" does not say who"),
-      ("allow hold a label:x", 14, "\"label:x\" does not say who"),
-      ("allow hold a user:ann,,group:ops", 23, "does not say who"),
-      ("allow hold a user:", 14, "the name of the user is missing"),
-      ("allow hold a user:4294967295", 14, "is not the id of a user"),
-      ("allow hold a user:99999999999", 14, "is not the id of a user"),
-      ("allow hold a group:o*", 14, "which only user:* and unit: can have"),
-      ("allow hold a unit:", 14, "is not a unit"),
-      ("allow hold a unit:ci-[12].service", 14, "is not a unit"),
-      ("allow hold a unit:user@1000.service/a.service", 14, "has a slash"),
-      ("allow hold a user:broken", 14, "cannot be looked up"),
-      ("allow hold a\u{1}b user:ann", 12, "\\u{1}"),
+      ("allow post a ann", 14, "\"ann\" does not say who"),
+      ("allow post a label:x", 14, "\"label:x\" does not say who"),
+      ("allow post a user:ann,,group:ops", 23, "does not say who"),
+      ("allow post a user:", 14, "the name of the user is missing"),
+      ("allow post a user:4294967295", 14, "is not the id of a user"),
+      ("allow post a user:99999999999", 14, "is not the id of a user"),
+      ("allow post a group:o*", 14, "which only user:* and unit: can have"),
+      ("allow post a unit:", 14, "is not a unit"),
+      ("allow post a unit:ci-[12].service", 14, "is not a unit"),
+      ("allow post a unit:user@1000.service/a.service", 14, "has a slash"),
+      ("allow post a user:broken", 14, "cannot be looked up"),
+      ("allow post a\u{1}b user:ann", 12, "\\u{1}"),
     ] as [(String, Int, String)])
   func mistake(_ line: String, _ column: Int, _ message: String) throws {
     let parser = Self.parsed("allow * ** user:0\n\(line)\ndeny * x user:0")
@@ -66,7 +66,7 @@ struct PolicyParserTests {
   @Test("Names and objects are read by their bytes, whichever scalars combine")
   func combining() {
     var parser = PolicyParser(NameLookup(user: { UInt32($0.utf8.count) }, group: { _ in nil }))
-    let lines = ["\u{FC}", "u\u{308}", "\u{301}"].map { "allow hold a object:\($0) user:\($0)\n" }
+    let lines = ["\u{FC}", "u\u{308}", "\u{301}"].map { "allow post a object:\($0) user:\($0)\n" }
     parser.read(Array(lines.joined().utf8), file: "p")
     #expect(parser.diagnostics.isEmpty)
     #expect(parser.lines.map(\.who) == [[.user(2)], [.user(3)], [.user(2)]])
@@ -121,6 +121,7 @@ struct PolicyParserTests {
     arguments: [
       ("hold", "host.reboot"), ("ask,override", "host.shouldreboot"), ("delegate,set", "*.shouldpoweroff"),
       ("hold", "host.shouldHalt host.halt"), ("*", "*"), ("list,hold", "Host.**"), ("*", "host.reboot.*"),
+      ("hold", "repo.prune"), ("ask,override", "repo.willPrune"),
     ])
   func neverAsked(_ actions: String, _ names: String) {
     let parser = Self.parsed("allow \(actions) \(names) user:0\ndeny \(actions) \(names) object:a user:0")
@@ -197,7 +198,7 @@ struct PolicyParserTests {
         expect allow hold host.shouldReboot user:ann,group:ops
         expect deny hold host.** user:ann,group:ops
         expect deny hold host.shouldReboot user:ann
-        expect allow override a.b unit:ci-7.service
+        expect allow override a.shouldB unit:ci-7.service
         expect allow hold host.shouldHalt group:ops
         expect deny hold host.shouldReboot object:x group:ops
         expect hold x user:ann

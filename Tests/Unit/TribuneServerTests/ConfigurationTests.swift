@@ -110,30 +110,31 @@ struct ConfigurationTests {
       $0.policy.queryRules = [.init(pattern: .any, required: [.unit("a@b.service"), .label("c:d")])]
     },
     Good(
-      "[Query \"a\"]\nDefault=veto\nRequireDelegate=label:x\n", require(("a", ["x"]), vetoesByDefault: true)),
-    Good("[Query \"a\"]\nDefault=veto\n", require(("a", []), vetoesByDefault: true)),
-    Good("[Query \"a\"]\nDefault=veto\nDefault=allow\n") { _ in },
-    Good("[Query \"a\"]\nDefault=veto\nDefault=\n") { _ in },
+      "[Query \"a.*\"]\nDefault=veto\nRequireDelegate=label:x\n",
+      require(("a.*", ["x"]), vetoesByDefault: true)),
+    Good("[Query \"a.*\"]\nDefault=veto\n", require(("a.*", []), vetoesByDefault: true)),
+    Good("[Query \"a.*\"]\nDefault=veto\nDefault=allow\n") { _ in },
+    Good("[Query \"a.*\"]\nDefault=veto\nDefault=\n") { _ in },
     Good(
-      "[Query \"a\"]\nRequireDelegate=label:x\n[Query \"**\"]\nRequireDelegate=label:y\n[Query \"a\"]\nRequireDelegate=label:z\n",
-      require(("a", ["x", "z"]), ("**", ["y"]))),
+      "[Query \"a.*\"]\nRequireDelegate=label:x\n[Query \"**\"]\nRequireDelegate=label:y\n[Query \"a.*\"]\nRequireDelegate=label:z\n",
+      require(("a.*", ["x", "z"]), ("**", ["y"]))),
     Good(
-      "[Query \"a\"]\nRequireDelegate=label:x\n[Query \"b\"]\nRequireDelegate=label:y\n[Query \"a\"]\nRequireDelegate=\n",
-      require(("b", ["y"]))),
-    Good("[Query \"a\"]\n") { _ in },
+      "[Query \"a.*\"]\nRequireDelegate=label:x\n[Query \"b.*\"]\nRequireDelegate=label:y\n[Query \"a.*\"]\nRequireDelegate=\n",
+      require(("b.*", ["y"]))),
+    Good("[Query \"a.*\"]\n") { _ in },
     Good("[User \"root\"]\nShare=3\n[User \"7\"]\nShare=1000\n[User \"8\"]\nShare=2\nShare=\n") {
       $0.weights = [0: 3, 7: 1000]
     },
     Good("[Bus]\nRegistrationsMax=5\n") { $0.registrationsMax = 5 },
     Good(
-      " [ Query\t\"a\" ] ; \"why\"\r\nRequireDelegate=label:x\r\n[Log] ; \"b\"\nLevel=debug\n"
+      " [ Query\t\"a.*\" ] ; \"why\"\r\nRequireDelegate=label:x\r\n[Log] ; \"b\"\nLevel=debug\n"
     ) {
-      require(("a", ["x"]))(&$0)
+      require(("a.*", ["x"]))(&$0)
       $0.logLevel = .debug
     },
     Good(
-      "[Query \"\(String(repeating: "n", count: 255))\"]\nRequireDelegate=label:x\n",
-      require((String(repeating: "n", count: 255), ["x"]))),
+      "[Query \"should\(String(repeating: "N", count: 249))\"]\nRequireDelegate=label:x\n",
+      require(("should\(String(repeating: "N", count: 249))", ["x"]))),
   ]
 
   @Test("is read", arguments: good)
@@ -165,8 +166,8 @@ struct ConfigurationTests {
     Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu] (did you mean [Bus]?)"),
     Bad("[bus]\n", "1: warning: [bus] is read as [Bus]: write it like that"),
     Bad(
-      "[Query a]\nDefault=veto",
-      "1: warning: [Query a] is read as [Query \"a\"]: write it like that"),
+      "[Query a.*]\nDefault=veto",
+      "1: warning: [Query a.*] is read as [Query \"a.*\"]: write it like that"),
     Bad("[]\nMode=1", "1: error: there is no section []"),
     Bad("\n[Bus]\nLevel=x", "3: mistake: there is no Level= in [Bus]; it is ignored"),
     Bad(
@@ -176,8 +177,8 @@ struct ConfigurationTests {
       "[Queue]\nHihgMark=1M",
       "2: mistake: there is no HihgMark= in [Queue]; it is ignored (did you mean HighMark=?)"),
     Bad(
-      "[Query \"a\"]\nRequireDelegat=b",
-      "2: error: there is no RequireDelegat= in [Query \"a\"]; it may be what vetoes (did you mean RequireDelegate=?)"
+      "[Query \"a.*\"]\nRequireDelegat=b",
+      "2: error: there is no RequireDelegat= in [Query \"a.*\"]; it may be what vetoes (did you mean RequireDelegate=?)"
     ),
     Bad(
       "[Qeury \"a\"]", "1: error: there is no section [Qeury \"a\"] (did you mean [Query]?)"),
@@ -208,6 +209,9 @@ struct ConfigurationTests {
     Bad(
       "[Query \"host.reboot\"]\nRequireDelegate=label:a",
       "1: error: [Query]: \"host.reboot\" is not the name of a question: did you mean host.shouldReboot?"),
+    Bad(
+      "[Query \"foo.prune\"]\nDefault=veto",
+      "1: error: [Query]: \"foo.prune\" is not the name of a question: did you mean foo.shouldPrune?"),
     Bad("[Query \"*\"]", "1: error: [Query]: \"*\" is not the name of a question: did you mean **?"),
     Bad(
       "[Query \"hosts.*\"]",
@@ -224,35 +228,35 @@ struct ConfigurationTests {
       "[Object \"repo/*\"]\nrequireDelegate=label:a",
       "2: error: there is no requireDelegate= in [Object \"repo/*\"]; it may be what vetoes (it belongs under [Query \"…\"])"
     ),
-    Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it may be what vetoes"),
+    Bad("[Query \"a.*\"]\nMode=1", "2: error: there is no Mode= in [Query \"a.*\"]; it may be what vetoes"),
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",
       "1: error: there is no section [Bus \"a\"] (did you mean [Bus]?)"),
     Bad("[Query \"a]\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
-    Bad("[Query \"a\"] b\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
+    Bad("[Query \"a.*\"] b\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad(
-      "[Query \"a\"]\nRequireDelegate=unit:b.service c.service",
+      "[Query \"a.*\"]\nRequireDelegate=unit:b.service c.service",
       "2: error: RequireDelegate=: \"c.service\" does not say what it names: write unit:c.service for a system unit, "
         + "label:c.service for a label"),
     Bad(
-      "[Query \"a\"]\nRequireDelegate=label:",
+      "[Query \"a.*\"]\nRequireDelegate=label:",
       "2: error: RequireDelegate=: \"label:\" does not say what it names: write unit:NAME for a system unit, "
         + "label:NAME for a label"),
     Bad(
-      "[Query \"a\"]\nRequireDelegate=user:root",
+      "[Query \"a.*\"]\nRequireDelegate=user:root",
       "2: error: RequireDelegate=: \"user:root\" does not say what it names: write unit:NAME for a system unit, "
         + "label:NAME for a label"),
     Bad(
-      "[Query \"a\"]\nRequireDelegate=backup",
+      "[Query \"a.*\"]\nRequireDelegate=backup",
       "2: error: RequireDelegate=: \"backup\" does not say what it names: write unit:backup.service for a system "
         + "unit, label:backup for a label"),
     Bad(
-      "[Query \"a\"]\nRequireDelegate=unit:backup\nRequireDelegate=unit:*.service\nRequireDelegate=unit:a/b.service\n"
+      "[Query \"a.*\"]\nRequireDelegate=unit:backup\nRequireDelegate=unit:*.service\nRequireDelegate=unit:a/b.service\n"
         + "RequireDelegate=unit:.service\nRequireDelegate=unit:backup.timer",
       noUnit(2, "backup"), noUnit(3, "*.service"), noUnit(4, "a/b.service"), noUnit(5, ".service"),
       noUnit(6, "backup.timer")),
     Bad("[User \"0\"]\nX=1", "2: mistake: there is no X= in [User \"0\"]; it is ignored"),
-    Bad("[Query \"a\"]\nDefault=no", "2: error: Default=: \"no\" is neither veto nor allow"),
+    Bad("[Query \"a.*\"]\nDefault=no", "2: error: Default=: \"no\" is neither veto nor allow"),
     Bad("[Object]\nProtocol=P", "1: error: [Object]: needs an object, as in [Object \"view/*\"]"),
     Bad(
       "[Object \"a*\"]\nProtocol=P",

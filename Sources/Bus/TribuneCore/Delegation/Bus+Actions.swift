@@ -56,7 +56,7 @@ extension Bus {
   /// Holders wait for actions under way. So who may only ask, but not announce the action, begins none.
   func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
     guard let will = NameSyntax.will(forQuestion: name) else {
-      throw neverAsked(name, .invalidName, meaning: NameSyntax.question(meantBy: name))
+      throw neverAsked(name, .invalidName)
     }
     try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }

@@ -20,9 +20,7 @@ extension Bus {
     var patterns: [Pattern] = []
     for text in fields.patterns {
       let pattern = try Pattern(text)
-      if let question = WellKnownQuestions.meant(by: text) {
-        throw neverAsked(text, .invalidPattern, meaning: question)
-      }
+      if WellKnownQuestions.meant(by: text) != nil { throw neverAsked(text, .invalidPattern) }
       try requireAskers(of: text, .invalidPattern)
       try requireForm(of: object, for: text)
       if !patterns.contains(pattern) { patterns.append(pattern) }
@@ -172,10 +170,8 @@ extension Bus {
     try requireFresh(serial, from: slot)
     try requireDelegateCapacity(from: slot)
     try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
-    let known = WellKnownQuestions.meant(by: pattern.text)
-    guard known == nil, NameSyntax.canMatchQuestion(pattern.text) else {
-      throw neverAsked(
-        pattern.text, .invalidPattern, meaning: known ?? NameSyntax.question(meantBy: pattern.text))
+    guard NameSyntax.canMatchQuestion(pattern.text), WellKnownQuestions.meant(by: pattern.text) == nil else {
+      throw neverAsked(pattern.text, .invalidPattern)
     }
     try requireAskers(of: pattern.text, .invalidPattern)
     let holder = try holder(fields.holder, from: slot)
@@ -238,7 +234,8 @@ extension Bus {
   }
 
   /// A veto under such a name, or a question, would silently do nothing.
-  func neverAsked(_ name: String, _ code: ErrorCode, meaning question: String?) -> WireError {
+  func neverAsked(_ name: String, _ code: ErrorCode) -> WireError {
+    let question = WellKnownQuestions.meant(by: name) ?? NameSyntax.question(meantBy: name)
     let hint = question.map { "did you mean \($0)?" } ?? "a question ends in should and a verb"
     return WireError(code, "\"\(name)\" is never asked: \(hint)")
   }

@@ -18,8 +18,8 @@ extension Bus {
       try requireForm(of: String(repairing: frame.object), for: String(repairing: frame.name))
     }
     try requirePermission(.ask, on: key, nameLength: header.nameLength, chain: chain, from: slot)
-    if !fields.mode.isForValues, let question = chains.questionMeant(at: chain) {
-      throw neverAsked(String(repairing: frame.name), .invalidName, meaning: question)
+    guard fields.mode.isForValues || chains.isAskable(at: chain) else {
+      throw neverAsked(String(repairing: frame.name), .invalidName)
     }
     if limits.isForUser, !fields.mode.isForValues {
       try requireAskers(of: String(repairing: frame.name), .invalidName)

@@ -13,7 +13,7 @@ struct DelegateChains {
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
   private var tallies: [Tally<NameCounts>?]
-  private var questionsMeant: [String?]
+  private var isAskable: [Bool]
   private var isNamed: [Bool]
   private(set) var count = 0
   private var lookup: UInt64 = 0
@@ -23,7 +23,7 @@ struct DelegateChains {
   init(seed: UInt64) {
     routes = RouteCache(placeCount: Self.placeCount, seed: seed)
     tallies = Array(repeating: nil, count: Self.placeCount)
-    questionsMeant = Array(repeating: nil, count: Self.placeCount)
+    isAskable = Array(repeating: false, count: Self.placeCount)
     isNamed = Array(repeating: false, count: Self.placeCount)
   }
 
@@ -81,7 +81,8 @@ struct DelegateChains {
       delegate.patterns.contains { $0.isLiteral && $0.matches(key.extracting(first: nameLength)) }
     }
     let name = String(repairing: key.extracting(first: nameLength))
-    questionsMeant[index] = WellKnownQuestions.meant(by: name) ?? NameSyntax.question(aboutMessage: name)
+    isAskable[index] =
+      WellKnownQuestions.meant(by: name) == nil && NameSyntax.question(aboutMessage: name) == nil
     return (index, delegates)
   }
 
@@ -93,8 +94,8 @@ struct DelegateChains {
     routes.remember(actions, at: chain, for: permissions)
   }
 
-  /// The question that an asker for permission means by a name that no hold can have.
-  func questionMeant(at chain: Int) -> String? { questionsMeant[chain] }
+  /// False for a misspelt shared name, and for a message about an action: no hold can have those.
+  func isAskable(at chain: Int) -> Bool { isAskable[chain] }
 
   /// True if a delegate responds to the very name, instead of a pattern.
   func isNamed(at chain: Int) -> Bool { isNamed[chain] }

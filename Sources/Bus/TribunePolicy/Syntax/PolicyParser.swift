@@ -157,8 +157,13 @@ package struct PolicyParser {
       let isQuestion =
         name.text.hasSuffix("*")
         ? !actions.isDisjoint(with: .aboutQuestions) : actions.isSubset(of: .aboutQuestions)
-      guard isQuestion, let meant = WellKnownQuestions.meant(by: name.text) else { continue }
-      let doubt = "\"\(name.text)\" is never asked: did you mean \(meant)?"
+      guard isQuestion else { continue }
+      let known = WellKnownQuestions.meant(by: name.text)
+      // The name of a value can be asked, but neither held nor overridden.
+      let isAskable = actions.isDisjoint(with: .onlyAboutQuestions) || NameSyntax.canMatchQuestion(name.text)
+      guard known != nil || !isAskable else { continue }
+      let hint = (known ?? NameSyntax.question(meantBy: name.text)).map { ": did you mean \($0)?" } ?? ""
+      let doubt = "\"\(name.text)\" is never asked\(hint)"
       guard effect == .allow else { throw Mistake(name.column, doubt) }
       warn(doubt, at: name.column, reader)
     }
