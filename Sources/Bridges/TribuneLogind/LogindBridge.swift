@@ -33,8 +33,8 @@ import TribuneWire
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// From the last dry run, by delegate id.
-  private var probed: [HostQuestion: [UInt64: Objection]] = [:]
+  /// From the last dry run, by delegate id; nil until one has ended on this connection.
+  private var probed: [HostQuestion: [UInt64: Objection]]?
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
   /// Objections that have no lock, because logind is unreachable.
   private var unlocked: Set<Objection> = []
@@ -69,7 +69,6 @@ import TribuneWire
     Task { await followFolders() }
     Task { await followHangs() }
     Task { await dropFormerLocks() }
-    probe()
     await tries.waitForAll()
     await logindRefresh.finish()
     await objectionRefresh.finish()
@@ -106,6 +105,7 @@ import TribuneWire
         try await bus.attach(
           self, respondingTo: [WellKnownQuestions.enforcement], order: .min, timeout: Self.answerTime)
         self.bus = bus
+        probe()
         retries.reset()
         ServiceLog.info("connected to the bus")
         objectionRefresh.request()
@@ -119,8 +119,10 @@ import TribuneWire
         throw TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
+        loseBus()
+        // A bus that refuses this program still has its vetoes.
+        if [.unreachable, .connectionLost, .shuttingDown].contains(error.code) { forgetVetoes() }
       }
-      loseBus()
       attempted()
       await retries.pause()
     }
@@ -134,10 +136,14 @@ import TribuneWire
 
   private func loseBus() {
     guard bus != nil else { return }
-    bus = nil
+    (bus, probed) = (nil, nil)
     foreign.forget()
     schedule.forget()
-    (objections, delegates, probed) = ([:], [:], [:])
+  }
+
+  private func forgetVetoes() {
+    guard !objections.isEmpty || !delegates.isEmpty else { return }
+    (objections, delegates) = ([:], [:])
     objectionRefresh.request()
   }
 
@@ -146,12 +152,14 @@ import TribuneWire
     var hasFailed = false
     if let bus {
       do throws(TribuneError) {
-        let (found, attached) = try await foundObjections(on: bus)
+        var (found, attached) = try await foundObjections(on: bus)
         if bus === self.bus {
+          // Earlier vetoes stand until the delegates have been asked again.
+          if isProbing { found.merge(objections) { ($0 + $1).uniqued } }
           let news = HostQuestion.allCases.filter { found[$0] != nil && found[$0] != objections[$0] }
           let joined = attached.filter { !$1.isSubset(of: delegates[$0] ?? []) }
           (objections, delegates) = (found, attached)
-          (isKnown, knowsVetoes) = (true, true)
+          (isKnown, knowsVetoes) = (!isProbing, knowsVetoes || !isProbing)
           if let logind, !news.isEmpty { schedule.object(to: Set(news), on: bus, at: logind) }
           schedule.reconsider(Set(joined.keys).subtracting(news))
         }
@@ -174,7 +182,7 @@ import TribuneWire
     var delegates: [HostQuestion: Set<UInt64>] = [:]
     for question in HostQuestion.allCases {
       let explanation = try await bus.explain(question.name)
-      let attached = explanation.delegates.compactMap { probed[question]?[$0.id] }
+      let attached = explanation.delegates.compactMap { probed?[question]?[$0.id] }
       let all = Objection.all(in: explanation, own: bus.id) + attached
       if !all.isEmpty { found[question] = all }
       delegates[question] = Set(explanation.delegates.map(\.id))
@@ -245,9 +253,11 @@ import TribuneWire
     }
   }
 
+  private var isProbing: Bool { settings.probe != nil && probed == nil }
+
   private func probe() {
     probing?.cancel()
-    probed = [:]
+    probed = nil
     probing = settings.probe.map { interval in
       Task {
         while !Task.isCancelled {
@@ -260,11 +270,13 @@ import TribuneWire
 
   private func probe(on bus: Connection) async {
     do throws(TribuneError) {
+      var found: [HostQuestion: [UInt64: Objection]] = [:]
       for question in HostQuestion.allCases {
         let verdict = try await bus.ask(question.name, mode: .all, isDryRun: true)
         guard !Task.isCancelled, bus === self.bus else { return }
-        probed[question] = Objection.probed(in: verdict)
+        found[question] = Objection.probed(in: verdict)
       }
+      probed = found
     } catch {
       guard !Task.isCancelled else { return }
       ServiceLog.warning("cannot ask the delegates a dry run: \(error)")

@@ -126,6 +126,35 @@ struct SystemdLogindTests {
     try machine.waitForLogind("not blocking shutdown any more")
   }
 
+  @Test("a bus that refuses tribune-logind still has vetoes: its locks stay, also those of delegates")
+  func refused() throws {
+    let machine = try Container.withLogind(settings: ["Probe=1h"])
+    let delegate = try machine.staying("delegate", "host.shouldSuspend", "--label=db", "--veto=busy")
+    let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
+    try machine.waitForLogind("blocking shutdown: backup: now")
+    try machine.does("systemctl", "restart", Container.logindUnit)
+    try machine.waitForLogind("blocking sleep: db: busy")
+    let locks = [
+      Container.Lock(what: "shutdown", who: "backup", why: "now", uid: 0),
+      Container.Lock(what: "sleep", who: "db", why: "busy", uid: 0),
+    ]
+    try machine.waitForBlocks(locks)
+    let policy = "/etc/tribune/policy.d/90-refused.policy"
+    try machine.write("deny observe tribune.hold.* user:root\n", to: policy)
+    try machine.does("systemctl", "reload", "tribuned.service")
+    try machine.waitForEntry("_SYSTEMD_UNIT=\(Container.logindUnit)") {
+      ($0["MESSAGE"] as? String)?.hasPrefix("not connected to the bus: ") == true
+    }
+    #expect(try machine.blocks() == locks)
+    try machine.does("rm", policy)
+    try machine.does("systemctl", "reload", "tribuned.service")
+    delegate.signal(SIGKILL)
+    try machine.waitForLogind("not blocking sleep any more")
+    hold.signal(SIGKILL)
+    try machine.waitForLogind("not blocking shutdown any more")
+    try machine.waitForBlocks([])
+  }
+
   @Test("with Enforce=mask, systemd starts no target of a vetoed action, and all others")
   func mask() throws {
     let between = "/run/systemd/between"
