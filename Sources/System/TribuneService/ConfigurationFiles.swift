@@ -38,19 +38,33 @@ package enum ConfigurationFiles {
     return bytes
   }
 
-  /// Sorted, without hidden files; empty if the directory does not exist.
-  package static func paths(in directory: String, endingIn suffix: String) throws(SettingError) -> [String] {
-    let names: [[UInt8]]
+  /// The paths with one of these suffixes, sorted, and a complaint about each other one, except for README, hidden files,
+  /// and leftovers of editors and package tools. Empty if the directory does not exist.
+  package static func paths(
+    in directory: String, endingIn suffixes: [String]
+  ) throws(SettingError) -> (paths: [String], misnamed: [Diagnostic]) {
+    var names: [[UInt8]]
     do throws(Errno) {
       names = try Folder.names(in: Array(directory.utf8))
     } catch {
-      if error == .noSuchFile && !Folder.isLink(directory) { return [] }
+      if error == .noSuchFile && !Folder.isLink(directory) { return ([], []) }
       throw SettingError(message: "cannot be listed: \(error)")
     }
+    names.removeAll { $0.first == UInt8(ascii: ".") }
     // The order does not depend on the locale.
-    return names.map { String(decoding: $0, as: UTF8.self) }
-      .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
-      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-      .map { "\(directory)/\($0)" }
+    names.sort { $0.lexicographicallyPrecedes($1) }
+    var (paths, misnamed): ([String], [Diagnostic]) = ([], [])
+    for name in names {
+      let text = String(decoding: name, as: UTF8.self)
+      if suffixes.contains(where: text.hasSuffix) {
+        paths.append("\(directory)/\(text)")
+      } else if text != "README", !Folder.isLeftover(name) {
+        let suffixes = suffixes.joined(separator: " or ")
+        misnamed.append(
+          Diagnostic(
+            .warning, "\(directory)/\(text)", nil, "is not read: its name does not end in \(suffixes)"))
+      }
+    }
+    return (paths, misnamed)
   }
 }

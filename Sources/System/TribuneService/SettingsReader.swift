@@ -35,7 +35,9 @@ package struct SettingsReader<Settings: Sendable> {
       read("\(directory)/\(name)")
       let folder = "\(directory)/\(name).d"
       do throws(SettingError) {
-        for path in try ConfigurationFiles.paths(in: folder, endingIn: ".conf") { read(path) }
+        let (paths, misnamed) = try ConfigurationFiles.paths(in: folder, endingIn: [".conf"])
+        for path in paths { read(path) }
+        for diagnostic in misnamed { add(diagnostic) }
       } catch {
         doubt(SettingPlace(file: folder), error.message)
       }

@@ -20,7 +20,7 @@ struct ConfigurationFilesTests {
       "tribuned.conf.d/10-first.conf", "[Bus]\nQueriesMax=2\nObservationsMax=2\nDelegatesMax=2\n")
     try folder.write("tribuned.conf.d/Upper.conf", "[Bus]\nDelegatesMax=\n")
     try folder.write("tribuned.conf.d/50-middle.conf", "[Bus]\nQueriesMax=3\nDelegatesMax=3\n")
-    try folder.write("tribuned.conf.d/99-other.conf.bak", "[Bus]\nQueriesMax=5\n")
+    try folder.write("tribuned.conf.d/99-other.conf~", "[Bus]\nQueriesMax=5\n")
     try folder.write("tribuned.conf.d/.99-hidden.conf", "[Bus]\nQueriesMax=6\n")
     let (configuration, diagnostics) = Configuration.load(from: folder.path)
     var expected = Configuration()
@@ -29,6 +29,22 @@ struct ConfigurationFilesTests {
     expected.queriesMax = 4
     #expect(configuration == expected)
     #expect(diagnostics == [])
+  }
+
+  @Test("a file whose name has another suffix is reported, except for leftovers of editors and package tools")
+  func misnamed() throws {
+    let folder = try TemporaryFolder()
+    let others = [
+      "policy.d/50-deny", "policy.d/50-deny.polcy", "protocols.d/a.proto", "tribuned.conf.d/1.con",
+    ]
+    let leftovers = ["README", ".a", "a.policy~", "a.policy.dpkg-old", "a.policy.rpmsave"].map {
+      "policy.d/\($0)"
+    }
+    for name in others + leftovers { try folder.write(name, "deny") }
+    let (_, diagnostics) = Configuration.load(from: folder.path)
+    #expect(diagnostics.allSatisfy { $0.severity == .warning })
+    #expect(diagnostics.map(\.file).sorted() == others.map { "\(folder.path)/\($0)" })
+    #expect(diagnostics.first?.message == "is not read: its name does not end in .conf")
   }
 
   @Test("may be missing; a missing folder is an error", arguments: ["", "/nowhere"])

@@ -21,21 +21,23 @@ nonisolated package struct ConfigurationReader {
 
   package mutating func readAll(in directory: String) {
     reader.read("tribuned.conf", in: directory)
-    readAll(in: "\(directory)/protocols.d", endingIn: ".protocol", .mistake) { reader, contents, path in
-      reader.read(ProtocolSource(file: path, text: contents))
+    readAll(in: "\(directory)/protocols.d", endingIn: [".protocol"], .mistake) {
+      $0.read(ProtocolSource(file: $2, text: $1))
     }
     // A policy without one of its files could allow what that file denies.
-    let policies = "\(directory)/policy.d"
-    readAll(in: policies, endingIn: ".policy", .error) { $0.read(policy: $1, file: $2) }
-    readAll(in: policies, endingIn: ".test", .error) { $0.read(policyTests: $1, file: $2) }
+    readAll(in: "\(directory)/policy.d", endingIn: [".policy", ".test"], .error) {
+      if $2.hasSuffix(".test") { $0.read(policyTests: $1, file: $2) } else { $0.read(policy: $1, file: $2) }
+    }
   }
 
   private mutating func readAll(
-    in directory: String, endingIn suffix: String, _ severity: Diagnostic.Severity,
+    in directory: String, endingIn suffixes: [String], _ severity: Diagnostic.Severity,
     _ take: (inout ConfigurationReader, _ contents: [UInt8], _ path: String) -> Void
   ) {
     do throws(SettingError) {
-      for path in try ConfigurationFiles.paths(in: directory, endingIn: suffix) {
+      let (paths, misnamed) = try ConfigurationFiles.paths(in: directory, endingIn: suffixes)
+      for diagnostic in misnamed { reader.add(diagnostic) }
+      for path in paths {
         do throws(SettingError) {
           guard let contents = try ConfigurationFiles.read(path) else {
             throw SettingError(message: "does not exist")

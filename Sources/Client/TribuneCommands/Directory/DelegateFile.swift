@@ -42,14 +42,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix)
   }
 
-  /// True for companions, hidden files, editors' backups, and temporary and old files of package tools.
-  static func isIgnored(_ name: [UInt8]) -> Bool {
-    if isCompanion(name) { return true }
-    if isHidden(name) || name.last == UInt8(ascii: "~") { return true }
-    let text = String(decoding: name, as: UTF8.self)
-    guard let suffix = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
-    return [".dpkg-", ".rpm"].contains { text[suffix...].hasPrefix($0) }
-  }
+  static func isIgnored(_ name: [UInt8]) -> Bool { isCompanion(name) || Folder.isLeftover(name) }
 }
 
 struct DelegateFolderContents: Equatable, Sendable {

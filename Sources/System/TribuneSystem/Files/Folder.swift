@@ -39,6 +39,14 @@ package enum Folder {
     }
   }
 
+  /// True for hidden files, editors' backups, and temporary and old files of package tools.
+  package static func isLeftover(_ name: [UInt8]) -> Bool {
+    if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
+    let text = String(decoding: name, as: UTF8.self)
+    guard let suffix = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
+    return [".dpkg-", ".rpm"].contains { text[suffix...].hasPrefix($0) }
+  }
+
   /// Follows symbolic links.
   package static func kind(of path: [UInt8]) -> Kind? {
     var status = stat()
