@@ -62,6 +62,22 @@ struct ActionTests {
     #expect(program.status() == 0)
   }
 
+  @Test("a hold that would wait for its own ancestor fails, and says how it can run")
+  func ancestor() throws {
+    let bus = try TestBus()
+    let tribunectl = try Programs.path(of: "tribunectl")
+    func inner(_ option: String) throws -> FinishedProgram {
+      try bus.tribunectl(
+        "guard", "a.prune", "--", "sh", "-c",
+        "exec \(tribunectl) hold --action=a.prune --why=inner \(option) -- echo ran")
+    }
+    let waiting = try inner("")
+    #expect(waiting.status == 255 && waiting.output.isEmpty)
+    #expect(waiting.errors.contains("runs this command as that action (see --late=run): nothing was run"))
+    let running = try inner("--late=run")
+    #expect(running.status == 0 && running.output == "ran\n")
+  }
+
   @Test("a hold is not late for an action about another object")
   func otherObject() throws {
     let program = try bus.start("hold", "a.shouldPrune@other", "--why=b", "--", "echo", "ran")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneSystem
 import TribuneWire
 
 /// Actions under way that had begun before the holds, which could not veto them.
@@ -14,8 +15,12 @@ extension HoldCommand {
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Held? {
     guard held.isLate else { return held }
-    await report(held, in: context)
+    let late = await report(held, in: context)
     if lateness == .run { return held }
+    if let own = late.first(where: { ProcessFacts.isAncestor($0.pid) }) {
+      throw await release(
+        held, because: "\(own.process) (pid \(own.pid)) runs this command as that action (see --late=run)")
+    }
     var held = held
     while true {
       switch await wait(for: held.holds, router) {
@@ -97,7 +102,7 @@ extension HoldCommand {
     }
   }
 
-  private func report(_ held: Held, in context: Context) async {
+  @discardableResult private func report(_ held: Held, in context: Context) async -> [ActionInfo] {
     let what =
       if command.isEmpty || lateness == .fail {
         "the hold is too late for"
@@ -106,7 +111,9 @@ extension HoldCommand {
       }
     let count = held.holds.map { $0.late }.max() ?? 0
     context.terminal.report("\(what) \(count == 1 ? "an action" : "\(count) actions") under way")
-    for action in await actions(in: context) { context.terminal.reportLine("  \(action.line)") }
+    let actions = await actions(in: context)
+    for action in actions { context.terminal.reportLine("  \(action.line)") }
+    return actions
   }
 
   /// Empty if this user may not list them.

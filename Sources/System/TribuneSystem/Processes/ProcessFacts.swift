@@ -71,13 +71,23 @@ package struct ProcessFacts: Equatable, Sendable {
   }
 
   /// When the process started, in ticks since boot; 0 if unknown.
-  package static func startTicks(of pid: Int32) -> Int {
+  package static func startTicks(of pid: Int32) -> Int { number(22, of: pid) }
+
+  /// True if the process is this one's parent, or the parent of that, and so on.
+  package static func isAncestor(_ pid: Int32) -> Bool {
+    var ancestor = ThisProcess.parent
+    while ancestor > 0, ancestor != pid { ancestor = Int32(clamping: number(4, of: ancestor)) }
+    return ancestor > 0
+  }
+
+  /// A field of proc_pid_stat(5) behind the name; 0 if unknown.
+  private static func number(_ field: Int, of pid: Int32) -> Int {
     guard pid > 0 else { return 0 }
     do throws(Errno) {
       let stat = try InputFile.contents(of: "/proc/\(pid)/stat", lengthMax: 4_096, waits: false) ?? []
-      // The name, in parentheses, can have any bytes. The start is the 20th field behind it.
+      // The name is the second field. In its parentheses, it can have any bytes.
       let fields = stat.split(separator: UInt8(ascii: ")")).last?.split(separator: UInt8(ascii: " ")) ?? []
-      return fields.count > 19 ? Int(String(decoding: fields[19], as: UTF8.self)) ?? 0 : 0
+      return fields.count > field - 3 ? Int(String(decoding: fields[field - 3], as: UTF8.self)) ?? 0 : 0
     } catch {
       return 0
     }
