@@ -25,6 +25,8 @@ package struct BusLimits: Equatable, Sendable {
   /// Bytes of reasons in a verdict. At least one always fits.
   package var outcomeReasonsMax = 32_768
   package static var ancestorsMax: Int { 32 }
+  /// Of a user, except privileged ones.
+  package static var actionsMax: Int { 256 }
   package var definitionsMax = 16
   /// Bytes.
   package var bufferMax = 1 << 20

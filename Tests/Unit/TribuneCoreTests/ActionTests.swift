@@ -53,6 +53,22 @@ struct ActionTests {
     expectLate(0, serial: 2)
   }
 
+  @Test("A user has few actions under way, root many; at the limit, one can still move")
+  func limit() {
+    func began(uid: UInt32) -> Int {
+      let slots = [bus.connect(uid: uid), bus.connect(uid: uid)]
+      let before = bus.bus.actionCount
+      for serial in 1...300 { begin(by: slots[0], serial: Serial(serial)) }
+      let count = bus.bus.actionCount - before
+      _ = bus.take()
+      begin(continuing: UInt64(before + 1), by: slots[1], serial: 1)
+      bus.expect("\(slots[1].letter) ok 1 as 1")
+      return count
+    }
+    #expect(began(uid: 1001) == 256)
+    #expect(began(uid: 0) == 300)
+  }
+
   @Test("A vetoed query begins nothing, and an overridden one does", arguments: [false, true])
   func decided(isOverridden: Bool) {
     bus.hold("shouldX", by: holder, serial: 1)

@@ -63,10 +63,12 @@ final class ActionRegistration {
 struct Actions {
   private var all: [UInt64: ActionRegistration] = [:]
   /// Holds that were taken while such actions were under way.
-  private var late: [HoldRegistration] = []
+  private var late: [UInt64: HoldRegistration] = [:]
 
   var count: Int { all.count }
   var inOrder: [ActionRegistration] { all.values.sorted { $0.id < $1.id } }
+
+  func count(of uid: UInt32) -> Int { all.values.count { $0.peer.uid == uid } }
 
   subscript(id: QueryID) -> ActionRegistration? { all[id.rawValue] }
 
@@ -94,21 +96,21 @@ struct Actions {
   }
 
   mutating func count(_ hold: HoldRegistration) {
-    if hold.lateCount == 0 { late.append(hold) }
+    late[hold.identity.id.rawValue] = hold
     hold.lateCount += 1
   }
 
-  mutating func forget(late hold: HoldRegistration) {
-    if hold.lateCount > 0 { late.removeAll { $0 === hold } }
-  }
+  mutating func forget(late hold: HoldRegistration) { late[hold.identity.id.rawValue] = nil }
 
   /// - Returns: the holds for which it was the last one.
   mutating func remove(_ action: ActionRegistration) -> [HoldRegistration] {
     all[action.id.rawValue] = nil
-    if late.isEmpty { return [] }
-    for hold in late where action.isTooLate(hold) { hold.lateCount -= 1 }
-    let settled = late.filter { $0.lateCount == 0 }
-    late.removeAll { $0.lateCount == 0 }
+    var settled: [HoldRegistration] = []
+    for hold in late.values where action.isTooLate(hold) {
+      hold.lateCount -= 1
+      if hold.lateCount == 0 { settled.append(hold) }
+    }
+    for hold in settled { forget(late: hold) }
     return settled.sorted { $0.identity.id < $1.identity.id }
   }
 }

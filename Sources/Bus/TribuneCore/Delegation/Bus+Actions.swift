@@ -22,7 +22,6 @@ extension Bus {
     try requirePermissionToAct(name.text, object: object?.text ?? "", from: slot)
     let length = ActionRegistration.rememberedLength(keyLength: frame.name.byteCount + frame.object.byteCount)
     try requireCapacity(toRemember: length, from: slot)
-    try requireActionCapacity(from: slot)
     var before: ActionRegistration?
     if fields.query.rawValue != 0 {
       let user = connections[slot].peer.uid
@@ -33,6 +32,7 @@ extension Bus {
       }
       before = action
     }
+    try requireActionCapacity(from: slot, beside: before == nil ? 0 : 1)
     let id = before?.id ?? QueryID(rawValue: ids.queries.next())
     let action = ActionRegistration(
       id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
@@ -61,7 +61,12 @@ extension Bus {
     try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }
 
-  mutating func requireActionCapacity(from slot: ConnectionSlot) throws(WireError) {
+  /// The end of an action costs time for each hold that came too late for it, so users have few.
+  mutating func requireActionCapacity(from slot: ConnectionSlot, beside moved: Int = 0) throws(WireError) {
+    let account = connections[slot].account
+    guard account.isPrivileged || actions.count(of: account.uid) - moved < BusLimits.actionsMax else {
+      throw WireError(limit: "\(BusLimits.actionsMax) actions under way of a user")
+    }
     try accounts.require(1, of: .registrations, for: connections[slot].account)
     try requireRequestCapacity(from: slot)
   }
