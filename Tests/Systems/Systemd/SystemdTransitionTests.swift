@@ -24,9 +24,11 @@ struct SystemdTransitionTests {
     let machine = try Container.withLogind(release)
     try observe(
       "host.**", on: machine,
-      running: "echo $TRIBUNE_NAME >>/var/lib/ready; systemctl is-active tribuned.service >>/var/lib/ready")
+      running:
+        "(echo $TRIBUNE_NAME; systemctl is-active tribuned.service; tribunectl actions -o '{name}') >>/var/lib/ready")
     #expect(try machine.powerOff(by: "systemctl", command) == (command == "reboot" ? 133 : 0))
-    #expect(try machine.left("/var/lib/ready") == "\(name)\nactive\n")
+    let question = name.replacing("will", with: "should")
+    #expect(try machine.left("/var/lib/ready") == "\(name)\nactive\n\(question)\n")
     let messages = try machine.logindMessagesLeft()
     #expect(messages.contains("\(name): everybody is ready"), "\(messages)")
   }

@@ -78,9 +78,10 @@ struct LogindProxy {
     return isPreparing
   }
 
-  /// - Returns: false if no shutdown was scheduled.
+  /// - Returns: false if one is still scheduled, whatever logind has answered.
   func cancelScheduledShutdown() async throws(DBusError) -> Bool {
-    try await bus.call(method("CancelScheduledShutdown")).first == .bool(true)
+    _ = try await bus.call(method("CancelScheduledShutdown"))
+    return try await scheduledShutdown() == nil
   }
 
   private func property(_ name: String) async throws(DBusError) -> DBusValue {

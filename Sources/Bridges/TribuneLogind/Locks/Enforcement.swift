@@ -32,7 +32,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
     masked: Set<String>?
   ) {
     let masksAll = masksTargets ?? (logind.bindsRoot == false || !logind.isAnswering)
-    // The target of a question of its own stays masked if that is vetoed, and not overridden itself.
+    // An override of a wider question does not unmask the `ownTarget` of a question that is still vetoed.
     let others = Set(vetoed.subtracting(overridden).map(\.ownTarget))
     let free = Set(overridden.flatMap(\.targets)).subtracting(others)
     for lock in HostQuestion.Lock.allCases {

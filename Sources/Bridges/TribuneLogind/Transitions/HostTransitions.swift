@@ -5,12 +5,13 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Announces transitions, and waits until the observers are ready.
+/// Announces transitions as actions under way, and waits until the observers are ready.
 final class HostTransitions {
   /// Kept for this program's own work.
   private static let margin = Duration.milliseconds(250)
 
   private var announced: [HostQuestion.Lock: String] = [:]
+  private var actions: [HostQuestion.Lock: Task<[Action], Never>] = [:]
 
   init() {}
 
@@ -18,8 +19,11 @@ final class HostTransitions {
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
-      let event = lock == .sleep ? "Suspend" : try await Self.event(at: logind)
+      let questions = lock == .sleep ? [.suspend] : try await Self.questions(at: logind)
+      let event = lock == .sleep ? "Suspend" : questions.contains(.reboot) ? "Reboot" : "PowerOff"
       announced[lock] = event
+      // Not awaited, because the bus may hang.
+      actions[lock] = Task { await Self.begin(questions, on: bus) }
       let spent = ContinuousClock.now - began
       let limit = max(.milliseconds(100), try await logind.delayMax() - Self.margin - spent)
       let name = "host.will\(event)"
@@ -27,7 +31,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // The bus may hang, so the wait is limited.
+      // The wait is limited, too.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -46,6 +50,7 @@ final class HostTransitions {
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     do throws(TribuneError) {
+      for action in await actions.removeValue(forKey: lock)?.value ?? [] { try await action.end() }
       try await bus.postAcknowledged(lock == .sleep ? "host.didResume" : "host.didFailTo\(event)")
     } catch {
       ServiceLog.warning("nobody was told that the host runs on: \(error)")
@@ -53,9 +58,22 @@ final class HostTransitions {
   }
 
   /// Valid even without a schedule (tested with 252 and 257).
-  private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
-    let action = try await logind.scheduledShutdown()?.action ?? ""
-    return HostQuestion.before(action: action).contains(.reboot) ? "Reboot" : "PowerOff"
+  private static func questions(at logind: LogindProxy) async throws(DBusError) -> [HostQuestion] {
+    let questions = HostQuestion.before(action: try await logind.scheduledShutdown()?.action ?? "")
+    return questions.isEmpty ? [.powerOff] : questions
+  }
+
+  /// From now on, holds learn that they are too late.
+  private static func begin(_ questions: [HostQuestion], on bus: Connection) async -> [Action] {
+    var actions: [Action] = []
+    do throws(TribuneError) {
+      for question in questions {
+        actions.append(try await bus.begin(unasked: question.name, object: "", isLast: false))
+      }
+    } catch {
+      ServiceLog.warning("a hold may not learn that it is too late: \(error)")
+    }
+    return actions
   }
 }
 

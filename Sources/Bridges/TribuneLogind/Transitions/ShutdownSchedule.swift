@@ -118,9 +118,9 @@ final class ShutdownSchedule {
   ) async {
     do throws(DBusError) {
       // Another shutdown may have replaced this one.
-      guard try await logind.scheduledShutdown() == schedule, try await logind.cancelScheduledShutdown()
-      else {
-        return
+      guard try await logind.scheduledShutdown() == schedule else { return }
+      guard try await logind.cancelScheduledShutdown() else {
+        return ServiceLog.error("logind has not cancelled the \(schedule.action), in spite of a veto")
       }
     } catch {
       return ServiceLog.error("cannot cancel the \(schedule.action), in spite of a veto: \(error)")
