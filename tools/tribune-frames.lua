@@ -249,6 +249,7 @@ local bus_entry = {
   { "asked", "u64" },
   { "vetoed", "u64" },
   { "holds", "u32" },
+  { "actions", "u32" },
   { "denied", "u64" },
   { "refused", "u64" },
   { "posted_bytes", "u64" },

@@ -227,6 +227,7 @@ const renderers = {
     const tiles = bus.connected
       ? [
           ["connections", bus.connections], ["delegates", bus.delegates], ["holds", bus.holds],
+          ["actions under way", bus.actions],
           ["queries under way", bus.queries], ["observations", bus.observations], ["asked", bus.asked],
           ["vetoed", bus.vetoed], ["posted", bus.posted], ["delivered", bus.delivered], ["lost", bus.lost],
           ["denied", bus.denied],

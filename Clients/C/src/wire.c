@@ -711,6 +711,7 @@ void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *valu
   value->asked = wire_read_u64(reader);
   value->vetoed = wire_read_u64(reader);
   value->holds = wire_read_u32(reader);
+  value->actions = wire_read_u32(reader);
   value->denied = wire_read_u64(reader);
   value->refused = wire_read_u64(reader);
   value->posted_bytes = wire_read_u64(reader);
@@ -738,6 +739,7 @@ void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entr
   wire_write_u64(writer, value->asked);
   wire_write_u64(writer, value->vetoed);
   wire_write_u32(writer, value->holds);
+  wire_write_u32(writer, value->actions);
   wire_write_u64(writer, value->denied);
   wire_write_u64(writer, value->refused);
   wire_write_u64(writer, value->posted_bytes);

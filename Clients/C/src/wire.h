@@ -861,8 +861,9 @@ struct wire_bus_entry {
   /* verdicts on permission, without dry runs; vetoed ones */
   uint64_t asked;
   uint64_t vetoed;
-  /* at the moment */
+  /* at the moment; actions under way */
   uint32_t holds;
+  uint32_t actions;
   /* frames that the policy refused; refused for another reason */
   uint64_t denied;
   uint64_t refused;

@@ -93,6 +93,7 @@ def test_counters_count(bus: Bus, web: Web) -> None:
     assert sample(text, "tribune_queries_vetoed_total") == 1
     assert sample(text, "tribune_notifications_posted_total") == 1
     assert sample(text, "tribune_holds") == 1
+    assert sample(text, "tribune_actions") == 0
     assert sample(text, "tribune_web_verdicts_total") == 2
     assert sample(text, "tribune_web_verdict_duration_seconds_count") == 2
     events.close()

@@ -10,7 +10,8 @@ struct BusCountersTests {
   private func status(posted: Int, uptime: Duration = .seconds(1), pid: Int32 = 1) -> BusStatus {
     BusStatus(
       pid: pid, software: "", address: "", uptime: uptime, connections: 0, observations: 0, delegates: 0,
-      queries: 0, posted: posted, delivered: 0, lost: 0, asked: 0, vetoed: 0, holds: 0, denied: 0, refused: 0,
+      queries: 0, posted: posted, delivered: 0, lost: 0, asked: 0, vetoed: 0, holds: 0, actions: 0, denied: 0,
+      refused: 0,
       postedBytes: 0, iterations: 0, busy: .zero, longestIteration: .zero, logUsed: 0, logMax: 0,
       kept: 0)
   }

@@ -32,7 +32,7 @@ extension FrameVector {
     entry.lost = 7
     entry.asked = 12
     entry.vetoed = 4
-    entry.holds = 6
+    (entry.holds, entry.actions) = (6, 2)
     entry.denied = 3
     entry.refused = 8
     entry.postedBytes = 64_000

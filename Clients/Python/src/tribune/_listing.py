@@ -35,6 +35,8 @@ class BusStatus:
     delegates: int
     queries: int
     holds: int
+    #: Actions under way.
+    actions: int
     #: Notifications posted, queued for observers, and dropped from these queues.
     posted: int
     delivered: int

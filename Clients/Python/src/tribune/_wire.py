@@ -1423,8 +1423,9 @@ class BusEntry:
     # verdicts on permission, without dry runs; vetoed ones
     asked: int = 0
     vetoed: int = 0
-    # at the moment
+    # at the moment; actions under way
     holds: int = 0
+    actions: int = 0
     # frames that the policy refused; refused for another reason
     denied: int = 0
     refused: int = 0
@@ -1459,6 +1460,7 @@ class BusEntry:
             asked=reader.u64(),
             vetoed=reader.u64(),
             holds=reader.u32(),
+            actions=reader.u32(),
             denied=reader.u64(),
             refused=reader.u64(),
             posted_bytes=reader.u64(),
@@ -1485,6 +1487,7 @@ class BusEntry:
         writer.u64(self.asked)
         writer.u64(self.vetoed)
         writer.u32(self.holds)
+        writer.u32(self.actions)
         writer.u64(self.denied)
         writer.u64(self.refused)
         writer.u64(self.posted_bytes)

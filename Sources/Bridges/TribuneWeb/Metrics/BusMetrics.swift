@@ -55,6 +55,7 @@ nonisolated package enum BusMetrics {
     text.gauge("tribune_observations", "Registered observations.", status.observations)
     text.gauge("tribune_delegates", "Attached delegates.", status.delegates)
     text.gauge("tribune_holds", "Standing holds.", status.holds)
+    text.gauge("tribune_actions", "Actions under way.", status.actions)
     text.gauge("tribune_queries_pending", "Queries under way.", status.queries)
     text.counter("tribune_notifications_posted", "Notifications taken from posters.", status.posted)
     text.counter(

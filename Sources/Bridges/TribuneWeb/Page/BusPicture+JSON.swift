@@ -21,6 +21,7 @@ nonisolated extension BusPicture {
         ("started", .second(now, before: status.uptime)),
         ("connections", .integer(status.connections)), ("observations", .integer(status.observations)),
         ("delegates", .integer(status.delegates)), ("holds", .integer(status.holds)),
+        ("actions", .integer(status.actions)),
         ("queries", .integer(status.queries)), ("posted", .integer(status.posted)),
         ("delivered", .integer(status.delivered)), ("lost", .integer(status.lost)),
         ("asked", .integer(status.asked)), ("vetoed", .integer(status.vetoed)),

@@ -231,6 +231,7 @@ final class Lister {
     entry.asked = bus.value.totals.asked
     entry.vetoed = bus.value.totals.vetoed
     entry.holds = UInt32(clamping: bus.value.holdCount)
+    entry.actions = UInt32(clamping: bus.value.actionCount)
     entry.denied = context.statistics.value.denied
     entry.refused = context.statistics.value.refused
     entry.postedBytes = context.statistics.value.postedBytes

@@ -86,8 +86,9 @@ package struct BusEntry: Equatable, Sendable {
   /// Verdicts on permission, without dry runs; vetoed ones.
   package var asked: UInt64
   package var vetoed: UInt64
-  /// At the moment.
+  /// At the moment; actions under way.
   package var holds: UInt32
+  package var actions: UInt32
   /// Frames that the policy refused; refused for another reason.
   package var denied: UInt64
   package var refused: UInt64
@@ -108,8 +109,9 @@ package struct BusEntry: Equatable, Sendable {
     pid: UInt32 = 0, software: String = "", address: String = "", uptime: UInt64 = 0, connections: UInt32 = 0,
     observations: UInt32 = 0, delegates: UInt32 = 0, queries: UInt32 = 0, posted: UInt64 = 0,
     delivered: UInt64 = 0, lost: UInt64 = 0, asked: UInt64 = 0, vetoed: UInt64 = 0, holds: UInt32 = 0,
-    denied: UInt64 = 0, refused: UInt64 = 0, postedBytes: UInt64 = 0, iterations: UInt64 = 0,
-    busy: UInt64 = 0, longest: UInt64 = 0, logUsed: UInt64 = 0, logMax: UInt64 = 0, kept: UInt32 = 0
+    actions: UInt32 = 0, denied: UInt64 = 0, refused: UInt64 = 0, postedBytes: UInt64 = 0,
+    iterations: UInt64 = 0, busy: UInt64 = 0, longest: UInt64 = 0, logUsed: UInt64 = 0, logMax: UInt64 = 0,
+    kept: UInt32 = 0
   ) {
     self.pid = pid
     self.software = software
@@ -125,6 +127,7 @@ package struct BusEntry: Equatable, Sendable {
     self.asked = asked
     self.vetoed = vetoed
     self.holds = holds
+    self.actions = actions
     self.denied = denied
     self.refused = refused
     self.postedBytes = postedBytes
@@ -142,9 +145,9 @@ package struct BusEntry: Equatable, Sendable {
       connections: reader.integer(), observations: reader.integer(), delegates: reader.integer(),
       queries: reader.integer(), posted: reader.integer(), delivered: reader.integer(),
       lost: reader.integer(), asked: reader.integer(), vetoed: reader.integer(), holds: reader.integer(),
-      denied: reader.integer(), refused: reader.integer(), postedBytes: reader.integer(),
-      iterations: reader.integer(), busy: reader.integer(), longest: reader.integer(),
-      logUsed: reader.integer(), logMax: reader.integer(), kept: reader.integer())
+      actions: reader.integer(), denied: reader.integer(), refused: reader.integer(),
+      postedBytes: reader.integer(), iterations: reader.integer(), busy: reader.integer(),
+      longest: reader.integer(), logUsed: reader.integer(), logMax: reader.integer(), kept: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -162,6 +165,7 @@ package struct BusEntry: Equatable, Sendable {
     buffer.append(asked)
     buffer.append(vetoed)
     buffer.append(holds)
+    buffer.append(actions)
     buffer.append(denied)
     buffer.append(refused)
     buffer.append(postedBytes)

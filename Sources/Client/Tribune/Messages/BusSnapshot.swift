@@ -3,7 +3,7 @@
 /// A bus's counters and requested lists at a moment.
 package struct BusSnapshot: Sendable {
   package enum List: Sendable {
-    case connections, delegates, holds, queries, names, participants, users
+    case connections, delegates, holds, actions, queries, names, participants, users
   }
 
   package var moment: ContinuousClock.Instant
@@ -11,6 +11,7 @@ package struct BusSnapshot: Sendable {
   package var connections: [ConnectionInfo] = []
   package var delegates: [DelegateInfo] = []
   package var holds: [HoldInfo] = []
+  package var actions: [ActionInfo] = []
   package var queries: [QueryInfo] = []
   package var names: [NameStatistics] = []
   package var participants: [ParticipantStatistics] = []
@@ -31,6 +32,7 @@ package struct BusSnapshot: Sendable {
       case .connections: connections = try await bus.connections()
       case .delegates: delegates = try await bus.delegates()
       case .holds: holds = try await bus.holds()
+      case .actions: actions = try await bus.actions()
       case .queries: queries = try await bus.queries()
       case .names: names = try await bus.nameStatistics()
       case .participants: participants = try await bus.participantStatistics()

@@ -39,6 +39,8 @@ public struct BusStatus: Hashable, Sendable {
   public var asked: Int
   public var vetoed: Int
   public var holds: Int
+  /// Actions under way.
+  public var actions: Int
   /// Frames that the policy refused.
   public var denied: Int
   /// Frames refused for other reasons.

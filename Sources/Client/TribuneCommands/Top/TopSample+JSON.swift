@@ -5,11 +5,16 @@ import TribuneJSON
 
 extension TopSample {
   var json: [JSONValue] {
-    let holds = snapshot.holds.countsByConnection
+    let (holds, actions) = (
+      snapshot.holds.map(\.connection).counts, snapshot.actions.map(\.connection).counts
+    )
     return switch view {
     case .delegates: DelegateRows(snapshot).json
     case .queries: snapshot.queries.map(\.json)
-    case .connections: snapshot.connections.map { $0.json(holds: .integer(holds[$0.id, default: 0])) }
+    case .connections:
+      snapshot.connections.map {
+        $0.json(holds: .integer(holds[$0.id, default: 0]), actions: .integer(actions[$0.id, default: 0]))
+      }
     case .names: snapshot.names.map(\.json)
     case .users: snapshot.users.map(\.json)
     }

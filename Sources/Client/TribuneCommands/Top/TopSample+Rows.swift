@@ -4,12 +4,18 @@ import Tribune
 
 extension TopSample {
   func groups(since earlier: TopSample?, isTree: Bool) -> [TopGroup] {
-    let (rates, holds) = (rates(since: earlier), snapshot.holds.countsByConnection)
+    let rates = rates(since: earlier)
+    let (holds, actions) = (
+      snapshot.holds.map(\.connection).counts, snapshot.actions.map(\.connection).counts
+    )
     return switch view {
     case .delegates: DelegateRows(snapshot).groups
     case .queries: isTree ? WaitForest(snapshot.queries).groups : WaitForest(snapshot.queries).flatGroups
     case .connections:
-      snapshot.connections.map { [TopRow($0, holds: holds[$0.id, default: 0], rate: rates[$0.rateKey])] }
+      snapshot.connections.map {
+        let registered = (holds[$0.id, default: 0], actions[$0.id, default: 0])
+        return [TopRow($0, registered, rate: rates[$0.rateKey])]
+      }
     case .names: snapshot.names.map { [TopRow($0, rate: rates[$0.rateKey])] }
     case .users: snapshot.users.map { [TopRow($0, rate: rates[$0.rateKey])] }
     }
@@ -50,14 +56,15 @@ extension UserStatistics {
 }
 
 extension TopRow {
-  fileprivate init(_ connection: ConnectionInfo, holds: Int, rate: Double?) {
+  fileprivate init(_ connection: ConnectionInfo, _ registered: (holds: Int, actions: Int), rate: Double?) {
     self.init(
       values: [
         .connection(connection.id), .id(UInt64(clamping: connection.pid)), .text(connection.process),
         TopValue(uid: connection.uid), .text(connection.unit), TopValue(rate: rate),
         .count(connection.posted), .bytes(connection.queuedBytes), .count(connection.lost),
         .count(connection.queries), .count(connection.observations), .count(connection.delegates),
-        .count(holds), .text(connection.state), .duration(connection.age),
+        .count(registered.holds), .count(registered.actions), .text(connection.state),
+        .duration(connection.age),
       ], isMarked: connection.isLossy)
   }
 

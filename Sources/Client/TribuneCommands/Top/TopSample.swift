@@ -32,7 +32,7 @@ extension TopView {
     switch self {
     case .delegates: [.queries, .delegates, .participants]
     case .queries: [.queries]
-    case .connections: [.connections, .holds]
+    case .connections: [.connections, .holds, .actions]
     case .names: [.names]
     case .users: [.users]
     }

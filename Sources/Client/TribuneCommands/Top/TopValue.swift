@@ -109,7 +109,7 @@ extension Duration {
 
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// True if a participant has waited for it for long, or if it loses messages.
+  /// True if a query has waited for it for long, or if it loses messages.
   var isMarked = false
   var isPast = false
   var depth = 0

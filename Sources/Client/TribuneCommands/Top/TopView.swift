@@ -46,8 +46,8 @@ enum TopView: String, CaseIterable, Sendable {
         .number("CONN", 6), .number("PID", 7, rank: 2), .text("PROCESS", 10), .number("UID", 5, rank: 2),
         .text("UNIT", 15, rank: 3), .rate("POST/S", 6), .number("POSTED", 6, rank: 6), .number("QUEUED", 6),
         .number("LOST", 5, rank: 1), .number("QUERIES", 7, rank: 5), .number("OBSERV", 6, rank: 7),
-        .number("DELEG", 5, rank: 8), .number("HOLDS", 5, rank: 9), .text("STATE", 9, growth: 0, rank: 3),
-        .number("AGE", 5, rank: 4),
+        .number("DELEG", 5, rank: 8), .number("HOLDS", 5, rank: 9), .number("ACTING", 6, rank: 10),
+        .text("STATE", 9, growth: 0, rank: 3), .number("AGE", 5, rank: 4),
       ]
     case .names:
       [

@@ -86,15 +86,17 @@ struct ListCommand: Command {
   }
 
   private func listConnections(in context: Context) async throws(CommandError) {
-    let (connections, holds) = try await context.request {
-      bus throws(TribuneError) -> ([ConnectionInfo], [HoldInfo]) in
-      (try await bus.connections(), try await bus.holds())
+    let (connections, holds, actions) = try await context.request {
+      bus throws(TribuneError) -> ([ConnectionInfo], [HoldInfo], [ActionInfo]) in
+      (try await bus.connections(), try await bus.holds(), try await bus.actions())
     }
-    let holdCounts = holds.countsByConnection
+    let holdCounts = holds.map(\.connection).counts
+    let actionCounts = actions.map(\.connection).counts
     var table = Table([
       .init(title: "CONNECTION", isNumeric: true, style: .bold), .number("PID"), "PROCESS", .number("UID"),
       "UNIT", .number("OBSERVATIONS", rank: 5), .number("DELEGATES", rank: 6), .number("HOLDS", rank: 7),
-      .number("QUERIES", rank: 8), .number("QUEUED", rank: 4), .number("LOST", rank: 3), "STATE",
+      .number("ACTIONS", rank: 9), .number("QUERIES", rank: 8), .number("QUEUED", rank: 4),
+      .number("LOST", rank: 3), "STATE",
       .number("AGE", rank: 2),
     ])
     for connection in connections {
@@ -103,20 +105,24 @@ struct ListCommand: Command {
         connection.id, String(connection.pid), connection.process, String(connection.uid),
         connection.units.description,
         String(connection.observations), String(connection.delegates), String(holdCount),
-        String(connection.queries), String(connection.queuedBytes), String(connection.lost), connection.state,
+        String(actionCounts[connection.id, default: 0]), String(connection.queries),
+        String(connection.queuedBytes), String(connection.lost), connection.state,
         connection.age.formatted,
       ]
       table.append(texts, styles: connection.isLossy ? ["STATE": .red] : [:])
     }
     try context.list(
-      connections.map { $0.json(holds: .integer(holdCounts[$0.id, default: 0])) },
+      connections.map {
+        $0.json(
+          holds: .integer(holdCounts[$0.id, default: 0]), actions: .integer(actionCounts[$0.id, default: 0]))
+      },
       text: try context.text(of: table),
       legend: "\(connections.count.counted("connection")) listed.")
   }
 }
 
-extension [HoldInfo] {
-  var countsByConnection: [String: Int] { reduce(into: [:]) { $0[$1.connection, default: 0] += 1 } }
+extension [String] {
+  var counts: [String: Int] { reduce(into: [:]) { $0[$1, default: 0] += 1 } }
 }
 
 extension ConnectionInfo {
@@ -126,15 +132,18 @@ extension ConnectionInfo {
     ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
-  /// - Parameter holds: the connection's holds, from a separate list, or their number.
-  func json(holds: JSONValue) -> JSONValue {
+  /// - Parameters:
+  ///   - holds: the connection's holds, from a separate list, or their number.
+  ///   - actions: likewise.
+  func json(holds: JSONValue, actions: JSONValue) -> JSONValue {
     .object(
       [
         ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
         ("gid", .integer(Int(gid))), ("process", .string(process)),
       ] + units.members + [
         ("age", .seconds(age)), ("observations", .integer(observations)), ("delegates", .integer(delegates)),
-        ("holds", holds), ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)),
+        ("holds", holds), ("actions", actions), ("queries", .integer(queries)),
+        ("queuedBytes", .integer(queuedBytes)),
         ("lost", .integer(lost)),
         ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
         ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),

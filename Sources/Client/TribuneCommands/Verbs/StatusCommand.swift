@@ -37,7 +37,7 @@ struct StatusCommand: Command {
       ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
       ("Uptime", "\(bus.uptime.formatted), counting since then"), ("Connections", String(bus.connections)),
       ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
-      ("Holds", String(bus.holds)),
+      ("Holds", String(bus.holds)), ("Actions", "\(bus.actions) under way"),
       ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
       ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
       ("Refused", "\(bus.denied) by the policy, \(bus.refused) for other reasons"),
@@ -47,18 +47,21 @@ struct StatusCommand: Command {
   }
 
   private func showConnection(_ id: String, in context: Context) async throws(CommandError) {
-    let (connections, departed, allObservations, allDelegates, allHolds) = try await context.request {
-      bus throws(TribuneError) -> (
-        [ConnectionInfo], [DepartedConnectionInfo], [ObservationInfo], [DelegateInfo], [HoldInfo]
-      ) in
-      let connections = try await bus.connections()
-      if connections.contains(where: { $0.id == id }) {
-        return (
-          connections, [], try await bus.observations(), try await bus.delegates(), try await bus.holds()
-        )
+    let (connections, departed, allObservations, allDelegates, allHolds, allActions) =
+      try await context.request {
+        bus throws(TribuneError) -> (
+          [ConnectionInfo], [DepartedConnectionInfo], [ObservationInfo], [DelegateInfo], [HoldInfo],
+          [ActionInfo]
+        ) in
+        let connections = try await bus.connections()
+        if connections.contains(where: { $0.id == id }) {
+          return (
+            connections, [], try await bus.observations(), try await bus.delegates(), try await bus.holds(),
+            try await bus.actions()
+          )
+        }
+        return (connections, try await bus.departedConnections(), [], [], [], [])
       }
-      return (connections, try await bus.departedConnections(), [], [], [])
-    }
     guard let connection = connections.first(where: { $0.id == id }) else {
       guard let connection = departed.first(where: { $0.id == id }) else {
         throw .failure("there is no connection \(id)")
@@ -69,8 +72,10 @@ struct StatusCommand: Command {
     let observations = allObservations.filter { $0.connection == id }
     let delegates = allDelegates.filter { $0.connection == id }
     let holds = allHolds.filter { $0.connection == id }
+    let actions = allActions.filter { $0.connection == id }
     if context.writesValues {
-      guard case .object(var members) = connection.json(holds: .array(holds.map(\.json))) else { return }
+      let json = connection.json(holds: .array(holds.map(\.json)), actions: .array(actions.map(\.json)))
+      guard case .object(var members) = json else { return }
       members.removeAll { $0.name == "observations" || $0.name == "delegates" }
       members += [
         ("observations", .array(observations.map(\.json))), ("delegates", .array(delegates.map(\.json))),
@@ -102,7 +107,8 @@ struct StatusCommand: Command {
         observation.suspension.rawValue, observation.isAwaited ? "yes" : "no",
       ])
     }
-    for table in [observationTable, Table(delegates: delegates), Table(holds: holds)] {
+    let registered = [observationTable, Table(delegates: delegates), Table(holds: holds)]
+    for table in registered + [Table(actions: actions)] {
       let text = try context.text(of: table)
       if !text.isEmpty { try context.write("\n" + text) }
     }
@@ -175,7 +181,7 @@ extension BusStatus {
       ("address", .string(address)), ("pid", .integer(Int(pid))), ("software", .string(software)),
       ("uptime", .seconds(uptime)), ("connections", .integer(connections)),
       ("observations", .integer(observations)), ("delegates", .integer(delegates)),
-      ("holds", .integer(holds)),
+      ("holds", .integer(holds)), ("actions", .integer(actions)),
       ("queries", .integer(queries)), ("posted", .integer(posted)), ("delivered", .integer(delivered)),
       ("lost", .integer(lost)), ("asked", .integer(asked)), ("vetoed", .integer(vetoed)),
       ("denied", .integer(denied)), ("refused", .integer(refused)), ("postedBytes", .integer(postedBytes)),
