@@ -34,6 +34,19 @@ struct DelegateCommandTests {
     await connection.close()
   }
 
+  @Test("exit statuses count, even if the parent left SIGCHLD ignored", arguments: 1...3)
+  func ignoredSignal(_ round: Int) throws {
+    let ignoring = [
+      "env", "--ignore-signal=CHLD", try Programs.path(of: "tribunectl"), "--address=\(bus.address)",
+    ]
+    let delegate = try RunningProgram(
+      ignoring + ["delegate", "a.shouldB", "--exec", "sh", "-c", "echo no; exit 1"])
+    #expect(try delegate.errors.line()?.hasPrefix("attached ") == true)
+    for _ in 1...5 { #expect(try bus.tribunectl("ask", "a.shouldB").status == 1) }
+    #expect(try FinishedProgram(ignoring + ["guard", "c.d", "--", "sh", "-c", "exit 3"]).status == 3)
+    delegate.signal(SIGKILL)
+  }
+
   private func concludingProgram(then end: String = "exit 0") throws -> String {
     try bus.folder.write(
       "#!/bin/sh\necho \"$TRIBUNE_QUERY $TRIBUNE_ENDING $TRIBUNE_NAME|$TRIBUNE_OBJECT|$(cat)\" >&2\n\(end)\n",

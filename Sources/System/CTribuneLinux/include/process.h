@@ -48,6 +48,12 @@ static inline int tribune_forbid_tracing(void)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+/* Parents can leave SIGCHLD ignored: the kernel then discards the exit statuses of children. */
+static inline void tribune_keep_exit_statuses(void)
+{
+	signal(SIGCHLD, SIG_DFL);
+}
+
 /* SIG_IGN is a cast that Swift cannot import. */
 static inline int tribune_signal_is_ignored(int signal)
 {

@@ -99,7 +99,10 @@ struct ChildWait: ~Copyable {
 
   private func reap() -> ChildProcess.Termination {
     var status: CInt = 0
-    while unsafe waitpid(pid, &status, 0) == -1, errno == EINTR {}
+    var reaped: pid_t
+    repeat { reaped = unsafe waitpid(pid, &status, 0) } while reaped == -1 && errno == EINTR
+    // Otherwise, a lost status would be a success.
+    precondition(reaped == pid, "only this thread may reap its child")
     // The macros of <sys/wait.h>, which Swift cannot import.
     let signal = status & 0x7F
     return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)

@@ -19,9 +19,10 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Must run first. Exits without /proc, because libdispatch then crashes now and then.
+  /// Must run first. Exits without /proc, because libdispatch sometimes crashes without it.
   package static func begin(_ program: String) {
     StandardDescriptors.fill()
+    tribune_keep_exit_statuses()
     guard unsafe access("/proc/self/stat", R_OK) != 0 else { return }
     StandardError.writeLine("\(program): /proc is needed, and not mounted here: mount -t proc proc /proc")
     exit(255)
