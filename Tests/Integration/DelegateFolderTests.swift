@@ -291,11 +291,21 @@ struct DelegateFolderTests {
     #expect(try asked("shouldA").isEmpty)
   }
 
-  @Test("a missing folder is waited for, and so are missing parents")
+  @Test("a folder that is missing or cannot be read at the start is an error: its files would veto nothing")
+  func unusable() throws {
+    let missing = try started()
+    let error = "cannot be read: No such file or directory. Its files would veto nothing"
+    #expect(try missing.errors.line() == "tribunectl: \(root) \(error)")
+    #expect(missing.status() == 1)
+    try folder.write("", to: "d")
+    #expect(try started().status() == 1)
+  }
+
+  @Test("a folder that goes is waited for, and so are its parents")
   func absent() throws {
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
     let program = try started()
     let problem = "tribunectl: \(root) does not exist: No such file or directory"
-    #expect(try program.errors.line() == problem)
     #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates), on \(bus.address)")
     try add("shouldA/1", "exit 1")
     #expect(try lines(1, of: program) == ["attached shouldA/1"])

@@ -85,6 +85,12 @@ actor DelegateFolder {
   }
 
   func run() async -> CommandError {
+    do throws(Errno) {
+      _ = try Folder.names(in: root)
+    } catch {
+      let path = String(decoding: root, as: UTF8.self).terminalSafe
+      return .failure("\(path) cannot be read: \(error). Its files would veto nothing")
+    }
     follow(connection)
     await rescan(isFirst: true)
     context.reportReady(
