@@ -145,9 +145,10 @@ struct ActionTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("the next bus knows the action, also without a keeper")
-  func restarted() throws {
-    bus.end(SIGKILL)
+  @Test(
+    "the next bus knows the action, also without a keeper, or after a stop", arguments: [SIGKILL, SIGINT])
+  func restarted(signal: Int32) throws {
+    bus.end(signal)
     let next = try TestBus(folder: bus.folder)
     try next.wait { try count(on: next) == 1 }
     let program = try hold(on: next)
@@ -156,6 +157,19 @@ struct ActionTests {
     #expect(acting.status() == 3)
     #expect(try program.output.line() == "ran")
     #expect(program.status() == 0)
+  }
+
+  @Test("a bus learns of an action that began without one")
+  func unreachable() throws {
+    bus.end(SIGINT)
+    let program = try bus.start(
+      "guard", "b.prune", "--if-unreachable=allow", "--", "sh", "-c", "echo acts; \(gate.wait); exit 3")
+    #expect(try program.output.line() == "acts")
+    let next = try TestBus(folder: bus.folder)
+    try next.wait { try count(on: next) == 2 }
+    try gate.open()
+    #expect(program.status() == 3)
+    try next.wait { try count(on: next) == 0 }
   }
 
   @Test("if the bus is lost meanwhile, the hold waits on the next one")

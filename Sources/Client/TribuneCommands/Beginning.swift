@@ -23,7 +23,7 @@ final class Beginning: Sendable {
   /// - Returns: nil, after a report, if the action stays where it is.
   func inheritable(of query: Query, in context: Context) async -> Inheritable? {
     do throws(TribuneError) {
-      let connection = try await context.connect()
+      let connection = try await Self.lastingConnection(in: context)
       let action: Action
       if let begun = self.action.withLock({ $0 }) {
         action = try await begun.move(to: connection)
@@ -36,6 +36,32 @@ final class Beginning: Sendable {
         "if tribunectl is killed, the action ends before its command: \(error.message.terminalSafe)")
       return nil
     }
+  }
+
+  /// Tells the bus, once there is one, of an action that began without it. Returns when the task is cancelled, which ends
+  /// the action.
+  static func begin(_ query: Query, in context: Context) async {
+    do throws(TribuneError) {
+      let connection = try await tryUntilDone { () async throws(TribuneError) -> Connection in
+        let connection = try await lastingConnection(in: context)
+        _ = try await connection.begin(unasked: query.name, object: query.object, isLast: false)
+        return connection
+      } while: {
+        $0.meansNoBus
+      }
+      context.terminal.report("the bus knows now that \(query.askedName) has begun without it")
+      _ = await connection.closed()
+    } catch {
+      guard !Task.isCancelled else { return }
+      context.terminal.report("the bus does not know what has begun: \(error.message.terminalSafe)")
+    }
+  }
+
+  /// Holds must learn that the action is under way, however long the bus was away.
+  private static func lastingConnection(in context: Context) async throws(TribuneError) -> Connection {
+    var context = context
+    context.reconnectTimeout = nil
+    return try await context.connect()
   }
 
   struct Inheritable: Sendable {

@@ -72,7 +72,10 @@ struct GuardCommand: Command {
     case .unreachable(let decision) where query.isDryRun || decision == .vetoed:
       query.show(decision, in: context)
       return decision == .allowed ? ExitStatus.success : vetoStatus
-    case .unreachable: return await router.run(command, in: context).shellStatus
+    case .unreachable:
+      let begun = Task { [query] in await Beginning.begin(query, in: context) }
+      defer { begun.cancel() }
+      return await router.run(command, in: context).shellStatus
     case .interrupted(let signal):
       // The cancellation withdraws the query, and erases the list of waiting delegates from the screen.
       asking.cancel()
@@ -140,7 +143,7 @@ struct GuardCommand: Command {
   }
 
   /// Waits until the bus has the announcement, because the command must not run unannounced. If that remains unknown,
-  /// the action has failed, which is also announced.
+  /// announces a failure.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {

@@ -15,7 +15,10 @@ extension HoldCommand {
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Held? {
     guard held.isLate else { return held }
-    let late = await report(held, in: context)
+    let what =
+      lateness == .fail
+      ? "the hold is too late for" : lateness == .run ? "the command runs beside" : "the hold waits for"
+    let late = await report(held, as: what, in: context)
     if lateness == .run { return held }
     if let own = late.first(where: { ProcessFacts.isAncestor($0.pid) }) {
       throw await release(
@@ -96,19 +99,15 @@ extension HoldCommand {
   func reportLateness(of held: Held, in context: Context) {
     guard held.isLate else { return }
     Task {
-      await report(held, in: context)
+      await report(held, as: "the hold is too late for", in: context)
       for hold in held.holds where await !hold.settled() { return }
       context.terminal.reportLine("the actions have ended")
     }
   }
 
-  @discardableResult private func report(_ held: Held, in context: Context) async -> [ActionInfo] {
-    let what =
-      if command.isEmpty || lateness == .fail {
-        "the hold is too late for"
-      } else {
-        lateness == .run ? "the command runs beside" : "the hold waits for"
-      }
+  @discardableResult func report(
+    _ held: Held, as what: String, in context: Context
+  ) async -> [ActionInfo] {
     let count = held.holds.map { $0.late }.max() ?? 0
     context.terminal.report("\(what) \(count == 1 ? "an action" : "\(count) actions") under way")
     let actions = await actions(in: context)

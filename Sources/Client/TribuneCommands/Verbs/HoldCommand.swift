@@ -115,6 +115,9 @@ struct HoldCommand: Command {
     }
     guard !targets.isEmpty else { throw .usage("hold needs a NAME, or --action=ACTION") }
     let object = try invocation.object()
+    guard !object.isEmpty || !invocation.has(.object) else {
+      throw .usage("--object is empty: leave it out to hold for every object")
+    }
     if !object.isEmpty {
       guard targets.count == 1, targets[0].object.isEmpty else {
         throw .usage("--object is for one NAME: otherwise, write NAME@OBJECT for each")
@@ -296,6 +299,7 @@ struct HoldCommand: Command {
         return !standing.isOver
       }
       context.terminal.report("the hold is in force\(isFirst ? "" : " again, but was interrupted")")
+      if held.isLate { await report(held, as: "the hold is too late for", in: context) }
       return held
     } catch {
       return nil
