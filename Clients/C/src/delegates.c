@@ -180,15 +180,15 @@ int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const ch
   if (result < 0) {
     return result;
   }
-  pattern = pattern == NULL ? "" : pattern;
+  pattern = pattern == NULL ? "**" : pattern;
   uint64_t now = now_usec();
   if (why == NULL || why[0] == '\0' || options->reserved[0] != 0 || options->reserved[1] != 0
       || wire_text_of(options->label).length > WIRE_LABEL_LENGTH
       || options->lifetime_ms > INT64_MAX / 1000000 - now / 1000 - 1) {
     return -EINVAL;
   }
-  if ((pattern[0] != '\0' && (result = require_pattern(pattern, NULL)) < 0)
-      || (result = require_object(object, NULL)) < 0 || (result = bus_require_capacity(bus)) < 0) {
+  if ((result = require_pattern(pattern, NULL)) < 0 || (result = require_object(object, NULL)) < 0
+      || (result = bus_require_capacity(bus)) < 0) {
     return result;
   }
   tribune_slot *slot = slot_new(SLOT_HOLD, callback, userdata);

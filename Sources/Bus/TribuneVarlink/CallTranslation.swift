@@ -109,7 +109,7 @@ extension VarlinkCall {
     var ask = Ask()
     ask.mode = try parameters.word("mode", QueryMode.self) ?? .parallel
     ask.fallback = try parameters.word("fallback", VerdictKind.self) ?? .allowed
-    ask.deadline = try parameters.milliseconds("deadlineSec").map { max(1, $0) } ?? 0
+    ask.deadline = try parameters.positiveMilliseconds("deadlineSec") ?? 0
     if try parameters.flag("dryRun") { ask.flags.insert(.isDryRun) }
     if let reason = try parameters.optionalText("override") {
       ask.flags.insert(.overrides)
@@ -137,7 +137,7 @@ extension VarlinkCall {
       guard let order = Int32(exactly: order) else { throw .invalidParameter("order") }
       attach.order = order
     }
-    attach.timeout = try parameters.milliseconds("timeoutSec").map { max(1, $0) } ?? 0
+    attach.timeout = try parameters.positiveMilliseconds("timeoutSec") ?? 0
     attach.protocols = try parameters.texts("protocols") ?? []
     try parameters.requireNoOthers()
     guard attach.label.fits(WireLimits.labelLength) else { throw .invalidParameter("label") }

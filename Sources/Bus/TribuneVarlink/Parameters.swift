@@ -63,6 +63,12 @@ struct Parameters {
     return UInt32(milliseconds)
   }
 
+  mutating func positiveMilliseconds(_ name: String) throws(VarlinkError) -> UInt32? {
+    let milliseconds = try milliseconds(name)
+    guard milliseconds != 0 else { throw .invalidParameter(name) }
+    return milliseconds
+  }
+
   mutating func word<Word: CaseIterable>(_ name: String, _ type: Word.Type) throws(VarlinkError) -> Word? {
     guard let text = try optionalText(name) else { return nil }
     return try required(Word.allCases.first { "\($0)" == text }, name)

@@ -159,7 +159,7 @@ class Answering:
 
     def hold(
         self,
-        pattern: str = "",
+        pattern: str,
         *,
         why: str,
         object: str = "",
@@ -168,13 +168,14 @@ class Answering:
     ) -> Hold:
         """A standing veto: ``async with bus.hold("host.shouldReboot", why="a restore"): ...``.
 
-        It vetoes at once every query for permission whose name matches `pattern` (any if it is
-        empty) and whose object is `object` (any if it is empty) or empty, until it is released,
-        until it expires, or until the connection ends.
+        It vetoes at once every query for permission whose name matches `pattern` and whose object
+        is `object` (any if it is empty) or empty, until it is released, until it expires, or until
+        the connection ends.
 
         The veto begins when the hold is entered or taken (`Hold.take`).
 
-        - `pattern`: a question, which ends in *should* and a verb, or a pattern that ends in ``*``.
+        - `pattern`: a question, which ends in *should* and a verb, or a pattern that ends in ``*``;
+          ``**`` matches every question.
         - `why`: the reason in verdicts, at most 4,096 bytes.
         - `label`: who holds, in verdicts and lists; at most 255 bytes.
         - `expires_in`: seconds until it expires; None for never.
@@ -182,6 +183,8 @@ class Answering:
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`; `REFUSED` without a reason, or
         if the time is not positive. Entering raises the refusals of the bus, too.
         """
+        if not pattern:
+            raise TribuneError(Code.INVALID_PATTERN, "the name is empty: write ** to hold all")
         if not why.strip():
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
         if expires_in is not None and not expires_in > 0:

@@ -33,15 +33,17 @@ def encoded_user_info(value: UserInfo) -> bytes:
 
 
 def milliseconds(seconds: float | None) -> int:
-    """A time in the protocol's unit, rounded up and at least 1; 0 for None.
+    """A time in the protocol's unit, rounded up; 0 for None.
 
-    Raises `TribuneError` with `REFUSED` if it is not a number.
+    Raises `TribuneError` with `REFUSED` if it is not more than 0.
     """
     if seconds is None:
         return 0
-    if math.isnan(seconds):
-        raise TribuneError(Code.REFUSED, "a time must be a number")
-    return math.ceil(max(min(seconds * 1000, 0xFFFFFFFF), 1))
+    if not seconds > 0:
+        raise TribuneError(
+            Code.REFUSED, f"a time must be more than 0, not {seconds}; None is the default"
+        )
+    return math.ceil(min(seconds * 1000, 0xFFFFFFFF))
 
 
 def connection_name(number: int) -> str:
