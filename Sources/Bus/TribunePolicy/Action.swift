@@ -25,7 +25,8 @@ package enum Action: UInt8, CaseIterable, Sendable {
     switch self {
     case .retain: .post
     case .override: .ask
-    case .post, .observe, .ask, .delegate, .set, .hold, .declare, .monitor, .list: nil
+    case .set: .delegate
+    case .post, .observe, .ask, .delegate, .hold, .declare, .monitor, .list: nil
     }
   }
 

@@ -96,6 +96,9 @@ package enum Condition: Hashable, Sendable {
       let hasOther = others.contains { if case .user = $0 { $0 != self } else { false } }
       return hasOther ? "a process has one user, so the line matches nobody; \(Self.advice)" : nil
     case .unit(let glob):
+      guard !glob.contains("%"), !glob.contains("@.") else {
+        return "no process is in a unit called \"\(glob)\", so the line matches nobody"
+      }
       guard Self.canMatchUnit(glob) else {
         return "no unit matches \"\(glob)\": write unit:\(glob).service, or how else its name ends"
       }

@@ -36,6 +36,10 @@ package enum IniLine: Equatable {
       self = .unreadable("contains a NUL byte", isHeader: isHeader)
       return
     }
+    guard !line.dropLast().contains(UInt8(ascii: "\r")) else {
+      self = .unreadable("contains a carriage return: lines must end in line feeds", isHeader: isHeader)
+      return
+    }
     guard Self.isPrepared, line.count <= Self.lengthMax else {
       self = .unreadable("is longer than 1 MiB", isHeader: isHeader)
       return

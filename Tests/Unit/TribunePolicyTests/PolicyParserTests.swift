@@ -31,6 +31,7 @@ struct PolicyParserTests {
     arguments: [
       ("permit * ** user:ann", 1, "\"permit\" is neither allow nor deny"),
       ("allow post a", 1, "a line is: allow|deny"),
+      ("# a\rdeny post a user:ann\r", 1, "it contains a carriage return: lines must end in line feeds"),
       ("allow hold user:ann", 1, "a line is"),
       ("allow hold,holt a user:ann", 12, "\"holt\" is no action; there are post, retain,"),
       ("allow post, a user:ann", 12, "\"\" is no action"),
@@ -104,6 +105,8 @@ struct PolicyParserTests {
       ("user:ann,unit:backup", 10, "no unit matches \"backup\""),
       ("unit:*.timer", 1, "no unit matches \"*.timer\""), ("unit:x.slice", 1, "no unit matches"),
       ("unit:ci-?-x", 1, "no unit matches \"ci-?-x\": write unit:ci-?-x.service"),
+      ("unit:user@%U.service", 1, "no process is in a unit called \"user@%U.service\""),
+      ("unit:a@.service", 1, "no process is in a unit called"),
     ])
   func unsatisfiable(_ who: String, _ column: Int, _ message: String) throws {
     for (effect, isWarning) in [("allow", true), ("deny", false)] {
@@ -121,7 +124,8 @@ struct PolicyParserTests {
     arguments: [
       ("hold", "host.reboot"), ("ask,override", "host.shouldreboot"), ("delegate,set", "*.shouldpoweroff"),
       ("hold", "host.shouldHalt host.halt"), ("*", "*"), ("list,hold", "Host.**"), ("*", "host.reboot.*"),
-      ("hold", "repo.prune"), ("ask,override", "repo.willPrune"),
+      ("hold", "repo.prune"), ("ask,override", "repo.willPrune"), ("hold,list", "host.powerOff"),
+      ("*", "host.shouldreboot"), ("ask,post,hold", "backup.shouldprune"),
     ])
   func neverAsked(_ actions: String, _ names: String) {
     let parser = Self.parsed("allow \(actions) \(names) user:0\ndeny \(actions) \(names) object:a user:0")
@@ -132,7 +136,7 @@ struct PolicyParserTests {
     tests.read(tests: Array("expect deny hold \(name) user:0".utf8), file: "t")
     #expect(tests.tests.isEmpty && tests.diagnostics.map(\.isWarning) == [false])
     let others =
-      "deny post,hold host.reboot user:0\ndeny * host.reboot user:0\ndeny delegate host.willHalt user:0"
+      "deny post,ask host.reboot user:0\ndeny * host.reboot user:0\ndeny delegate host.willHalt user:0"
     #expect(Self.parsed(others).diagnostics.isEmpty)
   }
 

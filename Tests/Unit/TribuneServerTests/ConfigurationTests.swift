@@ -210,6 +210,13 @@ struct ConfigurationTests {
       "[Query \"host.reboot\"]\nRequireDelegate=label:a",
       "1: error: [Query]: \"host.reboot\" is not the name of a question: did you mean host.shouldReboot?"),
     Bad(
+      "[Query \"a.*\"]\nRequireDelegate=label:x,label:y",
+      "2: error: RequireDelegate=: \"label:x,label:y\" is not a delegate: separate delegates by spaces, without quotes"
+    ),
+    Bad(
+      "# local\r[Query \"a.*\"]\rDefault=veto\r",
+      "1: error: the line contains a carriage return: lines must end in line feeds"),
+    Bad(
       "[Query \"foo.prune\"]\nDefault=veto",
       "1: error: [Query]: \"foo.prune\" is not the name of a question: did you mean foo.shouldPrune?"),
     Bad("[Query \"*\"]", "1: error: [Query]: \"*\" is not the name of a question: did you mean **?"),

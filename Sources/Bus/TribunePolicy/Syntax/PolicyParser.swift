@@ -77,6 +77,9 @@ package struct PolicyParser {
     for (number, line) in zip(first..., lines) {
       do throws(Mistake) {
         guard let text = String(validating: line, as: UTF8.self) else { throw Mistake(1, "it is not UTF-8") }
+        if line.dropLast().contains(UInt8(ascii: "\r")) {
+          throw Mistake(1, "it contains a carriage return: lines must end in line feeds")
+        }
         let words = Self.words(in: text)
         guard let first = words.first, let last = words.last else { continue }
         let start = text.utf8.index(text.startIndex, offsetBy: first.column - 1)
@@ -153,15 +156,15 @@ package struct PolicyParser {
     _ names: ArraySlice<Word>, for actions: ActionSet, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) {
     for name in names {
-      // A name may also be a notification's.
-      let isQuestion =
-        name.text.hasSuffix("*")
-        ? !actions.isDisjoint(with: .aboutQuestions) : actions.isSubset(of: .aboutQuestions)
-      guard isQuestion else { continue }
       let known = WellKnownQuestions.meant(by: name.text)
-      // The name of a value can be asked, but neither held nor overridden.
-      let isAskable = actions.isDisjoint(with: .onlyAboutQuestions) || NameSyntax.canMatchQuestion(name.text)
-      guard known != nil || !isAskable else { continue }
+      let isAskable = known == nil && NameSyntax.canMatchQuestion(name.text)
+      // A name may also be a notification's, or a value's. Neither can be held or overridden.
+      let isQuestion =
+        NameSyntax.split(name.text).last.lowercased().hasPrefix("should")
+        || (name.text.hasSuffix("*")
+          ? !actions.isDisjoint(with: .aboutQuestions) : actions.isSubset(of: .aboutQuestions))
+      let isHeld = actions != .all && !actions.isDisjoint(with: .onlyAboutQuestions)
+      guard isHeld ? !isAskable : isQuestion && known != nil else { continue }
       let hint = (known ?? NameSyntax.question(meantBy: name.text)).map { ": did you mean \($0)?" } ?? ""
       let doubt = "\"\(name.text)\" is never asked\(hint)"
       guard effect == .allow else { throw Mistake(name.column, doubt) }

@@ -144,6 +144,9 @@ nonisolated extension Configuration {
   private static func requiredDelegates(_ text: String) throws(SettingError) -> [RequiredDelegate] {
     var delegates: [RequiredDelegate] = []
     for word in SettingSyntax.words(of: text) {
+      guard !word.contains(where: { ",;'\"".contains($0) }) else {
+        throw SettingError(word, "is not a delegate: separate delegates by spaces, without quotes")
+      }
       guard let delegate = RequiredDelegate(word) else {
         // Another prefix or an empty name must not be suggested.
         let name = word.contains(":") ? "NAME" : word.escaped

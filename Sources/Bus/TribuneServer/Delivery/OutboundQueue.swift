@@ -54,7 +54,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     case other
   }
 
-  /// Frames of up to this many bytes together are copied.
+  /// Slices of up to this many bytes are copied.
   private static let copiedLength = 1024
 
   /// Slices of at least this many bytes keep their buffer.
@@ -64,7 +64,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   // fetching each queue's memory dominates the cost.
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
-  /// Copied frames that the open entry lacks (`completeEntry()`).
+  /// Copied frames not yet counted in the open entry (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
   var unsentCount = 0
   var attachedCount = 0
@@ -87,7 +87,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var droppedCount = 0
 
   var byteCount: Int { unsentCount + attachedCount }
-  /// Includes losses before this queue.
+  /// Includes losses before a restart of the bus.
   var lostCount: UInt64 = 0
   var unreportedLostCount: UInt64 = 0
   var dropEffort = 0

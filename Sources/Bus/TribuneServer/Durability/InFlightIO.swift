@@ -36,7 +36,7 @@ struct FilesHandedOver {
     buffer.append((file as? InFlightFile)?.user.uid ?? 0)
   }
 
-  /// These numbers are no inodes.
+  /// Not inodes.
   static let foreign: UInt64 = 0
   static let lost = UInt64.max
 }
