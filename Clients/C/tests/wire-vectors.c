@@ -464,7 +464,8 @@ static void print_list(FILE *out, const char *before, const struct wire_list *va
 static void print_bus_entry(FILE *out, const char *before, const struct wire_bus_entry *value)
 {
   fputs(before, out);
-  vector_print_text(out, "{\"address\":", value->address);
+  vector_print_number(out, "{\"actions\":", value->actions);
+  vector_print_text(out, ",\"address\":", value->address);
   vector_print_number(out, ",\"asked\":", value->asked);
   vector_print_number(out, ",\"busy\":", value->busy);
   vector_print_number(out, ",\"connections\":", value->connections);

@@ -56,7 +56,7 @@ package import TribuneSystem
     self.answer = answer
     try socket.setNonblocking()
     let descriptor = socket.rawValue
-    // One address must not use up all connections. A Unix socket has no addresses.
+    // One address must not use up all connections. No effect on a Unix socket.
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,

@@ -61,7 +61,7 @@ import TribuneWire
   package var root: JSONNode { unsafe JSONNode(value, of: self) }
 }
 
-/// A value of a document, which it keeps alive.
+/// A value of a document. Keeps the document alive.
 @safe package struct JSONNode {
   package enum Kind: Sendable {
     case null, bool, number, string, array, object

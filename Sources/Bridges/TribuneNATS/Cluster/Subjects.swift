@@ -92,7 +92,7 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   var leases: String { "\(prefix).lease.*.>" }
 
-  /// Nil for this host's own messages, and without a subscription.
+  /// Nil for this host's own messages, and for subjects that it does not subscribe to.
   func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
     let stored = self.stored(token: "")

@@ -8,7 +8,7 @@ import TribuneWire
 /// Exchanges durable notifications through JetStream: at least once, in order. Checks the stream and the
 /// consumer periodically.
 final class DurableExchange {
-  /// An administrator may remove the stream.
+  /// How often the stream is checked: an administrator may remove it.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects

@@ -5,8 +5,8 @@ package import TribuneWire
 /// The accounts of all users: what each has of the shared resources, and may have.
 ///
 /// A user's share is what others leave of the total, divided by the number of users with some, plus one. So something
-/// is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A user with a weight
-/// counts as that many users.
+/// is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A user of weight w counts
+/// as w users.
 ///
 /// A sixteenth of each total is reserved for privileged users, who may have all the rest. Existing
 /// allocations stay; only more is refused.

@@ -45,11 +45,11 @@ extension VerbName {
           tribunectl list -o '{pid} {unit}'
 
       Lists the connections to the bus, each with its registrations and its queue. QUEUED counts the bytes
-      that wait for it, LOST its lost notifications. STATE is paused while the bus does not read from it,
-      because an observer of its posts is slow; lossy while it does not read, and loses notifications;
-      suspended while it wants no notifications (with --json, heldBytes counts the buffered bytes). It is not
-      surviving if it would end with the bus, because the keeper has no copy of it, or the log has no space
-      for its registrations.
+      that wait for it, LOST its lost notifications. STATE is paused while the bus does not read from the
+      connection, because an observer of its posts is slow; lossy while the connection does not read and loses
+      notifications; suspended while it wants none (with --json, heldBytes counts the buffered bytes). STATE
+      also has "not surviving" if a restart of the bus would close the connection: the keeper has no copy of
+      it, or the log has no space for its registrations.
 
       With --retained, lists the retained notifications by name and object, with the userInfo that this user
       may observe.
@@ -90,15 +90,14 @@ extension VerbName {
       changes nothing on the bus.
 
       The delegate with the oldest unanswered question is at the top. ! marks those that have kept a query
-      waiting for at least a second. LATE: questions that were not answered in time. FAIL: delegates that failed
-      or disconnected. MEDIAN and P99: the longest time that half, and 99 of 100, answers took.
+      waiting for at least a second. LATE: questions that were not answered in time. FAIL: delegates that
+      failed or disconnected. MEDIAN and P99: half of the answers, and 99 of 100, took at most this long.
 
       The keys are htop's: F1 shows them all, q or F10 quits, Tab or 1 to 5 switch tables, F5 or t shows who
       waits for whom as a tree, F6 or > sorts by another column, I reverses the order, F3 or / searches, F4 or
       \ filters, and Z pauses.
 
-      With --json, or unless input and output are a terminal that can move its cursor, it prints the table
-      once, and ends.
+      With --json, or without a terminal that can move its cursor, it prints the table once, and ends.
 
          --view=delegates|queries|connections|names|users  the first table (delegates)
       -d --delay=SPAN  how often to refresh, from 100ms to 1h (2s)
@@ -115,7 +114,7 @@ extension VerbName {
       Shows each message under matching names, with its sender, receivers and outcome, until interrupted.
       Without a pattern, shows every frame, also those without a name.
 
-         --exclude=:N…  omit frames that this connection sends, or alone receives
+         --exclude=:N…  omit frames from this connection, or only to it
       """
     case .capture:
       """
@@ -125,7 +124,7 @@ extension VerbName {
           tribunectl capture >tribune.pcapng
           tribunectl capture 'host.*' | wireshark -X lua_script:tribune.lua -k -i -
 
-      Writes the frames that monitor would show to standard output, as pcapng with one packet per frame, until
+      Writes to standard output, as pcapng, the frames that monitor would show, one per packet, until
       interrupted. Redirect it to a file, or into a program. Frames are cut to 256 KiB, Wireshark's limit.
 
       To read a file, run wireshark -X lua_script:tribune.lua FILE, or tshark -X lua_script:tribune.lua -r
@@ -138,7 +137,7 @@ extension VerbName {
       Prints "capturing …" on standard error once the bus has confirmed.
 
       -N COUNT          end after COUNT frames
-         --exclude=:N…  omit frames that this connection sends, or alone receives
+         --exclude=:N…  omit frames from this connection, or only to it
       """
     case .post:
       """
@@ -150,19 +149,20 @@ extension VerbName {
           tribunectl post log.line --lines --text --pace=forever
           tribunectl post svc.status '{"up": true}' --bound --exec svc --foreground
 
-      Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"', or text
-      with --text. If JSON is -, reads it from standard input, which is necessary from 128 KiB on.
+      Posts a notification, and returns when the bus has it. JSON is its userInfo. To post a text, write
+      '"text"', or text with --text. If JSON is -, reads it from standard input, which is necessary from 128
+      KiB on.
 
       With --retain, the bus keeps it as the last of its name and object, for observers that want retained
       notifications. Without JSON, --retain clears the kept one, and the bus delivers the notification as
       usual.
 
-      With --bound, keeps it only while tribunectl runs, or the command of --exec. Then the bus removes it, and
-      observers get the notification without JSON. After a loss of the bus, tribunectl posts it again.
+      With --bound, keeps it only while tribunectl runs, or the command of --exec. Afterwards, the bus removes
+      it, and observers get the notification without JSON. After a loss of the bus, tribunectl posts it again.
 
       With --style=asap, the bus delivers it after reading its present input; with --style=idle, when it has
       nothing else to do, after 1s at the latest. With --coalesce, it replaces this user's waiting
-      notifications with the same name, object, or both.
+      notifications that have the same name, object, or both.
 
       With --wait, returns when all --awaited observers have acknowledged it, or at the deadline. Exits with 0
       if all have, or there are none; with 1 if not, and names the others; with 255 if the bus does not
@@ -214,7 +214,7 @@ extension VerbName {
           tribunectl observe disk.didFill --exec clean-up
 
       Prints a line for each notification whose name matches a pattern, until interrupted. In a pattern, *
-      matches one token, and a last ** one or more.
+      matches one token, and a final ** one or more.
 
       With --format, prints TEXT for each notification, and replaces these placeholders: {time}, {name},
       {object}, {userInfo}, and of the poster {sender}, {pid}, {uid}, {process}, {unit}, {systemUnit} and
@@ -228,8 +228,8 @@ extension VerbName {
       TRIBUNE_INTERRUPTED=1: the bus was unreachable, and an unknown number was missed. TRIBUNE_RETAINED=1:
       the notification was retained.
 
-      While a command runs, up to 4096 notifications wait, and further ones on the bus. If the bus drops the
-      oldest, tribunectl reports the number on standard error. If a signal or the time limit of -N ends
+      While a command runs, up to 4096 notifications wait in tribunectl, and more on the bus. If the bus drops
+      the oldest, tribunectl reports the number on standard error. If a signal or the time limit of -N ends
       tribunectl, it ends the running command, and starts none for waiting notifications. It also ends if a
       command cannot be started.
 
@@ -237,9 +237,9 @@ extension VerbName {
       does not exit with 0 has failed.
 
       Ctrl-Z (SIGTSTP) suspends the observer on the bus until it continues; --suspension decides about the
-      notifications in between. Then it reports on standard error, also with -j, how many were coalesced, but
-      not how many --suspension=drop dropped. A running command is not stopped. SIGSTOP suspends nothing: the
-      observer just does not read, and reports its losses.
+      notifications in between. On continuing, tribunectl reports on standard error, also with -j, how many
+      were coalesced. It does not report those that --suspension=drop dropped. A running command is not
+      stopped. SIGSTOP suspends nothing: the observer just does not read, and reports its losses.
 
       Prints "observing …" on standard error once the bus has confirmed.
 
@@ -263,24 +263,25 @@ extension VerbName {
           tribunectl ask unit.shouldStart --object=unit/backup.service
           tribunectl ask backup.shouldPrune --wait-until-allowed=1h
 
-      Asks the delegates of the object and those of any object before an action; without --object=, those of
-      all objects. NAME is a question, which ends in should and a verb: host.shouldReboot. If JSON is -, reads
-      the userInfo from standard input.
+      Before an action, asks the delegates of the object, and those without an object; without --object=, all
+      delegates of NAME. NAME is a question, which ends in should and a verb: host.shouldReboot. If JSON is -,
+      reads the userInfo from standard input.
 
       Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 without a verdict,
       as ExecCondition= expects.
 
       With --wait-until-allowed, waits until the action is allowed. After SPAN, the last verdict counts. SPAN
       also limits the first deadline: delegates without an answer by then have failed. It asks again when a
-      hold ends, when a delegate attaches or leaves, when the bus reloads its configuration or returns, and
-      when a delegate announces that its answer may change: for host.shouldReboot, by posting host.mayReboot.
-      If only delegates, or other hosts of the cluster, object, it also asks again after 30s. If a delegate that
-      vetoed leaves, it asks 5s later, because a restart of its service is no approval.
+      hold ends, when a delegate attaches or leaves, and when the bus reloads its configuration or returns. It
+      also asks when a delegate announces a possibly new answer: for host.shouldReboot, by posting
+      host.mayReboot. If only delegates, or other hosts of the cluster, object, it also asks again after 30s.
+      If a delegate that vetoed leaves, tribunectl waits 5s before it asks, because the delegate's service may
+      only be restarting.
 
-      While it waits, it prints vetoes on standard error, and later new and changed ones. Of each user but
-      root and its own, it prints at most 20 a minute, then the number of omitted ones. With --json, it prints
-      these verdicts on standard output. The default is then --mode=all. If the bus goes, and does not return
-      within --reconnect, it exits with 255, whatever --if-unreachable says.
+      While it waits, it prints vetoes on standard error, and later new and changed ones. For each user except
+      root and you, it prints at most 20 a minute, then how many it omitted. With --json, it prints these
+      verdicts on standard output. The default is then --mode=all. If the bus goes, and does not return within
+      --reconnect, it exits with 255, whatever --if-unreachable says.
 
       With --scope=cluster, asks each host of the cluster. Each host's verdict is one outcome, with the label
       host:HOST. With --scope=host, asks only this host. With either, the gateway tribune-nats asks the
@@ -292,8 +293,8 @@ extension VerbName {
 
          --object=OBJECT              its object, such as unit/nginx.service
          --timeout=SPAN               the deadline (the bus's default, 30s)
-         --mode=parallel|all|order    ask all until the first veto, all for every veto, or one at a time
-                                      (parallel)
+         --mode=parallel|all|order    ask all and stop at the first veto, ask all and collect every veto, or
+                                      ask one at a time (parallel)
          --override=WHY               override vetoes, for this reason
          --dry-run                    tell the delegates that no action will follow
          --default=allow|veto         the verdict if no delegate decides (allow)
@@ -311,8 +312,9 @@ extension VerbName {
           tribunectl query window.frame --object=window/42
           tribunectl query host.load --collect --scope=cluster
 
-      Asks the delegates of the object and those of any object, one after the other, and prints the first
-      value; without --object=, those of all objects. If JSON is -, reads the userInfo from standard input.
+      Asks the delegates of the object, and those without an object, one after the other, and prints the first
+      value; without --object=, asks all delegates of NAME. If JSON is -, reads the userInfo from standard
+      input.
 
       With --collect, asks all of them at once, and prints every value. On standard error, it reports delegates
       that fail, leave or do not answer in time, such as an absent host of the cluster.
@@ -340,7 +342,7 @@ extension VerbName {
       terminal.
 
       For the action host.reboot, NAME is host.shouldReboot. With --approve and --veto, each NAME must be such
-      a question, or end in *; the will or did of an action may stand next to one. Otherwise, NAME can also be
+      a question, or end in *; names of will- and did-notifications may be added. Otherwise, NAME can also be
       a value query.
 
       On the terminal, it shows one question at a time, with its asker and subject, and reads y, n, or n and a
@@ -356,19 +358,18 @@ extension VerbName {
       applies. For a value query, the command writes the value as JSON, and exits with 0. When the query is
       over, tribunectl ends the command. In the command, "tribunectl defer" asks for more time than --timeout.
 
-      With --concluded, PROGRAM runs when a query of the command has ended, and can undo its preparations. It
-      runs after the command, with the same variables and TRIBUNE_ENDING: allowed, vetoed, or cancelled (the
-      asker took the question back, or the end is unknown). If tribunectl has to end, it still runs PROGRAM,
-      and waits for it without a time limit.
+      With --concluded, PROGRAM runs when a query that the command was asked has ended, and can undo the
+      command's preparations. It runs after the command, with the same variables and TRIBUNE_ENDING: allowed,
+      vetoed, or cancelled (the asker took the question back, or the end is unknown). If tribunectl has to
+      end, it still runs PROGRAM, and waits for it without a time limit.
 
-      At most 64 commands run at a time. The users who ask share them; root and the user that runs the delegate
+      At most 64 commands run at a time. The asking users share them; root and the user that runs the delegate
       may use all that are left. Further questions wait, and users take turns. At most 256 questions of a user
-      wait, and its questions have at most 64 MiB of userInfo, which running commands hold twice. Questions
-      beyond that have failed.
+      wait, and all its questions have at most 64 MiB of userInfo. Questions beyond these limits fail.
 
-      Prints each answer with its question; of a userInfo of more than 1,024 bytes, only the length. Of each
-      user but root and its own, prints at most 20 lines a second, then the number of omitted ones. Prints
-      will- and did-notifications under these names as observe does.
+      Prints each answer with its question; of a userInfo of more than 1,024 bytes, only the length. For each
+      user except root and you, prints at most 20 lines a second, then how many it omitted. Prints will- and
+      did-notifications under these names as observe does.
 
       A delegate that vetoed host.shouldReboot, and would now allow it, announces this with "tribunectl post
       host.mayReboot". Askers that wait with --wait-until-allowed then ask again. They also notice its end.
@@ -376,10 +377,10 @@ extension VerbName {
       With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE for NAME, and
       runs like the command of --exec. Files are asked in the order of their names. FILE.concluded runs like
       the program of --concluded. New files, removed files and changed permissions take effect at once, also
-      behind links. Links to missing files or folders, files that only others may execute, and what cannot be
-      looked at fail. While the bus refuses a file, this verb holds NAME instead, unless --on-failure=abstain.
-      If another delegate replaces a file, or a reload forbids it, tribunectl reports that, and attaches it
-      again as soon as it can. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
+      behind links. Broken links, files that only other users may execute, and inaccessible entries fail.
+      While the bus refuses a file, this verb holds NAME instead, unless --on-failure=abstain. If another
+      delegate replaces a file, or a reload forbids it, tribunectl reports that, and attaches it again as soon
+      as it can. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
@@ -392,8 +393,8 @@ extension VerbName {
          --order=N                  place in the chain: lower is asked earlier (0)
          --on-failure=veto|abstain  the effect of a timeout or a failure (veto)
          --timeout=SPAN             time for an answer (the bus's default, 5s; on the terminal 1min)
-         --set                      replace and end the object's other delegates; without --object, those
-                                    without an object for some of the same names
+         --set                      replace and end the object's other delegates; without --object,
+                                    delegates without an object that share a name
          --conforms=PROTOCOL,…      the protocols that it conforms to
          --label=TEXT               its name in verdicts
       """
@@ -412,7 +413,7 @@ extension VerbName {
 
       For the action window.close, asks window.shouldClose. If allowed, posts window.willClose, runs the
       command, and posts window.didClose, or window.didFailToClose with the failure. JSON is the userInfo of
-      all but the last.
+      all but didFailToClose.
 
       Exits with 77 on a veto, and with 255 if there is no verdict, or the will cannot be posted: then it has
       run nothing. Else exits with the command's status.
@@ -427,13 +428,13 @@ extension VerbName {
       guard exits with 255 before it asks. --dry-run only asks: it can print allowed where the policy forbids
       the posts.
 
-      If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or as long as
-      --reconnect says. The bus then has 5s to accept the command's outcome. Without a bus, tribunectl reports
-      that; the exit status stays the command's.
+      If the bus goes while the command runs, tribunectl looks for it until the command ends, and tells it of
+      the action. The bus then has 5s to accept the command's outcome. Without a bus, tribunectl reports that;
+      the exit status stays the command's.
 
-      While the command runs, its action is under way: the bus lists it (tribunectl actions), and each hold
-      that comes learns that it is too late. The command inherits a connection, as that of hold does, so this
-      stays true if tribunectl is killed.
+      While the command runs, its action is under way: the bus lists it (tribunectl actions), and tells each
+      new hold that it is too late. If tribunectl is killed, the action stays listed until the command and its
+      children have ended: they inherit a connection, as with hold.
 
       With --wait, the command runs when all --awaited observers of window.willClose have acknowledged it, or
       at the deadline. tribunectl names the others.
@@ -444,7 +445,8 @@ extension VerbName {
          --object=OBJECT              its object, such as unit/nginx.service
          --wait[=SPAN]                wait for the awaited observers (the bus's default, 30s)
          --timeout=SPAN               the deadline (the bus's default, 30s)
-         --mode=parallel|all|order    ask all until the first veto, all for every veto, or one at a time (all)
+         --mode=parallel|all|order    ask all and stop at the first veto, ask all and collect every veto, or
+                                      ask one at a time (all)
          --override=WHY               override vetoes, for this reason
          --dry-run                    print the verdict, and run nothing
          --default=allow|veto         the verdict if no delegate decides (allow)
@@ -463,9 +465,9 @@ extension VerbName {
           tribunectl explain host.shouldReboot
           tribunectl explain unit.shouldStart --object=unit/backup.service
 
-      Shows the holds that a query would meet, the actions under way that are about the same, the missing
-      required delegates, and the delegates that it would
-      ask, in order, with their policies. Asks no delegate. NAME is a question or a value query, not an action.
+      Shows the holds that would veto a query, the actions under way that it is about, the missing required
+      delegates, and the delegates that it would ask, in order, with their failure policies. Asks no delegate.
+      NAME is a question or a value query, not an action.
 
       With --scope=cluster, shows those of each host of the cluster. If a host does not answer, or does not
       let other hosts ask NAME, says so and exits with 1.
@@ -486,19 +488,20 @@ extension VerbName {
       that does not end in * must be a question, such as host.shouldReboot. NAME@OBJECT and ACTION@OBJECT are
       only about that object. Give --action once for each ACTION.
 
-      With a command, waits until guarded actions have ended that had begun before, and names them. New ones
-      are vetoed meanwhile. Then runs the command, passes signals on to it, holds until it has ended, and exits
-      with its status. If the hold is not taken, runs nothing and exits with 255. With --if-unreachable=run, runs the command
-      anyway, says why, and takes the hold as soon as possible.
+      With a command, first waits for guarded actions that are already under way, and names them. New ones are
+      vetoed meanwhile. Then runs the command, passes signals on to it, holds until it has ended, and exits
+      with its status. If the hold is not taken, runs nothing and exits with 255. With --if-unreachable=run,
+      runs the command anyway, says why, and takes the hold as soon as possible.
 
-      If the bus goes, stops, or ends the hold while the command or the process of --pid runs, tribunectl
-      reports this, tries to take the hold again while that runs, and reports when it is in force again.
-      --reconnect does not limit that.
+      If the bus goes, stops, or ends the hold while the command or the process of --pid runs, tribunectl says
+      so, and tries to take the hold again until the command or process ends. It reports success. --reconnect
+      does not limit this.
 
-      The command inherits the connection: the hold stands while it runs, even if tribunectl is killed, unless
-      it was taken again after a loss. The command cannot use the connection: if it writes to the descriptor,
-      the bus ends the connection and the hold. So it may run with fewer privileges than tribunectl. It can
-      end the hold, and read what the bus sends about it.
+      The command inherits the connection, so the hold lasts until the command and its children end, even if
+      tribunectl is killed. But it then ends if they close their descriptors, as ssh and sudo do, or if it was
+      taken again after a loss of the bus. The command cannot use the connection: if it writes to the
+      descriptor, the bus ends the connection and the hold. So it may run with fewer privileges than
+      tribunectl. It can end the hold, and read what the bus sends about it.
 
       With --why-from, each line of FILE, preferably a pipe made by mkfifo, becomes the reason: "backup at
       40 %". A new reason does not wake waiting askers. The command then does not inherit the connection, and
@@ -515,8 +518,8 @@ extension VerbName {
          --expires=SPAN   end the hold after SPAN (never)
          --label=TEXT     the holder in verdicts and lists (the name of the command, or of the caller)
          --pid=PID        hold until that process has ended
-         --late=WHAT      about actions that had begun before: wait for their end, wait:SPAN at most, fail
-                          (exit with 255), or run the command beside them (wait)
+         --late=WHAT      with a command, if such actions are under way: wait (until they end), wait:SPAN
+                          (at most SPAN), fail (exit with 255), or run (do not wait) (wait)
          --if-unreachable=fail|run     if the hold is not taken at the start, exit with 255, or run the
                                        command (fail)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
@@ -563,14 +566,15 @@ extension VerbName {
       cluster can have it at a time, or as many as --slots says. LEASE is a name, such as reboot. Each host
       needs tribune-nats. On one host, one command at a time has the lease.
 
-      If the command exits with 0, the host releases the lease. Otherwise, it keeps it, so that a failure does
-      not spread to the next host. It also keeps it with --keep, if tribunectl is killed, or if the host goes
-      down: leases do not expire. A host that has it gets it again when it asks, also after a reboot.
+      If the command exits with 0, the host releases the lease. Otherwise, the host keeps the lease, so a
+      failure does not spread to the next host. It also keeps the lease with --keep, if tribunectl is killed,
+      or if the host goes down: leases do not expire. A host that has it gets it again when it asks, also
+      after a reboot.
 
-      Without a command, --keep only takes the lease, for example before a reboot. A unit that starts once
-      the host works again runs --release.
+      Without a command, --keep only takes the lease, for example before a reboot. Let a unit that starts once
+      the host works again run --release.
 
-      With --break, a host that does not return loses it. First make sure that this host no longer does what
+      With --break, a host that does not return loses it. First make sure that that host no longer does what
       the lease is for. The journal and the notification cluster.lease.didBreak record who broke it, and why.
 
       Exits with 75 if the lease did not become free in time, and with 255 if there is no cluster, or it is
@@ -591,9 +595,9 @@ extension VerbName {
           tribunectl leases
           tribunectl leases -o '{lease} {owners.0.host}'
 
-      Lists the leases of the cluster, with the hosts that have them. STATE is gone if the host is absent: it
-      may be rebooting, or gone for good. It is kept if this host has the lease, but its command has ended.
-      Leases of FleetLock clients are also kept; their HOST is fleetlock:ID.
+      Lists the leases of the cluster, with the hosts that have them. STATE is "gone" if the host is absent:
+      it may be rebooting, or gone for good. STATE is "kept" if the host is present, but its command has
+      ended. The HOST of a FleetLock client's lease is fleetlock:ID.
 
          --columns=COLUMN,…  only these columns, in this order
          --sort=COLUMN       sort by this column; -COLUMN: the largest first
@@ -622,11 +626,11 @@ extension VerbName {
 
           tribunectl defer "$TRIBUNE_QUERY" 2min --status="flushing"
 
-      Gives a delegate of this user SPAN from now for its answer. The delegate's own programs can use it. The
-      asker gets a report, and its deadline still applies.
+      Gives one of your delegates SPAN, from now on, to answer. The asker gets a report, and its deadline
+      still applies.
 
-      In a delegate's command, the query is $TRIBUNE_QUERY, and its delegate defers. Elsewhere, the one
-      delegate of this user that the query waits for defers.
+      In a delegate's command, the query is $TRIBUNE_QUERY, and its delegate defers. Elsewhere, this applies
+      to your delegate for which the query waits, if it has only one.
 
          --status=TEXT  a status for the asker
          --delegate=ID  which delegate defers
@@ -652,7 +656,7 @@ extension VerbName {
 
           tribunectl tree
 
-      Shows the objects that are declared or have delegates, by the / in their names, with their protocols.
+      Shows the objects that are declared or have delegates, with their protocols, as a tree split at each /.
       """
     case .introspect:
       """
