@@ -132,11 +132,12 @@ struct AllocationTests {
     let counted = try CountedBus()
     let asker = try RawClient.greeted(counted.bus)
     let delegate = try RawClient.greeted(counted.bus)
-    try delegate.attach(Attach(patterns: ["disk.shouldPrune"]), object: "disk/1", serial: 1)
+    let name = asking.ask.mode.isForValues ? "disk.oldestBackup" : "disk.shouldPrune"
+    try delegate.attach(Attach(patterns: [name]), object: "disk/1", serial: 1)
     func ask() throws {
       for serial in 1...Serial(Self.count) {
         try asker.send(
-          asking.ask, serial: serial, name: "disk.shouldPrune", object: "disk/1",
+          asking.ask, serial: serial, name: name, object: "disk/1",
           text: String(repeating: "x", count: 64))
         // The bus sends a conclusion with the next question, or some milliseconds later.
         if serial > 1 { _ = try delegate.nextConclusion() }

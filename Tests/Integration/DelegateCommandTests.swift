@@ -228,7 +228,7 @@ struct DelegateCommandTests {
       try flood.send(
         Post(), serial: serial, name: "a.didRun", text: "\"" + String(repeating: "x", count: 2_000) + "\"")
     }
-    try flood.send(Ask(), serial: count + 1, name: "b")
+    try flood.send(Ask(), serial: count + 1, name: "shouldB")
     _ = try flood.nextVerdict()
     #expect(try bus.tribunectl("post", "a.didEnd").status == 0)
     var lines: [String] = []

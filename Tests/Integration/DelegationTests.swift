@@ -40,7 +40,7 @@ struct DelegationTests {
         try owner.settle(serial: 9000)
       }
       try asker.send(Ask(mode: .all), serial: 1, name: "a.shouldB", object: "o")
-      try asker.send(Ask(mode: .all), serial: 2, name: "c.d", object: "o")
+      try asker.send(Ask(mode: .all), serial: 2, name: "c.shouldD", object: "o")
       _ = try owners[0].next(.question)
       #expect(try asker.next(.verdict).header.serial == 2)
       for serial in 1...1000 {

@@ -50,9 +50,12 @@ struct VarlinkTests {
       ("Tell", "{\"name\":\"a..b\"}", "io.tribune.Bus.Refused", "code", "invalidName"),
       ("Ask", "{\"name\":\"host.reboot\"}", "io.tribune.Bus.Refused", "code", "invalidName"),
       (
-        "Ask", "{\"name\":\"a\",\"override\":\" \"}", "io.tribune.Bus.Refused", "code", "invalidValue"
+        "Ask", "{\"name\":\"shouldA\",\"override\":\" \"}", "io.tribune.Bus.Refused", "code", "invalidValue"
       ),
-      ("Ask", "{\"name\":\"a\",\"mode\":\"b\"}", "org.varlink.service.InvalidParameter", "parameter", "mode"),
+      (
+        "Ask", "{\"name\":\"shouldA\",\"mode\":\"b\"}", "org.varlink.service.InvalidParameter", "parameter",
+        "mode"
+      ),
       (
         "Answer", "{\"ticket\":\"a\",\"answer\":\"veto\"}", "org.varlink.service.InvalidParameter",
         "parameter", "ticket"
@@ -348,13 +351,15 @@ struct VarlinkTests {
   func holds() throws {
     var holder: VarlinkClient? = try VarlinkClient(bus)
     #expect(try holder?.start("Hold", "{\"name\":\"a.*\",\"why\":\"busy\"}").continues == true)
-    #expect(try client.call("Ask", "{\"name\":\"a.b\"}").first(of: "outcomes")["reason"] == "busy")
+    #expect(try client.call("Ask", "{\"name\":\"a.shouldB\"}").first(of: "outcomes")["reason"] == "busy")
     holder = nil
     let native = try RawClient.greeted(bus)
-    try bus.wait(serving: native) { try client.call("Ask", "{\"name\":\"a.b\"}")["verdict"] == "allowed" }
+    try bus.wait(serving: native) {
+      try client.call("Ask", "{\"name\":\"a.shouldB\"}")["verdict"] == "allowed"
+    }
     #expect(try client.start("Hold", "{\"name\":\"a.*\",\"why\":\"busy\",\"expirySec\":0.01}").continues)
     #expect(try client.next()["why"] == "expired")
-    #expect(try client.call("Ask", "{\"name\":\"a.b\"}")["verdict"] == "allowed")
+    #expect(try client.call("Ask", "{\"name\":\"a.shouldB\"}")["verdict"] == "allowed")
   }
 
   @Test("the policy decides as for other clients, and ends what it no longer allows")
@@ -385,8 +390,8 @@ struct VarlinkTests {
   @Test("only the asked user may answer, and only with the ticket")
   func tickets() throws {
     let delegate = try VarlinkClient(bus, as: Self.ann)
-    #expect(try delegate.start("Delegate", "{\"names\":[\"user.65534.c\"]}")["kind"] == "ready")
-    try client.send("Ask", "{\"name\":\"user.65534.c\"}")
+    #expect(try delegate.start("Delegate", "{\"names\":[\"user.65534.shouldC\"]}")["kind"] == "ready")
+    try client.send("Ask", "{\"name\":\"user.65534.shouldC\"}")
     let ticket = try delegate.next()["ticket"]
     let ann = try VarlinkClient(bus, as: Self.ann)
     func approve(_ ticket: some StringProtocol, _ client: VarlinkClient) throws -> String {
@@ -422,7 +427,7 @@ struct VarlinkTests {
     let question = try delegate.next()
     try bus.restart(way)
     let other = try VarlinkClient(bus)
-    #expect(try other.call("Ask", "{\"name\":\"b.c\"}").first(of: "outcomes")["reason"] == "busy")
+    #expect(try other.call("Ask", "{\"name\":\"b.shouldC\"}").first(of: "outcomes")["reason"] == "busy")
     let veto = "{\"ticket\":\"\(question["ticket"])\",\"answer\":\"veto\"}"
     #expect(try other.call("Answer", veto).error == nil)
     #expect(try asker.next()["verdict"] == "vetoed")
@@ -472,8 +477,8 @@ struct VarlinkTests {
     let bus = try RestartedBus.withVarlink()
     let client = try VarlinkClient(bus)
     let delegate = try RawClient.greeted(bus)
-    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
-    try client.send("Ask", "{\"name\":\"a.shouldB\",\"mode\":\"collect\",\"deadlineSec\":60}")
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.size"]), serial: 1)
+    try client.send("Ask", "{\"name\":\"a.size\",\"mode\":\"collect\",\"deadlineSec\":60}")
     try client.send("org.varlink.service.GetInfo")
     let question = try delegate.nextQuestion()
     let value = "{\"a\":\"\(String(repeating: "x", count: 120_000))\"}"

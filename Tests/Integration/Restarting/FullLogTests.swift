@@ -43,12 +43,12 @@ struct FullLogTests {
     let bus = try RestartedBus(folder: folder)
     let client = try RawClient.greeted(bus)
     let delegate = try RawClient.greeted(bus, as: 65_534)
-    try delegate.attach(Attach(timeout: 600_000, patterns: ["user.65534.a"]), serial: 1)
+    try delegate.attach(Attach(timeout: 600_000, patterns: ["user.65534.shouldA"]), serial: 1)
     // They do not read their deferral notices, which fill half of the log.
     let askers = try (0..<100).map { _ in try RawClient.greeted(bus, as: 65_534) }
     var questions: [Question] = []
     for asker in askers {
-      try asker.send(Ask(deadline: 600_000), serial: 1, name: "user.65534.a")
+      try asker.send(Ask(deadline: 600_000), serial: 1, name: "user.65534.shouldA")
       let question = try delegate.nextQuestion().question
       try delegate.send(
         Defer(query: question.query, delegate: question.delegate, extension: 600_000), serial: 0)

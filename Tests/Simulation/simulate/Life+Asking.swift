@@ -12,13 +12,17 @@ extension Life {
     if random.oneIn(3) { flags.insert(.wantsProgress) }
     let mayBegin = !mode.isForValues && !flags.contains(.isDryRun) && random.oneIn(3)
     let parent = question?.query ?? parent(for: link)
-    var (name, object) = (random.pick(Naming.queryNames), random.pick(Naming.objects))
+    let names = mode.isForValues ? Naming.valueNames : Naming.queryNames
+    var (name, object) = (random.pick(names), random.pick(Naming.objects))
     // The bus must refuse a query nested in one with the same name and object.
     if let parent, random.oneIn(2) {
-      let ancestor = random.pick(Array(sequence(first: parent, next: \.parent)))
-      (name, object) = (ancestor.name, ancestor.object)
+      let ancestors = sequence(first: parent, next: \.parent)
+        .filter { $0.mode.isForValues == mode.isForValues }
+      if let ancestor = ancestors.randomElement(using: &random) {
+        (name, object) = (ancestor.name, ancestor.object)
+      }
     }
-    if mayBegin, NameSyntax.canMatchQuestion(name) { flags.insert(.begins) }
+    if mayBegin { flags.insert(.begins) }
     let query = Query(
       number: number(), link: link, serial: link.serial(), name: name, object: object, mode: mode,
       fallback: random.oneIn(3) ? .vetoed : .allowed, flags: flags,

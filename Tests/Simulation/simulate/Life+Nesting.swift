@@ -69,7 +69,7 @@ extension Life {
     let depth = random.oneIn(8) ? Self.ancestorsMax + 3 : Int.random(in: 2...4, using: &random)
     for _ in 0..<depth {
       let query = Query(
-        number: number(), link: link, serial: link.serial(), name: "load.shouldRise",
+        number: number(), link: link, serial: link.serial(), name: "load.level",
         object: "nested/\(numbers)", mode: .collect, fallback: .allowed, flags: [],
         deadline: Self.nestingMilliseconds)
       (query.parent, query.parentID) = (parent, parent?.id ?? 0)

@@ -20,6 +20,7 @@ extension Life {
     case 0: refuse(link, .notFound) { $0.appendFrame(Cancel(target: 1 << 40), serial: $1) }
     case 1..<4: refuse(link, .unknownKind) { foreignFrame([], serial: $1, to: $0) }
     case 4..<6: unknownValue(link)
+    case 6: askOtherKind(link)
     default: unfitPost(link)
     }
   }
@@ -70,6 +71,12 @@ extension Life {
         set(UInt8(ListSubject.allCases.count), at: 0)
       }
     }
+  }
+
+  private func askOtherKind(_ link: Link) {
+    let mode = random.pick(QueryMode.allCases)
+    let name = random.pick(mode.isForValues ? Naming.queryNames : Naming.valueNames)
+    refuse(link, .invalidName) { $0.appendFrame(Ask(mode: mode), serial: $1, name: name) }
   }
 
   private func unfitPost(_ link: Link) {

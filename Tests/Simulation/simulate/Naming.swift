@@ -16,6 +16,8 @@ enum Naming {
   ]
   static let queryPatterns = ["*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "lamp.*"]
   static let queryNames = ["lamp.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
+  /// No question for permission has such a name.
+  static let valueNames = ["lamp.state", "load.level", "door.angle", "backup.run.state"]
   /// One is also a name.
   static let objects = ["", "", "", "disk", "disk/1", "x"]
 

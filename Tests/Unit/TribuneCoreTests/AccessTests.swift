@@ -83,12 +83,12 @@ struct AccessTests {
     bus.onEffect = { if case .refusal(_, _, let error) = $0 { messages.append(error.message) } }
     bus.hold("a.*", object: "o", by: slot, serial: 1)
     bus.post("b.x", object: "o", by: slot, serial: 2, .immediately)
-    bus.ask("a", object: "o", by: slot, serial: 3)
+    bus.ask("shouldA", object: "o", by: slot, serial: 3)
     #expect(
       messages == [
         "user 1001 in bad.service may not hold a.* for \"o\": no line of the policy allows it",
         "user 1001 in bad.service may not post b.x for \"o\": denied by test.policy:2",
-        "user 1001 in bad.service may not ask a for \"o\": no line of the policy allows it",
+        "user 1001 in bad.service may not ask shouldA for \"o\": no line of the policy allows it",
       ])
   }
 
@@ -117,24 +117,24 @@ struct AccessTests {
 
   @Test("A subject and a name are decided once; later decisions come from the route's cache")
   func once() throws {
-    apply("allow post,ask a user:ann")
+    apply("allow post,ask shouldA user:ann")
     let slots = [bus.connect(uid: Self.ann), bus.connect(uid: 1002)]
     let ids = slots.map { bus.bus.access.id(at: $0) }
     func mayPost(_ slot: ConnectionSlot) -> Bool {
       refusal { () throws(WireError) in
-        _ = try bus.bus.receivers(of: "a".utf8Bytes, nameLength: 1, from: slot)
+        _ = try bus.bus.receivers(of: "shouldA".utf8Bytes, nameLength: 7, from: slot)
       } == nil
     }
     func mayAsk(_ slot: ConnectionSlot) -> Bool {
-      bus.ask("a", by: slot, serial: 5)
+      bus.ask("shouldA", by: slot, serial: 5)
       return bus.take() != ["\(slot.letter) refused 5 notPermitted"]
     }
     #expect(slots.map(mayPost) == [true, false] && slots.map(mayAsk) == [true, false])
     func route(in bus: inout Bus) throws(WireError) -> Int {
-      try bus.center.route(of: "a".utf8Bytes, nameLength: 1, bus.access).index
+      try bus.center.route(of: "shouldA".utf8Bytes, nameLength: 7, bus.access).index
     }
     let route = try route(in: &bus.bus)
-    let chain = try bus.bus.chains.responding(to: "a".utf8Bytes, nameLength: 1).chain
+    let chain = try bus.bus.chains.responding(to: "shouldA".utf8Bytes, nameLength: 7).chain
     let allowed: ActionSet = [ActionSet(.post), ActionSet(.ask)]
     #expect(ids.map { bus.bus.center.actions(atRoute: route, for: $0) } == [allowed, []])
     #expect(ids.map { bus.bus.chains.actions(at: chain, for: $0) } == [allowed, []])
@@ -259,12 +259,12 @@ struct AccessTests {
 
   @Test("A line with an object lists only the other users' messages about objects that it names")
   func messagesWithObjects() {
-    apply("allow list a object:mine/* user:ann")
+    apply("allow list shouldA object:mine/* user:ann")
     let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
-    bus.attach(["a"], by: other, serial: 1)
+    bus.attach(["shouldA"], by: other, serial: 1)
     for (serial, object) in zip(Serial(2)..., ["", "mine/x", "yours/x"]) {
-      bus.post("a", object: object, text: "{}", by: other, .retain)
-      bus.ask("a", object: object, by: other, serial: serial)
+      bus.post("shouldA", object: object, text: "{}", by: other, .retain)
+      bus.ask("shouldA", object: object, by: other, serial: serial)
     }
     for (slot, count) in [(other, 3), (ann, 1)] {
       let retained = bus.bus.retainedEntries(of: 0, for: slot, at: bus.now)
@@ -406,12 +406,12 @@ struct AccessTests {
   func underWay(_ policy: FailurePolicy, _ verdict: String) {
     apply("allow * ** user:*")
     let (asker, delegate) = (bus.connect(uid: 1002), bus.connect(uid: Self.ann))
-    bus.attach(["x"], by: delegate, serial: 1, policy: policy)
-    bus.ask("x", by: asker, serial: 5)
+    bus.attach(["shouldX"], by: delegate, serial: 1, policy: policy)
+    bus.ask("shouldX", by: asker, serial: 5)
     _ = bus.take()
     apply("allow ask ** user:*")
     #expect(bus.take().suffix(1) == ["A verdict 5 q1 \(verdict): d1 gone"])
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.expect("A verdict 6 q2 allowed?")
   }
 
@@ -421,16 +421,16 @@ struct AccessTests {
     let (asker, one, two) = (
       bus.connect(uid: 1002), bus.connect(uid: Self.ann), bus.connect(uid: Self.ann)
     )
-    for delegate in [one, two] { bus.attach(["x"], by: delegate, serial: 1) }
-    bus.ask("x", by: asker, serial: 5, mode: .order)
-    apply("allow delegate x user:ann")
-    bus.attach(["x"], by: bus.connect(uid: Self.owner), serial: 1)
+    for delegate in [one, two] { bus.attach(["shouldX"], by: delegate, serial: 1) }
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order)
+    apply("allow delegate shouldX user:ann")
+    bus.attach(["shouldX"], by: bus.connect(uid: Self.owner), serial: 1)
     _ = bus.take()
     bus.answer(.approve, delegate: 1, from: one)
-    bus.expect("C question 1 q1 d2 5000ms x")
+    bus.expect("C question 1 q1 d2 5000ms shouldX")
     bus.answer(.approve, delegate: 2, from: two)
     #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved, d2 approved")
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.expect("A refused 6 notPermitted")
   }
 

@@ -29,14 +29,14 @@ struct AnnouncementTests {
   func replacing() {
     let (observer, one, other) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
-    bus.attach(["x"], to: "o", by: one, serial: 1)
-    bus.ask("x", object: "o", by: observer, serial: 2)
+    bus.attach(["shouldX"], to: "o", by: one, serial: 1)
+    bus.ask("shouldX", object: "o", by: observer, serial: 2)
     _ = bus.take()
-    bus.attach(["x"], to: "o", by: other, serial: 1, isSet: true)
+    bus.attach(["shouldX"], to: "o", by: other, serial: 1, isSet: true)
     bus.expect(
-      "C ok 1 as 1 d2", "B ended 1 replaced by d2", "didDetach d1 of :2 on o: x",
-      "A verdict 2 q1 vetoed: d1 gone", "didConclude q1 x on o: vetoed parallel by :1, 1 vetoes, 0ms",
-      "didAttach d2 of :3 on o: x")
+      "C ok 1 as 1 d2", "B ended 1 replaced by d2", "didDetach d1 of :2 on o: shouldX",
+      "A verdict 2 q1 vetoed: d1 gone", "didConclude q1 shouldX on o: vetoed parallel by :1, 1 vetoes, 0ms",
+      "didAttach d2 of :3 on o: shouldX")
   }
 
   @Test(
@@ -77,16 +77,17 @@ struct AnnouncementTests {
     _ = bus.take()
     let (one, other) = (bus.connect(pid: 7), bus.connect(pid: 8))
     bus.expect("didConnect :2 pid 7", "didConnect :3 pid 8")
-    bus.attach(["x"], to: "o", by: one, serial: 1)
+    bus.attach(["shouldX"], to: "o", by: one, serial: 1)
     bus.hold("shouldX", object: "p", by: one, serial: 2)
-    bus.ask("x", object: "o", by: one, serial: 3)
+    bus.ask("shouldX", object: "o", by: one, serial: 3)
     _ = bus.take()
     bus.elapse(milliseconds: 5)
     bus.disconnect(one, because: .tooSlow)
     bus.disconnect(other)
     bus.expect(
-      "didDetach d1 of :2 on o: x", "didRelease d2 of :2 on p: shouldX (busy)",
-      "didConclude q1 x on o: cancelled parallel by :2, 0 vetoes, 5ms", "didDisconnect :2 pid 7 tooSlow",
+      "didDetach d1 of :2 on o: shouldX", "didRelease d2 of :2 on p: shouldX (busy)",
+      "didConclude q1 shouldX on o: cancelled parallel by :2, 0 vetoes, 5ms",
+      "didDisconnect :2 pid 7 tooSlow",
       "didDisconnect :3 pid 8")
     bus.disconnect(observer)
     #expect(bus.take() == [])
@@ -148,10 +149,10 @@ struct AnnouncementTests {
   func queries(mode: QueryMode, flags: QueryFlags, ending: String?) {
     let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.query.didConclude", object: "o", by: observer, serial: 1)
-    bus.attach(["x"], to: "o", by: delegate, serial: 1, label: "one")
-    bus.attach(["x"], to: "o", by: delegate, serial: 2, label: "other")
+    bus.attach(["shouldX"], to: "o", by: delegate, serial: 1, label: "one")
+    bus.attach(["shouldX"], to: "o", by: delegate, serial: 2, label: "other")
     bus.ask(
-      "x", object: "o", by: asker, serial: 1, mode: mode, flags: flags,
+      "shouldX", object: "o", by: asker, serial: 1, mode: mode, flags: flags,
       because: flags.contains(.overrides) ? "because" : "")
     bus.elapse(milliseconds: 10)
     _ = bus.take()
@@ -160,24 +161,25 @@ struct AnnouncementTests {
     let news = bus.take().filter { !$0.contains("refused") }
     #expect(news.first?.hasPrefix("B verdict 1 q1") == true)
     #expect(
-      news.filter { $0.contains("didConclude") } == (ending.map { ["didConclude q1 x on o: \($0)"] } ?? []))
+      news.filter { $0.contains("didConclude") }
+        == (ending.map { ["didConclude q1 shouldX on o: \($0)"] } ?? []))
   }
 
   @Test("Value queries and cancelled queries are announced too")
   func otherQueries() {
     let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("tribune.query.didConclude", by: observer, serial: 1)
-    bus.attach(["x"], by: delegate, serial: 1)
+    bus.attach(["x", "shouldX"], by: delegate, serial: 1)
     bus.ask("x", by: asker, serial: 1, mode: .first)
     bus.answer(.value, "1", delegate: 1, from: delegate)
-    bus.ask("x", by: asker, serial: 2)
+    bus.ask("shouldX", by: asker, serial: 2)
     bus.cancel(2, by: asker)
-    bus.ask("y", by: asker, serial: 3, fallback: .vetoed)
+    bus.ask("shouldY", by: asker, serial: 3, fallback: .vetoed)
     #expect(
       bus.take().filter { $0.contains("didConclude") } == [
         "didConclude q1 x on : allowed first by :2, 0 vetoes, 0ms",
-        "didConclude q2 x on : cancelled parallel by :2, 0 vetoes, 0ms",
-        "didConclude q3 y on : vetoed parallel by :2, 0 vetoes, 0ms",
+        "didConclude q2 shouldX on : cancelled parallel by :2, 0 vetoes, 0ms",
+        "didConclude q3 shouldY on : vetoed parallel by :2, 0 vetoes, 0ms",
       ])
   }
 
@@ -185,8 +187,8 @@ struct AnnouncementTests {
   func stopping() {
     let (observer, other) = (bus.connect(), bus.connect())
     bus.observe("tribune.**", by: observer, serial: 1)
-    bus.attach(["x"], by: other, serial: 1)
-    bus.ask("x", by: other, serial: 2)
+    bus.attach(["shouldX"], by: other, serial: 1)
+    bus.ask("shouldX", by: other, serial: 2)
     _ = bus.take()
     bus.stop()
     bus.disconnect(other, because: .shuttingDown)

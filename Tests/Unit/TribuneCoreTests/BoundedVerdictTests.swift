@@ -24,7 +24,7 @@ struct BoundedVerdictTests {
     for serial in 1...1024 { bus.hold("**", why: longReason, by: holder, serial: Serial(serial)) }
     bus.observe("tribune.query.didConclude", by: asker, serial: 1)
     let decisions = decisions()
-    bus.ask("x", by: asker, serial: 5, mode: mode)
+    bus.ask("shouldX", by: asker, serial: 5, mode: mode)
     let decision = try #require(decisions.all.first)
     let verdict = decision.verdict
     #expect(verdict.verdict == .vetoed && !verdict.isUnanswered)
@@ -42,11 +42,11 @@ struct BoundedVerdictTests {
   @Test("Other users' holds neither refuse an asker, nor charge it for omitted holds")
   func charge() {
     let (asker, holder) = (bus.connect(uid: 5), bus.connect(uid: 6))
-    bus.connectDelegate("x", uid: 6)
+    bus.connectDelegate("shouldX", uid: 6)
     for serial in 1...1024 { bus.hold("**", why: longReason, by: holder, serial: Serial(serial)) }
     _ = bus.take()
     for serial in 1...50 as ClosedRange<Serial> {
-      bus.ask("x", by: asker, serial: serial, mode: .all)
+      bus.ask("shouldX", by: asker, serial: serial, mode: .all)
     }
     #expect(bus.queryCount == 50 && !bus.take().contains { $0.contains("refused") })
     #expect(bus.userByteCounts[5].map { $0 < 50 * (128 << 10) } == true)
@@ -59,30 +59,30 @@ struct BoundedVerdictTests {
     for (serial, why) in ["äö", "äöü", "z"].enumerated() {
       bus.hold("**", why: why, by: holder, serial: Serial(serial + 1))
     }
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     #expect(bus.lastVerdict?.outcomes.map(\.reason) == ["äö", "ä…", "…"])
   }
 
   @Test("Missing required delegates are listed even if holds are omitted")
   func missingIsListed() throws {
     let (asker, holder) = (bus.connect(), bus.connect())
-    bus.bus.policy.change(try Pattern("x")) { $0.required = [.label("backup")] }
+    bus.bus.policy.change(try Pattern("shouldX")) { $0.required = [.label("backup")] }
     for serial in 1...1024 { bus.hold("**", why: longReason, by: holder, serial: Serial(serial)) }
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     let verdict = try #require(bus.lastVerdict)
     #expect(verdict.outcomes.last?.delegate.label == "label:backup" && verdict.omittedCount > 0)
     #expect(verdict.outcomes.count + Int(verdict.omittedCount) == 1025)
   }
 
   private func attach(by slot: ConnectionSlot, _ number: Int) {
-    bus.attach(["x"], by: slot, serial: Serial(10_000 + number), label: "\(number)")
+    bus.attach(["x", "shouldX"], by: slot, serial: Serial(10_000 + number), label: "\(number)")
   }
 
   private func answers(_ mode: QueryMode, _ answer: AnswerKind, _ reason: String) {
     let (asker, delegate) = (bus.connect(), bus.connect())
     for serial in 1...901 { attach(by: delegate, serial) }
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5, mode: mode)
+    bus.ask(mode.name, by: asker, serial: 5, mode: mode)
     for id in 1...900 { bus.answer(answer, reason, delegate: UInt64(id), from: delegate) }
     bus.answer(.veto, "a restore", delegate: 901, from: delegate)
   }
@@ -114,7 +114,7 @@ struct BoundedVerdictTests {
   func fewLong() throws {
     let (asker, delegate) = (bus.connect(), bus.connect())
     for serial in 1...20 { attach(by: delegate, serial) }
-    bus.ask("x", by: asker, serial: 5, mode: .all)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all)
     for id in 1...20 { bus.answer(.veto, longReason, delegate: UInt64(id), from: delegate) }
     let verdict = try #require(bus.lastVerdict)
     #expect(verdict.outcomes.count == 20 && verdict.omittedCount == 0)
@@ -135,7 +135,7 @@ struct BoundedVerdictTests {
     let (asker, delegate) = (bus.connect(), bus.connect())
     for serial in 1...600 { bus.hold("**", why: longReason, by: asker, serial: Serial(serial)) }
     for serial in 1...600 { attach(by: delegate, serial) }
-    for serial in [1001, 1002] as [Serial] { bus.ask("x", by: asker, serial: serial, mode: .all) }
+    for serial in [1001, 1002] as [Serial] { bus.ask("shouldX", by: asker, serial: serial, mode: .all) }
     for query in 1...2 as ClosedRange<UInt64> {
       for id in 601...1199 {
         bus.answer(.veto, longReason, query: query, delegate: UInt64(id), from: delegate)

@@ -353,6 +353,11 @@ extension PayloadCheck {
   }
 }
 
+extension QueryMode {
+  /// A question for permission, or a value.
+  var name: String { isForValues ? "x" : "shouldX" }
+}
+
 extension ConnectionSlot {
   var letter: String { index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)" }
 }

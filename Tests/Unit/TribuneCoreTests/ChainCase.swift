@@ -46,11 +46,12 @@ extension BusUnderTest {
     let asker = connect()
     for index in example.replies.indices {
       let policy: FailurePolicy = example.abstaining.contains(index) ? .abstain : .veto
-      attach(["x"], to: "o", by: connect(), serial: 7, policy: policy)
+      attach(["x", "shouldX"], to: "o", by: connect(), serial: 7, policy: policy)
     }
     _ = take()
     ask(
-      "x", object: "o", by: asker, serial: 5, mode: example.mode, fallback: fallback ?? example.fallback,
+      example.mode.name, object: "o", by: asker, serial: 5, mode: example.mode,
+      fallback: fallback ?? example.fallback,
       text: "{}")
     var asked: [Question] = []
     var next = takeQuestions()

@@ -12,7 +12,7 @@ struct DeadlineTests {
   ) -> (BusUnderTest, asker: ConnectionSlot, delegates: [ConnectionSlot]) {
     let bus = BusUnderTest()
     let asker = bus.connect()
-    let delegates = timeouts.map { bus.connectDelegate("x", policy: policy, timeout: $0) }
+    let delegates = timeouts.map { bus.connectDelegate("shouldX", policy: policy, timeout: $0) }
     return (bus, asker, delegates)
   }
 
@@ -20,7 +20,7 @@ struct DeadlineTests {
     "A late answer counts until the clock has been advanced, and is then refused", arguments: [1000, 1001])
   func late(milliseconds: UInt32) {
     let (bus, asker, delegates) = bus(timeouts: [1000, 1000, 0])
-    bus.ask("x", by: asker, serial: 5, mode: .all)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all)
     _ = bus.take()
     bus.elapse(milliseconds: milliseconds)
     bus.answer(.approve, delegate: 1, from: delegates[0])
@@ -60,10 +60,10 @@ struct DeadlineTests {
     bus.log = []
     let asker = bus.connect()
     let (one, other) = (
-      bus.connectDelegate("x", policy: .abstain), bus.connectDelegate("x", policy: .abstain)
+      bus.connectDelegate("shouldX", policy: .abstain), bus.connectDelegate("shouldX", policy: .abstain)
     )
     for serial in 5...6 as ClosedRange<Serial> {
-      bus.ask("x", by: asker, serial: serial, mode: .all, deadline: 1000)
+      bus.ask("shouldX", by: asker, serial: serial, mode: .all, deadline: 1000)
     }
     bus.elapse(milliseconds: 1000)
     let (now, end) = (bus.now, bus.now.advanced(byMilliseconds: 10))
@@ -85,9 +85,9 @@ struct DeadlineTests {
   func overdue(_ restart: Restart) {
     let bus = BusUnderTest()
     bus.log = []
-    let (asker, one) = (bus.connect(), bus.connectDelegate("x", policy: .abstain))
-    bus.connectDelegate("x", policy: .abstain)
-    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 1000)
+    let (asker, one) = (bus.connect(), bus.connectDelegate("shouldX", policy: .abstain))
+    bus.connectDelegate("shouldX", policy: .abstain)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order, deadline: 1000)
     bus.elapse(milliseconds: 1000)
     bus.disconnect(one)
     _ = bus.take()
@@ -99,9 +99,9 @@ struct DeadlineTests {
   @Test("In order, no delegate is asked after the asker's deadline, even before the clock has been advanced")
   func notAsked() {
     let bus = BusUnderTest()
-    let (asker, one) = (bus.connect(), bus.connectDelegate("x", policy: .abstain))
-    bus.connectDelegate("x")
-    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 1000)
+    let (asker, one) = (bus.connect(), bus.connectDelegate("shouldX", policy: .abstain))
+    bus.connectDelegate("shouldX")
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order, deadline: 1000)
     _ = bus.take()
     bus.elapse(milliseconds: 1000)
     bus.answer(.approve, delegate: 1, from: one)
@@ -117,10 +117,10 @@ struct DeadlineTests {
       $0.deadline = 200
     }
     let asker = bus.connect()
-    bus.connectDelegate("x")
-    bus.ask("x", by: asker, serial: 5)
-    bus.ask("x", by: asker, serial: 6, deadline: 1000)
-    bus.expect("B question 1 q1 d1 200ms x", "B question 1 q2 d1 300ms x")
+    bus.connectDelegate("shouldX")
+    bus.ask("shouldX", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 6, deadline: 1000)
+    bus.expect("B question 1 q1 d1 200ms shouldX", "B question 1 q2 d1 300ms shouldX")
   }
 
   @Test(
@@ -129,8 +129,8 @@ struct DeadlineTests {
       as [(UInt32, UInt32, UInt32)])
   func askersDeadline(_ deadline: UInt32, _ timeout: UInt32, _ expected: UInt32) {
     let (bus, asker, _) = bus(timeouts: [timeout])
-    bus.ask("x", by: asker, serial: 5, deadline: deadline)
-    bus.expect("B question 1 q1 d1 \(expected)ms x")
+    bus.ask("shouldX", by: asker, serial: 5, deadline: deadline)
+    bus.expect("B question 1 q1 d1 \(expected)ms shouldX")
     bus.expectNothing(forMilliseconds: expected)
     bus.expect("A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed")
   }
@@ -138,13 +138,13 @@ struct DeadlineTests {
   @Test("After a long time at once, each query catches up")
   func lateAdvance() {
     let (bus, asker, _) = bus(timeouts: [100, 900], policy: .abstain)
-    bus.ask("x", by: asker, serial: 5)
-    bus.ask("x", by: asker, serial: 6, mode: .order)
+    bus.ask("shouldX", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 6, mode: .order)
     _ = bus.take()
     bus.advance(milliseconds: 5000)
     let transcript = bus.take()
     #expect(transcript.contains("A verdict 5 q1 allowed?: d1 timedOut, d2 timedOut"))
-    #expect(transcript.contains("C question 1 q2 d2 900ms x"))
+    #expect(transcript.contains("C question 1 q2 d2 900ms shouldX"))
     bus.advance(milliseconds: 900)
     #expect(bus.take().first == "A verdict 6 q2 allowed?: d1 timedOut, d2 timedOut")
     #expect(bus.nextDeadline == nil)
@@ -153,7 +153,7 @@ struct DeadlineTests {
   @Test("An answer does not change the time of the other delegates")
   func othersKeepTheirTime() {
     let (bus, asker, delegates) = bus(timeouts: [100, 300])
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.answer(.approve, delegate: 1, from: delegates[0])
     _ = bus.take()
     bus.expectNothing(forMilliseconds: 300)
@@ -163,7 +163,7 @@ struct DeadlineTests {
   @Test("In order, each delegate's time begins when it is asked")
   func inOrder() {
     let (bus, asker, delegates) = bus(timeouts: [500, 500])
-    bus.ask("x", by: asker, serial: 5, mode: .order)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order)
     bus.advance(milliseconds: 400)
     bus.answer(.approve, delegate: 1, from: delegates[0])
     _ = bus.take()
@@ -185,9 +185,9 @@ struct DeadlineTests {
     ])
   func neverAsked(policy: FailurePolicy, verdict: String, conclusion: String) {
     let (bus, asker, _) = bus(timeouts: [500], policy: .abstain)
-    for _ in 0..<2 { bus.connectDelegate("x", policy: policy, timeout: 500) }
-    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 500)
-    bus.expect("B question 1 q1 d1 500ms x")
+    for _ in 0..<2 { bus.connectDelegate("shouldX", policy: policy, timeout: 500) }
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order, deadline: 500)
+    bus.expect("B question 1 q1 d1 500ms shouldX")
     bus.advance(milliseconds: 500)
     bus.expect("A verdict 5 q1 \(verdict)", "B concluded 1 q1 d1 \(conclusion)")
   }
@@ -195,7 +195,7 @@ struct DeadlineTests {
   @Test("A deferral gives time from now on, and the asker is notified")
   func deferring() {
     let (bus, asker, delegates) = bus(timeouts: [500])
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     _ = bus.take()
     bus.advance(milliseconds: 400)
     bus.deferAnswer(2000, "unmounting", delegate: 1, from: delegates[0])
@@ -211,7 +211,7 @@ struct DeadlineTests {
     "A deferral never reaches past the asker's deadline", arguments: [10_001, 3_600_000, .max] as [UInt32])
   func deferringTooLong(_ milliseconds: UInt32) {
     let (bus, asker, delegates) = bus(timeouts: [500])
-    bus.ask("x", by: asker, serial: 5, deadline: 10_000)
+    bus.ask("shouldX", by: asker, serial: 5, deadline: 10_000)
     _ = bus.take()
     bus.deferAnswer(milliseconds, delegate: 1, from: delegates[0])
     bus.expect("A progress 5 q1 d1 10000ms ")
@@ -222,7 +222,7 @@ struct DeadlineTests {
   @Test("A deferral of one delegate does not change the time of the others")
   func deferringAlone() {
     let (bus, asker, delegates) = bus(timeouts: [500, 600], policy: .abstain)
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.deferAnswer(5000, delegate: 1, from: delegates[0])
     _ = bus.take()
     bus.advance(milliseconds: 600)
@@ -236,7 +236,7 @@ struct DeadlineTests {
   @Test("A delegate that deferred can still veto, and answers once")
   func deferringThenVeto() {
     let (bus, asker, delegates) = bus(timeouts: [500])
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.deferAnswer(5000, delegate: 1, from: delegates[0])
     bus.advance(milliseconds: 4000)
     _ = bus.take()
@@ -253,7 +253,7 @@ struct DeadlineTests {
     var deadlines: [UInt32] = []
     for index in 0..<1000 {
       deadlines.append(UInt32.random(in: 1...500, using: &random))
-      bus.ask("x", by: asker, serial: Serial(index + 10), deadline: deadlines[index])
+      bus.ask("shouldX", by: asker, serial: Serial(index + 10), deadline: deadlines[index])
       if random.oneIn(4) { bus.cancel(Serial(Int.random(in: 10...index + 10, using: &random)), by: asker) }
     }
     _ = bus.take()

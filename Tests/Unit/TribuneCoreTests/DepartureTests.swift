@@ -11,8 +11,10 @@ struct DepartureTests {
   ) -> (BusUnderTest, asker: ConnectionSlot, one: ConnectionSlot, other: ConnectionSlot) {
     let bus = BusUnderTest()
     let asker = bus.connect()
-    let (one, other) = (bus.connectDelegate("x", policy: policy), bus.connectDelegate("x", policy: policy))
-    bus.ask("x", by: asker, serial: 5, mode: mode)
+    let (one, other) = (
+      bus.connectDelegate("shouldX", policy: policy), bus.connectDelegate("shouldX", policy: policy)
+    )
+    bus.ask("shouldX", by: asker, serial: 5, mode: mode)
     _ = bus.take()
     return (bus, asker, one, other)
   }
@@ -29,11 +31,11 @@ struct DepartureTests {
   @Test("When a connection disconnects, all its delegates are gone in every query")
   func manyAtOnce() {
     let bus = BusUnderTest()
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX"))
     bus.attach(["**"], by: delegate, serial: 2)
-    bus.ask("x", by: asker, serial: 5, mode: .all)
-    bus.ask("y", by: asker, serial: 6, mode: .all)
-    bus.ask("x", by: asker, serial: 7, mode: .order)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all)
+    bus.ask("shouldY", by: asker, serial: 6, mode: .all)
+    bus.ask("shouldX", by: asker, serial: 7, mode: .order)
     _ = bus.take()
     bus.disconnect(delegate)
     bus.expect(
@@ -62,7 +64,7 @@ struct DepartureTests {
     let (bus, _, one, _) = ask(policy: .abstain)
     bus.disconnect(one)
     #expect(bus.connect() == one)
-    bus.attach(["x"], by: one, serial: 1)
+    bus.attach(["shouldX"], by: one, serial: 1)
     _ = bus.take()
     bus.answer(.veto, delegate: 1, from: one)
     bus.answer(.veto, delegate: 3, from: one)
@@ -95,6 +97,6 @@ struct DepartureTests {
     bus.answer(.veto, "early", delegate: 2, from: other)
     bus.expect("C refused 900 notAsked")
     bus.answer(.approve, delegate: 1, from: one)
-    bus.expect("C question 1 q1 d2 5000ms x")
+    bus.expect("C question 1 q1 d2 5000ms shouldX")
   }
 }

@@ -16,9 +16,11 @@ struct HoldTests {
       ("shouldX", "", "shouldY", "", false),
       ("shouldX", "o", "shouldX", "o", true), ("shouldX", "o", "shouldX", "p", false),
       ("shouldX", "o", "shouldX", "", true),
-      ("", "", "a.b", "o", true), ("", "o", "a.b", "o", true), ("", "o", "a.b", "", true),
-      ("**", "", "a.b.c", "", true), ("**", "", "shouldX", "o", true), ("a.*", "", "a.b", "", true),
-      ("a.*", "", "a", "", false), ("a.*", "", "a.b.c", "", false), ("a.**", "o", "a.b.c", "o", true),
+      ("", "", "a.shouldB", "o", true), ("", "o", "a.shouldB", "o", true), ("", "o", "a.shouldB", "", true),
+      ("**", "", "a.b.shouldC", "", true), ("**", "", "shouldX", "o", true),
+      ("a.*", "", "a.shouldB", "", true),
+      ("a.*", "", "shouldA", "", false), ("a.*", "", "a.b.shouldC", "", false),
+      ("a.**", "o", "a.b.shouldC", "o", true),
     ] as [(String, String, String, String, Bool)])
   func matching(pattern: String, of object: String, name: String, about: String, isHeld: Bool) {
     let (asker, holder) = (bus.connect(), bus.connect())

@@ -19,7 +19,9 @@ struct LimitMessageTests {
     Case(
       setting: "DelegatesMax=", setNone: { $0.delegatesMax = 0 }, exceed: { $0.hold("**", by: $1, serial: 1) }
     ),
-    Case(setting: "QueriesMax=", setNone: { $0.queriesMax = 0 }, exceed: { $0.ask("a", by: $1, serial: 1) }),
+    Case(
+      setting: "QueriesMax=", setNone: { $0.queriesMax = 0 }, exceed: { $0.ask("shouldA", by: $1, serial: 1) }
+    ),
     Case(
       setting: "RetainedMax=", setNone: { $0.totals[.retained] = 0 },
       exceed: { $0.post("a", text: "1", by: $1, serial: 1, .retain, flags: .acknowledge) }),

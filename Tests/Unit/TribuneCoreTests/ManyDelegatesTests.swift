@@ -16,12 +16,13 @@ struct ManyDelegatesTests {
     let slots = (0..<connections).map { _ in bus.connect() }
     for index in 0..<count {
       bus.attach(
-        ["x"], to: "o", by: slots[index % connections], serial: Serial(index + 1), order: Int32(index % 7),
+        ["x", "shouldX"], to: "o", by: slots[index % connections], serial: Serial(index + 1),
+        order: Int32(index % 7),
         label: "\(index)")
     }
     #expect(bus.delegateCount == count)
     _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, deadline: 3_600_000)
+    bus.ask(mode.name, object: "o", by: asker, serial: 5, mode: mode, deadline: 3_600_000)
     var asked: Set<UInt64> = []
     var next = bus.takeQuestions()
     while !next.isEmpty {
@@ -34,7 +35,7 @@ struct ManyDelegatesTests {
     #expect(asked.count == count)
     let verdict = try #require(bus.lastVerdict)
     #expect(verdict.outcomes.count + Int(verdict.omittedCount) == count && verdict.isUnanswered)
-    let listed = try bus.chain("x", object: "o").prefix(verdict.outcomes.count)
+    let listed = try bus.chain(mode.name, object: "o").prefix(verdict.outcomes.count)
     #expect(listed.count > 400 && verdict.outcomes.map(\.delegate.id) == listed.map(\.delegate.id))
     #expect(bus.queryCount == 0 && bus.nextDeadline == nil)
     for slot in slots { bus.disconnect(slot) }
@@ -44,13 +45,13 @@ struct ManyDelegatesTests {
   @Test("Many queries can wait for one delegate, and be cancelled in any order", arguments: Seeds.all)
   func manyQueriesOfOne(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX"))
     var waiting: [Serial] = []
     var serial: Serial = 0
     for _ in 0..<2000 {
       if waiting.isEmpty || Int.random(in: 0..<5, using: &random) < 3 {
         serial += 1
-        bus.ask("x", by: asker, serial: serial)
+        bus.ask("shouldX", by: asker, serial: serial)
         waiting.append(serial)
       } else {
         let place = Int.random(in: waiting.indices, using: &random)

@@ -81,7 +81,7 @@ struct NotificationCenterTests {
     bus.observe("b", by: one, serial: 1)
     bus.send(Monitor(), from: one, serial: 1)
     bus.attach(["c"], by: one, serial: 1)
-    bus.ask("d", by: one, serial: 1)
+    bus.ask("shouldD", by: one, serial: 1)
     bus.observe("a", by: other, serial: 1)
     let duplicate = "A refused 1 duplicateSerial"
     #expect(bus.take() == ["A ok 1 as 1", duplicate, duplicate, duplicate, duplicate, "B ok 1 as 1"])
@@ -96,7 +96,7 @@ struct NotificationCenterTests {
     bus.observe("a", by: slot, serial: 0)
     bus.send(Monitor(), from: slot, serial: 0)
     bus.attach(["a"], by: slot, serial: 0)
-    bus.ask("a", by: slot, serial: 0)
+    bus.ask("shouldA", by: slot, serial: 0)
     #expect(bus.take() == Array(repeating: "A refused 0 invalidValue", count: 4))
     #expect(bus.isEmpty)
   }

@@ -12,17 +12,18 @@ struct OverrideTests {
     "An override is allowed despite vetoes, waits for all delegates, and lists all outcomes",
     arguments: QueryMode.leave)
   func override(_ mode: QueryMode) {
-    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connect())
-    bus.attach(["x"], by: one, serial: 2, label: "second")
-    bus.attach(["x"], by: other, serial: 1)
-    bus.attach(["x"], by: other, serial: 2, label: "silent")
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("shouldX"), bus.connect())
+    bus.attach(["shouldX"], by: one, serial: 2, label: "second")
+    bus.attach(["shouldX"], by: other, serial: 1)
+    bus.attach(["shouldX"], by: other, serial: 2, label: "silent")
     bus.hold("**", by: other, serial: 3)
     _ = bus.take()
     var reasons: [String] = []
     bus.onEffect = {
       if case .verdict(_, _, let decision, _) = $0 { reasons.append(decision.overrideReason) }
     }
-    bus.ask("x", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "disk full")
+    bus.ask(
+      "shouldX", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "disk full")
     bus.answer(.veto, "no", delegate: 1, from: one)
     bus.answer(.approve, delegate: 2, from: one)
     bus.answer(.failed, "broken", delegate: 3, from: other)
@@ -39,10 +40,10 @@ struct OverrideTests {
 
   @Test("An override waits no longer than its deadline")
   func overrideDeadline() {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    bus.attach(["x"], by: delegate, serial: 2, label: "second")
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX"))
+    bus.attach(["shouldX"], by: delegate, serial: 2, label: "second")
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 100, flags: .overrides, because: "why")
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order, deadline: 100, flags: .overrides, because: "why")
     bus.advance(milliseconds: 100)
     #expect(
       bus.take().contains(
@@ -59,7 +60,7 @@ struct OverrideTests {
       (.all, "no space left", nil),
     ] as [(QueryMode, String, ErrorCode?)])
   func reason(_ mode: QueryMode, _ reason: String, _ code: ErrorCode?) {
-    bus.ask("x", by: bus.connect(), serial: 5, mode: mode, flags: .overrides, because: reason)
+    bus.ask(mode.name, by: bus.connect(), serial: 5, mode: mode, flags: .overrides, because: reason)
     #expect(bus.take() == [code.map { "A refused 5 \($0)" } ?? "A verdict 5 q1 allowed?"])
     #expect(bus.isEmpty)
   }
@@ -69,22 +70,22 @@ struct OverrideTests {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("**", by: holder, serial: 1)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5, flags: .overrides, because: "why")
+    bus.ask("shouldX", by: asker, serial: 5, flags: .overrides, because: "why")
     #expect(bus.take() == ["A verdict 5 q1 allowed overridden: d1 held (busy)"])
-    bus.ask("x", by: asker, serial: 5, because: "why")
+    bus.ask("shouldX", by: asker, serial: 5, because: "why")
     #expect(bus.take().map { $0.hasSuffix("vetoed: d1 held (busy)") } == [true])
   }
 
   @Test("Unknown flags are refused", arguments: [0x20, 0x10, 0x80, 0xFF] as [UInt8])
   func unknownFlags(_ flags: UInt8) {
-    bus.ask("x", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
+    bus.ask("shouldX", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
     bus.expect("A refused 5 invalidValue")
   }
 
   @Test("A dry run is asked like a query and marked as one, but not counted", arguments: QueryMode.allCases)
   func dryRun(_ mode: QueryMode) {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: mode, flags: .isDryRun)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "shouldX"))
+    bus.ask(mode.name, by: asker, serial: 5, mode: mode, flags: .isDryRun)
     let questions = bus.takeQuestions().map(\.question)
     #expect(questions.map(\.isDryRun) == [true] && questions.map(\.wantsValue) == [mode.isForValues])
     _ = bus.take()
@@ -92,7 +93,7 @@ struct OverrideTests {
     let verdict = mode.isForValues ? "vetoed? dry" : "vetoed dry"
     bus.expect("A verdict 5 q1 \(verdict): d1 vetoed (no)", "B concluded 1 q1 d1 vetoed")
     #expect(bus.verdictCounts == [0, 0])
-    bus.ask("x", by: asker, serial: 6, mode: mode)
+    bus.ask(mode.name, by: asker, serial: 6, mode: mode)
     #expect(bus.takeQuestions().map(\.question.isDryRun) == [false])
   }
 
@@ -100,14 +101,15 @@ struct OverrideTests {
     "A query is vetoed if no delegate has the label or the unit that is required",
     arguments: [
       // A pattern, its requirements, the delegates' labels (unit `test.service`), the missing ones.
-      ("x", [.label("guard")], [], ["label:guard"]), ("x", [.label("guard")], ["guard"], []),
-      ("x", [.label("guard")], ["Guard", "guards"], ["label:guard"]),
-      ("x", [.label("\u{FC}")], ["u\u{308}"], ["label:\u{FC}"]),
-      ("x", [.unit("test.service")], [], ["unit:test.service"]), ("x", [.unit("test.service")], ["any"], []),
-      ("x", [.label("test.service")], ["any"], ["label:test.service"]),
-      ("x", [.unit("guard.service")], ["guard.service"], ["unit:guard.service"]),
+      ("shouldX", [.label("guard")], [], ["label:guard"]), ("shouldX", [.label("guard")], ["guard"], []),
+      ("shouldX", [.label("guard")], ["Guard", "guards"], ["label:guard"]),
+      ("shouldX", [.label("\u{FC}")], ["u\u{308}"], ["label:\u{FC}"]),
+      ("shouldX", [.unit("test.service")], [], ["unit:test.service"]),
+      ("shouldX", [.unit("test.service")], ["any"], []),
+      ("shouldX", [.label("test.service")], ["any"], ["label:test.service"]),
+      ("shouldX", [.unit("guard.service")], ["guard.service"], ["unit:guard.service"]),
       ("**", [.label("one"), .label("guard"), .label("two")], ["guard"], ["label:one", "label:two"]),
-      ("y", [.label("guard")], [], []),
+      ("shouldY", [.label("guard")], [], []),
     ] as [(String, [RequiredDelegate], [String], [String])])
   func required(
     pattern: String, names: [RequiredDelegate], labels: [String], missing: [String]
@@ -117,14 +119,14 @@ struct OverrideTests {
       bus.bus.policy.queryRules = [.init(pattern: try Pattern(pattern), required: names)]
       let (asker, delegate) = (bus.connect(), bus.connect())
       for (index, label) in labels.enumerated() {
-        bus.attach(["x"], to: "o", by: delegate, serial: Serial(index + 1), label: label)
+        bus.attach(["shouldX"], to: "o", by: delegate, serial: Serial(index + 1), label: label)
       }
       _ = bus.take()
-      let explained = try bus.explain("x", object: "o").compactMap { entry in
+      let explained = try bus.explain("shouldX", object: "o").compactMap { entry in
         if case .missing(let absent) = entry { absent.name } else { nil }
       }
       #expect(explained == missing)
-      bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+      bus.ask("shouldX", object: "o", by: asker, serial: 5, mode: mode)
       guard !missing.isEmpty else {
         #expect(bus.take().first != "A verdict 5 q1 vetoed")
         #expect(bus.lastVerdict == nil || labels.isEmpty)
@@ -148,9 +150,9 @@ struct OverrideTests {
       ])
     {
       let delegate = bus.connect(units: units)
-      bus.attach(["x"], by: delegate, serial: 1)
+      bus.attach(["shouldX"], by: delegate, serial: 1)
       _ = bus.take()
-      bus.ask("x", by: asker, serial: serial)
+      bus.ask("shouldX", by: asker, serial: serial)
       let isVetoed = bus.take().contains { $0.contains("vetoed: d0 gone (required, and not attached)") }
       #expect(isVetoed == (units.system != "backup.service"))
       bus.disconnect(delegate)
@@ -159,19 +161,19 @@ struct OverrideTests {
 
   @Test(
     "A query without an answer is vetoed if the configuration says so",
-    arguments: [("x", true), ("**", true), ("y", false)])
+    arguments: [("shouldX", true), ("**", true), ("shouldY", false)])
   func defaultVeto(pattern: String, isVetoed: Bool) throws {
     bus.bus.policy.queryRules = [.init(pattern: try Pattern(pattern), vetoesByDefault: true)]
     let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.expect("A verdict 5 q1 \(isVetoed ? "vetoed" : "allowed")?")
-    let explained = try bus.explain("x", object: "").compactMap { entry in
+    let explained = try bus.explain("shouldX", object: "").compactMap { entry in
       if case .missing(let absent) = entry { absent.name } else { nil }
     }
     #expect(explained == (isVetoed ? ["*"] : []))
-    bus.attach(["x"], by: delegate, serial: 1)
+    bus.attach(["shouldX"], by: delegate, serial: 1)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.answer(.approve, query: 2, delegate: 1, from: delegate)
     #expect(bus.take().contains("A verdict 6 q2 allowed: d1 approved"))
   }
@@ -181,7 +183,7 @@ struct OverrideTests {
   )
   func overriddenDefault() throws {
     bus.bus.policy.queryRules = [
-      .init(pattern: try Pattern("x"), vetoesByDefault: true),
+      .init(pattern: try Pattern("shouldX"), vetoesByDefault: true),
       .init(pattern: .any, required: [.label("guard")]),
     ]
     let (asker, delegate) = (bus.connect(), bus.connect())
@@ -190,31 +192,34 @@ struct OverrideTests {
       bus.ask(name, by: asker, serial: serial, flags: .overrides, because: "urgent")
     }
     _ = bus.take()
-    override("x", 5)
+    override("shouldX", 5)
     bus.expect("A verdict 5 q1 vetoed?: d1 held (busy), d0 gone (required, and not attached)")
-    override("y", 6)
+    override("shouldY", 6)
     #expect(bus.take().contains { $0.hasPrefix("A verdict 6 q2 allowed overridden: d1 held") })
-    bus.attach(["x"], by: delegate, serial: 1)
+    bus.attach(["shouldX"], by: delegate, serial: 1)
     _ = bus.take()
-    override("x", 7)
+    override("shouldX", 7)
     bus.answer(.veto, query: 3, delegate: 2, from: delegate)
     #expect(bus.take().contains { $0.hasPrefix("A verdict 7 q3 allowed overridden: d1 held") })
   }
 
   @Test("A required delegate that fails vetoes, whatever its failure policy; its abstention does not")
   func requiredFailure() throws {
-    bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]
+    bus.bus.policy.queryRules = try ["x", "shouldX"].map {
+      .init(pattern: try Pattern($0), required: [.label("guard")])
+    }
     let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["x", "y"], by: delegate, serial: 1, policy: .abstain, timeout: 100, label: "guard")
+    bus.attach(
+      ["x", "shouldX", "shouldY"], by: delegate, serial: 1, policy: .abstain, timeout: 100, label: "guard")
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.answer(.abstain, query: 1, delegate: 1, from: delegate)
     #expect(bus.take().contains("A verdict 5 q1 allowed?: d1 abstained"))
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.advance(milliseconds: 100)
     #expect(bus.take().contains("A verdict 6 q2 vetoed: d1 timedOut"))
-    bus.ask("y", by: asker, serial: 7)
-    bus.ask("x", by: asker, serial: 8)
+    bus.ask("shouldY", by: asker, serial: 7)
+    bus.ask("shouldX", by: asker, serial: 8)
     bus.ask("x", by: asker, serial: 9, mode: .first)
     _ = bus.take()
     bus.disconnect(delegate)
@@ -224,27 +229,27 @@ struct OverrideTests {
 
   @Test("A delegate that is required, but attached for other names or objects, is missing")
   func requiredElsewhere() throws {
-    bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]
+    bus.bus.policy.queryRules = [.init(pattern: try Pattern("shouldX"), required: [.label("guard")])]
     let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.attach(["y"], to: "o", by: delegate, serial: 1, label: "guard")
-    bus.attach(["x"], to: "p", by: delegate, serial: 2, label: "guard")
+    bus.attach(["shouldY"], to: "o", by: delegate, serial: 1, label: "guard")
+    bus.attach(["shouldX"], to: "p", by: delegate, serial: 2, label: "guard")
     _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5)
+    bus.ask("shouldX", object: "o", by: asker, serial: 5)
     bus.expect("A verdict 5 q1 vetoed: d0 gone (required, and not attached)")
-    bus.ask("x", object: "p", by: asker, serial: 6)
-    bus.expect("B question 2 q2 d2 5000ms xp")
+    bus.ask("shouldX", object: "p", by: asker, serial: 6)
+    bus.expect("B question 2 q2 d2 5000ms shouldXp")
   }
 
   @Test("In mode all, the others are asked even if one is missing; value queries require no delegates")
   func requiredAll() throws {
     bus.bus.policy.queryRules = [
-      .init(pattern: try Pattern("x"), required: [.label("guard")]),
+      .init(pattern: try Pattern("shouldX"), required: [.label("guard")]),
       .init(pattern: try Pattern("*"), required: [.label("guard")]),
     ]
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "shouldX"))
     bus.hold("**", by: delegate, serial: 2)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5, mode: .all)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all)
     bus.answer(.approve, delegate: 1, from: delegate)
     #expect(
       bus.take().contains(

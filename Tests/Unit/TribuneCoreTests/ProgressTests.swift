@@ -10,11 +10,12 @@ struct ProgressTests {
 
   @Test("An asker that wants progress learns which delegates are asked, and their outcomes")
   func stages() {
-    let (asker, one) = (bus.connect(), bus.connectDelegate("x"))
-    bus.connectDelegate("x", timeout: 300)
-    bus.ask("x", by: asker, serial: 5, mode: .all, flags: .wantsProgress)
+    let (asker, one) = (bus.connect(), bus.connectDelegate("shouldX"))
+    bus.connectDelegate("shouldX", timeout: 300)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all, flags: .wantsProgress)
     bus.expect(
-      "B question 1 q1 d1 5000ms x", "A progress 5 q1 d1 asked 5000ms ", "C question 1 q1 d2 300ms x",
+      "B question 1 q1 d1 5000ms shouldX", "A progress 5 q1 d1 asked 5000ms ",
+      "C question 1 q1 d2 300ms shouldX",
       "A progress 5 q1 d2 asked 300ms ")
     bus.deferAnswer(6000, "busy", delegate: 1, from: one)
     bus.expect("A progress 5 q1 d1 6000ms busy")
@@ -28,8 +29,10 @@ struct ProgressTests {
 
   @Test("In order, progress comes for one delegate after the other", arguments: [QueryMode.order, .first])
   func sequential(_ mode: QueryMode) {
-    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: mode, flags: .wantsProgress)
+    let (asker, one, other) = (
+      bus.connect(), bus.connectDelegate("x", "shouldX"), bus.connectDelegate("x", "shouldX")
+    )
+    bus.ask(mode.name, by: asker, serial: 5, mode: mode, flags: .wantsProgress)
     #expect(bus.take().filter { $0.contains("progress") } == ["A progress 5 q1 d1 asked 5000ms "])
     bus.answer(.abstain, delegate: 1, from: one)
     #expect(
@@ -70,9 +73,9 @@ struct ProgressTests {
     ])
   func otherConnection(_ example: Deferral) {
     let (asker, under) = (bus.connect(), bus.connect(uid: example.user))
-    let slots = (0..<example.delegates).map { _ in bus.connectDelegate("x") }
-    bus.connectDelegate("x", uid: 8)
-    bus.ask("x", by: asker, serial: 5, mode: .all)
+    let slots = (0..<example.delegates).map { _ in bus.connectDelegate("shouldX") }
+    bus.connectDelegate("shouldX", uid: 8)
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all)
     for delegate in example.answered.sorted() {
       bus.answer(.approve, delegate: delegate, from: slots[Int(delegate) - 1])
     }
@@ -85,8 +88,8 @@ struct ProgressTests {
     "Another connection can defer for a delegate, but cannot answer for it",
     arguments: AnswerKind.allCases)
   func answersAreItsOwn(_ answer: AnswerKind) {
-    let (asker, delegate, under) = (bus.connect(), bus.connectDelegate("x"), bus.connect())
-    bus.ask("x", by: asker, serial: 5)
+    let (asker, delegate, under) = (bus.connect(), bus.connectDelegate("shouldX"), bus.connect())
+    bus.ask("shouldX", by: asker, serial: 5)
     bus.deferAnswer(9000, delegate: 1, from: under)
     _ = bus.take()
     bus.answer(answer, "why", delegate: 1, from: under)
@@ -100,8 +103,8 @@ struct ProgressTests {
 
   @Test("An accepted deferral is acknowledged if it asks for that", arguments: [(1, true), (9, false)])
   func acknowledged(_ query: UInt64, _ isTaken: Bool) {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX"))
+    bus.ask("shouldX", by: asker, serial: 5)
     _ = bus.take()
     let later = Defer(query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 0), extension: 9000)
     bus.send(later, flags: .acknowledge, from: delegate, serial: 8)

@@ -88,25 +88,25 @@ struct QueryTests {
     let (asker, delegate) = (bus.connect(pid: 42), bus.connect())
     bus.attach(["x.*"], to: "o", by: delegate, serial: 3, timeout: 700)
     _ = bus.take()
-    bus.ask("x.y", object: "o", by: asker, serial: 5, text: "{}")
+    bus.ask("x.shouldY", object: "o", by: asker, serial: 5, text: "{}")
     let question = try #require(bus.takeQuestions().first?.question)
     #expect(question.asker.pid == 42 && question.asker.units.system == "test.service")
-    bus.expect("B question 3 q1 d1 700ms x.yo{}")
+    bus.expect("B question 3 q1 d1 700ms x.shouldYo{}")
   }
 
   @Test(
     "A delegate that is asked later receives the asker's frame", arguments: ["", "{\"force\": true}"],
     [QueryMode.order, .first])
   func laterQuestions(_ text: String, _ mode: QueryMode) {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "shouldX", to: "o"))
     bus.attach(["**"], to: "o", by: delegate, serial: 2)
     _ = bus.take()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, text: text)
-    bus.expect("B question 1 q1 d1 5000ms xo\(text)")
-    bus.ask("y.z", by: asker, serial: 6, mode: mode, text: "something else")
+    bus.ask(mode.name, object: "o", by: asker, serial: 5, mode: mode, text: text)
+    bus.expect("B question 1 q1 d1 5000ms \(mode.name)o\(text)")
+    bus.ask(mode.isForValues ? "y.z" : "y.shouldZ", by: asker, serial: 6, mode: mode, text: "something else")
     _ = bus.take()
     bus.answer(.approve, delegate: 1, from: delegate)
-    bus.expect("B question 2 q1 d2 5000ms xo\(text)")
+    bus.expect("B question 2 q1 d2 5000ms \(mode.name)o\(text)")
   }
 
   @Test("A question about an object in another form than all holds have it is refused")
@@ -120,8 +120,8 @@ struct QueryTests {
 
   @Test("A veto is sticky: no later answer lifts it")
   func stickyVeto() {
-    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: .all)
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("shouldX"), bus.connectDelegate("shouldX"))
+    bus.ask("shouldX", by: asker, serial: 5, mode: .all)
     _ = bus.take()
     bus.answer(.veto, "no", delegate: 1, from: one)
     bus.answer(.approve, delegate: 1, from: one)
@@ -135,8 +135,8 @@ struct QueryTests {
 
   @Test("A reason is cut at 4,096 bytes, between two characters, and repaired")
   func longReason() throws {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX"))
+    bus.ask("shouldX", by: asker, serial: 5)
     _ = bus.take()
     bus.answer(.veto, "a" + String(repeating: "ü", count: 3000), delegate: 1, from: delegate)
     let verdict = try #require(bus.take().first)
@@ -147,8 +147,8 @@ struct QueryTests {
 
   @Test("Each outcome has its time")
   func elapsed() {
-    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: .order)
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("shouldX"), bus.connectDelegate("shouldX"))
+    bus.ask("shouldX", by: asker, serial: 5, mode: .order)
     bus.advance(milliseconds: 20)
     bus.answer(.approve, delegate: 1, from: one)
     bus.advance(milliseconds: 300)
@@ -160,9 +160,9 @@ struct QueryTests {
     "An invalid query is refused",
     arguments: [
       ("", "", 0, .invalidName), ("a..b", "", 0, .invalidName), ("a.*", "", 0, .invalidName),
-      ("a", "\n", 0, .invalidObject), ("a", "repo/*", 0, .invalidObject),
+      ("shouldA", "\n", 0, .invalidObject), ("shouldA", "repo/*", 0, .invalidObject),
       ("tribune.shouldStop", "", 0, .reservedName),
-      ("a", "", 3_600_001, .invalidValue), ("a", "", .max, .invalidValue),
+      ("shouldA", "", 3_600_001, .invalidValue), ("shouldA", "", .max, .invalidValue),
     ] as [(String, String, UInt32, ErrorCode)])
   func refused(_ name: String, _ object: String, _ deadline: UInt32, _ code: ErrorCode) {
     bus.ask(name, object: object, by: bus.connect(), serial: 5, deadline: deadline)
@@ -173,31 +173,31 @@ struct QueryTests {
   @Test("The queries of a connection have a limit, and one that ends frees its place")
   func limit() {
     let bus = BusUnderTest { $0.queriesMax = 2 }
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    for serial in 5...7 { bus.ask("x", by: asker, serial: Serial(serial)) }
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("shouldX"))
+    for serial in 5...7 { bus.ask("shouldX", by: asker, serial: Serial(serial)) }
     #expect(bus.take().last == "A refused 7 limitExceeded")
     bus.answer(.approve, delegate: 1, from: delegate)
-    bus.ask("x", by: asker, serial: 7)
-    #expect(bus.take().last == "B question 1 q3 d1 5000ms x")
+    bus.ask("shouldX", by: asker, serial: 7)
+    #expect(bus.take().last == "B question 1 q3 d1 5000ms shouldX")
   }
 
   @Test("The delegates in all queries of a connection have a limit, and a query that ends frees its own")
   func participantLimit() {
     let bus = BusUnderTest { $0.participantsMax = 3 }
-    let (asker, other, delegate) = (bus.connect(), bus.connect(), bus.connectDelegate("x", "y"))
-    bus.attach(["x"], by: delegate, serial: 2)
+    let (asker, other, delegate) = (bus.connect(), bus.connect(), bus.connectDelegate("shouldX", "shouldY"))
+    bus.attach(["shouldX"], by: delegate, serial: 2)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("shouldX", by: asker, serial: 5)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 6)
+    bus.ask("shouldX", by: asker, serial: 6)
     bus.expect("A refused 6 limitExceeded")
-    bus.ask("y", by: asker, serial: 7)
-    bus.ask("x", by: other, serial: 5)
+    bus.ask("shouldY", by: asker, serial: 7)
+    bus.ask("shouldX", by: other, serial: 5)
     #expect(bus.take().count == 3)
     #expect(bus.queryCount == 3)
     bus.cancel(5, by: asker)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 8)
+    bus.ask("shouldX", by: asker, serial: 8)
     #expect(bus.take().count == 2)
     for slot in [asker, other, delegate] { bus.disconnect(slot) }
     #expect(bus.isEmpty)
@@ -208,20 +208,20 @@ struct QueryTests {
     arguments: [QueryMode.order, .first])
   func keptUserInfo(_ mode: QueryMode) {
     let bus = BusUnderTest { $0.questionsMax = 10 }
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "y"))
-    bus.attach(["x"], by: delegate, serial: 2)
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", "shouldX", "y", "shouldY"))
+    bus.attach(["x", "shouldX"], by: delegate, serial: 2)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 5, mode: mode, text: "01234567890")
-    bus.ask("x", by: asker, serial: 6, mode: mode, text: "0")
+    bus.ask(mode.name, by: asker, serial: 5, mode: mode, text: "01234567890")
+    bus.ask(mode.name, by: asker, serial: 6, mode: mode, text: "0")
     // Questions sent at once, or to a single delegate, keep no bytes.
-    bus.ask("x", by: asker, serial: 7, mode: .all, text: "01234567890")
-    bus.ask("y", by: asker, serial: 8, mode: mode, text: "01234567890")
+    bus.ask("shouldX", by: asker, serial: 7, mode: .all, text: "01234567890")
+    bus.ask(mode.isForValues ? "y" : "shouldY", by: asker, serial: 8, mode: mode, text: "01234567890")
     #expect(bus.take().filter { $0.hasPrefix("A") } == ["A refused 6 limitExceeded"])
     bus.cancel(5, by: asker)
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 9, mode: mode, text: "012345")
-    bus.ask("x", by: asker, serial: 10, mode: mode, text: "0123")
-    bus.ask("x", by: asker, serial: 11, mode: mode, text: "0")
+    bus.ask(mode.name, by: asker, serial: 9, mode: mode, text: "012345")
+    bus.ask(mode.name, by: asker, serial: 10, mode: mode, text: "0123")
+    bus.ask(mode.name, by: asker, serial: 11, mode: mode, text: "0")
     #expect(bus.take().filter { $0.hasPrefix("A") } == ["A refused 11 limitExceeded"])
     for slot in [asker, delegate] { bus.disconnect(slot) }
     #expect(bus.isEmpty)

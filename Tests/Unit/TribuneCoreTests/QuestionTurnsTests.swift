@@ -18,7 +18,7 @@ struct QuestionTurnsTests {
   init() {
     bus.log = []
     let delegate = bus.connect(uid: Self.root)
-    bus.attach(["x"], by: delegate, serial: 1, policy: .abstain)
+    bus.attach(["x", "shouldX"], by: delegate, serial: 1, policy: .abstain)
     self.delegate = delegate
     asker = Dictionary(
       uniqueKeysWithValues: [Self.root, Self.bob, Self.carol].map { [bus] in ($0, bus.connect(uid: $0)) })
@@ -30,7 +30,7 @@ struct QuestionTurnsTests {
 
   private func ask(_ serials: ClosedRange<Serial>, by user: UInt32, deadline: UInt32 = 0) throws {
     for serial in serials {
-      bus.ask("x", by: try slot(user), serial: serial, deadline: deadline, text: "\(serial)")
+      bus.ask("shouldX", by: try slot(user), serial: serial, deadline: deadline, text: "\(serial)")
     }
   }
 
@@ -75,7 +75,7 @@ struct QuestionTurnsTests {
   @Test("A question has its own userInfo when its turn comes", arguments: QueryMode.allCases)
   func userInfo(mode: QueryMode) throws {
     for serial: Serial in 1...4 {
-      bus.ask("x", by: try slot(Self.bob), serial: serial, mode: mode, text: "info \(serial)")
+      bus.ask(mode.name, by: try slot(Self.bob), serial: serial, mode: mode, text: "info \(serial)")
     }
     #expect(!bus.take().contains { $0.contains("info 4") })
     approve(1)
@@ -108,17 +108,17 @@ struct QuestionTurnsTests {
   @Test("A question for which the delegate asks its own query does not delay others")
   func nested() throws {
     for serial: Serial in 1...20 {
-      bus.ask("x", object: "\(serial)", by: try slot(Self.root), serial: serial)
+      bus.ask("shouldX", object: "\(serial)", by: try slot(Self.root), serial: serial)
     }
     #expect(asked() == Array(1...7))
     for query: UInt64 in 1...20 {
-      bus.ask("x", object: "nested \(query)", by: delegate, serial: Serial(100 + query), parent: query)
+      bus.ask("shouldX", object: "nested \(query)", by: delegate, serial: Serial(100 + query), parent: query)
     }
     #expect(asked() == Array(8...27))
     try ask(1...5, by: Self.bob)
     #expect(asked() == [41])
     // The asker was not asked the parent.
-    bus.ask("x", by: try slot(Self.bob), serial: 6, parent: 21)
+    bus.ask("shouldX", by: try slot(Self.bob), serial: 6, parent: 21)
     #expect(asked() == [])
   }
 
@@ -127,7 +127,7 @@ struct QuestionTurnsTests {
     try ask(1...5, by: Self.bob)
     try ask(1...5, by: Self.root)
     _ = bus.take()
-    bus.ask("x", object: "nested", by: delegate, serial: 100, text: "info", parent: 1)
+    bus.ask("shouldX", object: "nested", by: delegate, serial: 100, text: "info", parent: 1)
     #expect(asked() == [1, 2, 3, 6, 7, 8, 9, 10, 11])
     approve(6, 7, 8)
     #expect(bus.take().contains { $0.contains("question 1 q11") && $0.contains("info") })
@@ -219,10 +219,10 @@ struct QuestionTurnsTests {
   @Test("A nested query of one delegate does not change the turns of its user's other delegate")
   func nestedElsewhere() throws {
     let other = bus.connect(uid: Self.root)
-    bus.attach(["x"], by: other, serial: 1, policy: .abstain)
+    bus.attach(["shouldX"], by: other, serial: 1, policy: .abstain)
     for serial: Serial in 1...20 {
-      bus.ask("x", object: "\(serial)", by: try slot(Self.bob), serial: serial)
-      bus.ask("y", by: delegate, serial: 100 + serial, parent: UInt64(2 * serial - 1))
+      bus.ask("shouldX", object: "\(serial)", by: try slot(Self.bob), serial: serial)
+      bus.ask("shouldY", by: delegate, serial: 100 + serial, parent: UInt64(2 * serial - 1))
     }
     #expect(bus.takeQuestions().filter { $0.to == other }.count == 3)
   }
@@ -286,7 +286,7 @@ struct QuestionTurnsTests {
   private func restored() throws -> (bus: BusUnderTest, turns: [UInt8]) {
     let other = BusUnderTest { $0.questionsAtATime = 8 }
     for uid in [Self.root, Self.root, Self.bob, Self.carol] { other.connect(uid: uid) }
-    other.attach(["x"], by: delegate, serial: 1, policy: .abstain)
+    other.attach(["shouldX"], by: delegate, serial: 1, policy: .abstain)
     let now = bus.now
     var turns: [UInt8] = []
     try bus.bus.forEachUnderWay { (what, _, fields) throws(WireError) in
@@ -347,10 +347,10 @@ struct QuestionTurnsTests {
   @Test("A question to several delegates of a connection has the same userInfo in each turn")
   func severalDelegates() throws {
     for serial: Serial in 2...12 {
-      bus.attach(["x"], to: "o", by: delegate, serial: serial, label: "\(serial)")
+      bus.attach(["shouldX"], to: "o", by: delegate, serial: serial, label: "\(serial)")
     }
     _ = bus.take()
-    bus.ask("x", object: "o", by: try slot(Self.bob), serial: 1, mode: .all, text: "info")
+    bus.ask("shouldX", object: "o", by: try slot(Self.bob), serial: 1, mode: .all, text: "info")
     var asked: [UInt64] = []
     while case let questions = bus.takeQuestions(), !questions.isEmpty {
       #expect(bus.take().filter { $0.contains("question") }.allSatisfy { $0.contains("info") })
@@ -367,7 +367,7 @@ struct QuestionTurnsTests {
   func manyUsers(_ restart: Restart) {
     let slots = (0..<100).map { bus.connect(uid: 2000 + $0) }
     for serial: Serial in 1...2 {
-      for slot in slots { bus.ask("x", by: slot, serial: serial) }
+      for slot in slots { bus.ask("shouldX", by: slot, serial: serial) }
     }
     var (open, order) = (asked(), [UInt64]())
     while let query = open.first {
@@ -395,7 +395,7 @@ struct QuestionTurnsTests {
   @Test("Answers to a bus without turns count in a bus that replays its log")
   func replayedWithoutTurns() throws {
     bus.bus.limits.questionsAtATime = .max
-    bus.attach(["x"], by: try slot(Self.root), serial: 1)
+    bus.attach(["shouldX"], by: try slot(Self.root), serial: 1)
     try ask(1...6, by: Self.bob)
     bus.deferAnswer(9_000, query: 4, delegate: 1, from: delegate)
     bus.answer(.veto, query: 5, delegate: 1, from: delegate)
@@ -418,11 +418,11 @@ struct QuestionTurnsTests {
 
   @Test("A query keeps no userInfo if none of its delegates waits, however many there are")
   func manyConnections() throws {
-    for _ in 0..<20 { bus.attach(["x"], to: "o", by: bus.connect(), serial: 1) }
+    for _ in 0..<20 { bus.attach(["shouldX"], to: "o", by: bus.connect(), serial: 1) }
     bus.bus.limits.questionsMax = 10
     _ = bus.take()
     for serial: Serial in 1...2 {
-      bus.ask("x", object: "o", by: try slot(Self.bob), serial: serial, mode: .all, text: "userInfo")
+      bus.ask("shouldX", object: "o", by: try slot(Self.bob), serial: serial, mode: .all, text: "userInfo")
     }
     #expect(bus.takeQuestions().count == 42)
     #expect(!bus.take().contains { $0.contains("refused") })

@@ -46,7 +46,8 @@ struct RandomTurnsTests {
       case 2...5:
         let (s, n) = try (pick(), next())
         bus.attach(
-          try numbers.one([["x"], ["y"], ["**"], ["x", "y"]]), to: try numbers.one(["", "o"]),
+          try numbers.one([["x", "shouldX"], ["y", "shouldY"], ["**"], ["x", "shouldX", "y", "shouldY"]]),
+          to: try numbers.one(["", "o"]),
           by: s, serial: n, order: Int32.random(in: 0...3, using: &numbers),
           policy: Bool.random(using: &numbers) ? .veto : .abstain,
           timeout: try UInt32(numbers.one([0, 5, 50])), label: "\(n)",
@@ -57,9 +58,10 @@ struct RandomTurnsTests {
       case 7...20:
         let (s, n) = try (pick(), next())
         let parent = open.randomElement(using: &numbers)
+        let mode = try numbers.one(QueryMode.allCases)
         bus.ask(
-          try numbers.one(["x", "y"]), object: try numbers.one(["", "o", "\(n)"]), by: s,
-          serial: n, mode: try numbers.one(QueryMode.allCases),
+          try numbers.one(mode.isForValues ? ["x", "y"] : ["shouldX", "shouldY"]),
+          object: try numbers.one(["", "o", "\(n)"]), by: s, serial: n, mode: mode,
           deadline: try UInt32(numbers.one([0, 3, 40])),
           text: try numbers.one(["", "info"]),
           parent: Int.random(in: 0..<4, using: &numbers) == 0 ? parent?.question.query.rawValue ?? 0 : 0,

@@ -99,15 +99,15 @@ struct ReplacingTests {
 
   @Test("Makes a replaced delegate gone in open queries, which do not ask the new one")
   func duringQuery() {
-    let (asker, one, setter) = (bus.connect(), bus.connectDelegate("x", to: "o"), bus.connect())
-    bus.ask("x", object: "o", by: asker, serial: 5)
+    let (asker, one, setter) = (bus.connect(), bus.connectDelegate("shouldX", to: "o"), bus.connect())
+    bus.ask("shouldX", object: "o", by: asker, serial: 5)
     _ = bus.take()
-    bus.attach(["x"], to: "o", by: setter, serial: 2, isSet: true)
+    bus.attach(["shouldX"], to: "o", by: setter, serial: 2, isSet: true)
     bus.expect("C ok 2 as 2 d2", "B ended 1 replaced by d2", "A verdict 5 q1 vetoed: d1 gone")
     bus.answer(.approve, delegate: 1, from: one)
     bus.expect("B refused 900 notAsked")
-    bus.ask("x", object: "o", by: asker, serial: 6)
-    bus.expect("C question 2 q2 d2 5000ms xo")
+    bus.ask("shouldX", object: "o", by: asker, serial: 6)
+    bus.expect("C question 2 q2 d2 5000ms shouldXo")
   }
 
   @Test("One delegate replaces no more than a connection can have")

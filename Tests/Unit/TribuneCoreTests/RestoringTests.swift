@@ -17,14 +17,14 @@ struct RestoringTests {
   @Test("A delegate that has not returned is gone in its queries", arguments: QueryMode.allCases)
   func strays(mode: QueryMode) throws {
     let lasting = bus.connect()
-    bus.attach(["a"], by: delegate, serial: 1, order: 0, policy: .abstain, label: "stray")
-    bus.attach(["a"], by: lasting, serial: 1, order: 1)
-    bus.ask("a", by: asker, serial: 1, mode: mode)
+    bus.attach(["x", "shouldX"], by: delegate, serial: 1, order: 0, policy: .abstain, label: "stray")
+    bus.attach(["x", "shouldX"], by: lasting, serial: 1, order: 1)
+    bus.ask(mode.name, by: asker, serial: 1, mode: mode)
     let other = BusUnderTest()
     for _ in 0..<3 { other.connect() }
     other.attach(["c"], by: lasting, serial: 9)
     other.bus.setLast(query: 0, delegate: 1)
-    other.attach(["a"], by: lasting, serial: 1, order: 1)
+    other.attach(["x", "shouldX"], by: lasting, serial: 1, order: 1)
     try bus.bus.forEachUnderWay { (what, asker, fields) throws(WireError) in
       #expect(what == .query && asker.rawValue == 1)
       try other.bus.restoreQuery(fields.bytes, at: other.now)
@@ -35,11 +35,11 @@ struct RestoringTests {
     other.expect("B refused 900 notAsked")
     other.bus.finishRestoring(at: other.now)
     other.takeEffects()
-    #expect(other.take() == (mode.isSequential ? ["C question 1 q1 d2 5000ms a"] : []))
+    #expect(other.take() == (mode.isSequential ? ["C question 1 q1 d2 5000ms \(mode.name)"] : []))
     other.answer(mode.isForValues ? .value : .approve, "v", delegate: 2, from: lasting)
     let answer = mode.isForValues ? "answered (v)" : "approved (v)"
     other.expect("A verdict 1 q1 allowed: d1 gone, d2 \(answer)", "C concluded 1 q1 d2 allowed")
-    other.ask("a", by: asker, serial: 2)
+    other.ask("shouldX", by: asker, serial: 2)
     #expect(other.takeQuestions().map(\.question.query.rawValue).last == 2)
   }
 
@@ -50,8 +50,8 @@ struct RestoringTests {
       $0.answersMax = 10
     }
     bus.log = []
-    let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 1, mode: .all)
+    let (asker, one, other) = (bus.connect(), bus.connectDelegate("shouldX"), bus.connectDelegate("shouldX"))
+    bus.ask("shouldX", by: asker, serial: 1, mode: .all)
     bus.answer(.veto, "for a reason of many words", delegate: 1, from: one)
     _ = bus.take()
     bus.bus.limits.delegateTimeout = 900
@@ -61,14 +61,14 @@ struct RestoringTests {
     let reasons = bus.lastVerdict?.outcomes.map(\.reason)
     #expect(reasons == ["the limit on the answers to one asker is reached", "late"])
     _ = bus.take()
-    bus.ask("x", by: asker, serial: 2)
-    #expect(bus.take() == ["B question 1 q2 d1 300ms x", "C question 1 q2 d2 300ms x"])
+    bus.ask("shouldX", by: asker, serial: 2)
+    #expect(bus.take() == ["B question 1 q2 d1 300ms shouldX", "C question 1 q2 d2 300ms shouldX"])
   }
 
   @Test("A query is not restored twice, or without its asker")
   func refusedQueries() throws {
-    bus.attach(["a"], by: delegate, serial: 1)
-    bus.ask("a", by: asker, serial: 1)
+    bus.attach(["shouldA"], by: delegate, serial: 1)
+    bus.ask("shouldA", by: asker, serial: 1)
     let fields = ByteBuffer { bus.appendUnderWay(to: $0) }
     let now = bus.now
     #expect(
@@ -83,12 +83,12 @@ struct RestoringTests {
 
   @Test("A restored deadline is at most the longest deadline from now")
   func deadlines() throws {
-    bus.attach(["a"], by: delegate, serial: 1, timeout: 3_000_000)
-    bus.ask("a", by: asker, serial: 1, deadline: 3_000_000)
+    bus.attach(["shouldA"], by: delegate, serial: 1, timeout: 3_000_000)
+    bus.ask("shouldA", by: asker, serial: 1, deadline: 3_000_000)
     let other = BusUnderTest()
     other.bus.limits.deadlineMax = 1000
     for _ in 0..<2 { other.connect() }
-    other.attach(["a"], by: delegate, serial: 1)
+    other.attach(["shouldA"], by: delegate, serial: 1)
     let now = other.now
     try bus.bus.forEachUnderWay { (_, _, fields) throws(WireError) in
       try other.bus.restoreQuery(fields.bytes, at: now)

@@ -20,8 +20,8 @@ struct SpoiltFieldsTests {
   private func base() -> BusUnderTest {
     let bus = BusUnderTest()
     for _ in 0..<3 { bus.connect() }
-    bus.attach(["a", "p.q"], by: one, serial: 1, policy: .abstain, timeout: 900)
-    bus.attach(["a", "p.q"], by: two, serial: 1, timeout: 900)
+    bus.attach(["shouldA", "p.q"], by: one, serial: 1, policy: .abstain, timeout: 900)
+    bus.attach(["shouldA", "p.q"], by: two, serial: 1, timeout: 900)
     // Delegates attached earlier stay, conforming or not.
     bus.declare(
       "o", as: "P", defining: "protocol P { optional value p.q () -> (v: int) }", by: asker, serial: 90)
@@ -41,15 +41,15 @@ struct SpoiltFieldsTests {
     var files: [any AttachedFile] = []
     switch part {
     case .parallel:
-      bus.ask("a", by: asker, serial: 7, flags: .wantsProgress)
+      bus.ask("shouldA", by: asker, serial: 7, flags: .wantsProgress)
       bus.answer(.approve, "fine", delegate: 1, from: one)
-    case .order: bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")
+    case .order: bus.ask("shouldA", by: asker, serial: 7, mode: .order, text: "u")
     case .collect:
       bus.ask("p.q", object: "o", by: asker, serial: 7, mode: .collect)
       bus.answer(.value, "42", delegate: 2, from: two)
     case .overridden:
       bus.hold("**", by: two, serial: 8)
-      bus.ask("a", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
+      bus.ask("shouldA", by: asker, serial: 7, mode: .all, flags: .overrides, because: "must")
     case .action: bus.ask("a.shouldB", object: "o2", by: asker, serial: 7, flags: .begins)
     case .awaited:
       bus.post("n", text: "x", by: asker, serial: 7, .awaited)
@@ -156,7 +156,7 @@ struct SpoiltFieldsTests {
     bus.done(7, of: 1, by: one)
     bus.suspend(false, by: two)
     bus.observe("**", by: asker, serial: 951, .retained)
-    bus.ask("a", by: asker, serial: 952)
+    bus.ask("shouldA", by: asker, serial: 952)
     for _ in 0..<20 where !bus.advanceToNextDeadline() { break }
     for slot in [asker, one, two] { bus.disconnect(slot) }
     #expect(state(of: bus)[0...1] == [0, 0])

@@ -86,28 +86,29 @@ struct StatisticsTests {
 
   @Test("have delegates that do not answer, and departed ones")
   func silence() throws {
-    bus.ask("a.b", by: asker, serial: 1, mode: .all, deadline: 500)
+    bus.ask("a.shouldB", by: asker, serial: 1, mode: .all, deadline: 500)
     bus.disconnect(two)
     bus.advance(milliseconds: 500)
     #expect(participant("first")?.outcomes == OutcomeCounts(timedOut: 1))
     #expect(participant("first")?.durations.longest == 500_000)
     #expect(participant("second")?.outcomes == OutcomeCounts(gone: 1))
-    #expect(name("a.b")?.outcomes == OutcomeCounts(timedOut: 1, gone: 1))
+    #expect(name("a.shouldB")?.outcomes == OutcomeCounts(timedOut: 1, gone: 1))
   }
 
   @Test("have overridden vetoes and values", arguments: [false, true])
   func others(_ isForValues: Bool) throws {
+    let name = isForValues ? "a.b" : "a.shouldB"
     bus.hold("a.*", by: one, serial: 2)
     if isForValues {
-      bus.ask("a.b", by: asker, serial: 1, mode: .first)
+      bus.ask(name, by: asker, serial: 1, mode: .first)
       bus.answer(.abstain, query: 1, delegate: 1, from: one)
       bus.answer(.abstain, query: 1, delegate: 2, from: two)
     } else {
-      bus.ask("a.b", by: asker, serial: 1, flags: .overrides, because: "must be")
+      bus.ask(name, by: asker, serial: 1, flags: .overrides, because: "must be")
       bus.answer(.approve, query: 1, delegate: 1, from: one)
       bus.answer(.approve, query: 1, delegate: 2, from: two)
     }
-    let entry = try #require(name("a.b"))
+    let entry = try #require(self.name(name))
     #expect((entry.asked, entry.vetoed, entry.overridden) == (1, 0, isForValues ? 0 : 1))
   }
 
@@ -134,23 +135,23 @@ struct StatisticsTests {
   func bound() throws {
     let askers = 3000
     for number in 0..<askers {
-      bus.ask("n\(number)", by: asker, serial: 1)
-      if number % 3 == 0 { for _ in 0..<5 { bus.ask("busy\(number % 90)", by: asker, serial: 1) } }
+      bus.ask("shouldN\(number)", by: asker, serial: 1)
+      if number % 3 == 0 { for _ in 0..<5 { bus.ask("shouldBusy\(number % 90)", by: asker, serial: 1) } }
       _ = bus.take()
     }
     let entries = bus.bus.nameEntries(for: nil)
     #expect(entries.count == 1001)
     #expect(entries.last?.name == "")
     #expect(entries.reduce(0) { $0 + $1.asked } == UInt64(askers + askers / 3 * 5))
-    #expect(entries.prefix(30).allSatisfy { $0.name.hasPrefix("busy") })
+    #expect(entries.prefix(30).allSatisfy { $0.name.hasPrefix("shouldBusy") })
     #expect(entries.map(\.asked).dropLast().elementsEqual(entries.map(\.asked).dropLast().sorted(by: >)))
   }
 
   @Test("still count for a name that is no longer among the busiest")
   func folded() throws {
-    bus.ask("a.rare", by: asker, serial: 1)
+    bus.ask("a.shouldStay", by: asker, serial: 1)
     for number in 0..<1256 {
-      for serial in 1...2 { bus.ask("n\(number)", by: asker, serial: Serial(serial)) }
+      for serial in 1...2 { bus.ask("shouldN\(number)", by: asker, serial: Serial(serial)) }
     }
     bus.bus.withStatistics { names in
       let tally = names.tally(of: "late", for: 1000)
@@ -163,32 +164,32 @@ struct StatisticsTests {
 
   @Test("are listed for users who may know them")
   func access() throws {
-    bus.ask("a.b", by: asker, serial: 1)
+    bus.ask("a.shouldB", by: asker, serial: 1)
     bus.answer(.veto, query: 1, delegate: 1, from: one)
-    bus.ask("secret", by: asker, serial: 2)
-    bus.ask("a.c", by: asker, serial: 3)
+    bus.ask("shouldHide", by: asker, serial: 2)
+    bus.ask("a.shouldC", by: asker, serial: 3)
     _ = bus.take()
     let rules = AccessRules.policy(
-      Policy(text: ["allow list a.b user:1", "allow ask ** user:1000", "allow delegate ** user:*"]),
+      Policy(text: ["allow list a.shouldB user:1", "allow ask ** user:1000", "allow delegate ** user:*"]),
       exempt: [0])
     bus.happen { $0.apply(rules, at: bus.now) }
-    #expect(bus.bus.nameEntries(for: one).map(\.name) == ["a.b"])
+    #expect(bus.bus.nameEntries(for: one).map(\.name) == ["a.shouldB"])
     #expect(bus.bus.participantEntries(for: one).map(\.label) == ["first"])
     #expect(queries(for: one).isEmpty)
     #expect(queries(for: two).isEmpty)
-    #expect(queries(for: asker).map(\.name) == ["a.c"])
+    #expect(queries(for: asker).map(\.name) == ["a.shouldC"])
     #expect(bus.bus.nameEntries(for: asker).isEmpty)
   }
 
   @Test("have queries under way, and the delegates that they wait for")
   func queries() throws {
     bus.hold("a.*", by: two, serial: 2)
-    bus.ask("a.b", object: "o", by: asker, serial: 1, mode: .all, deadline: 9000, flags: .isDryRun)
+    bus.ask("a.shouldB", object: "o", by: asker, serial: 1, mode: .all, deadline: 9000, flags: .isDryRun)
     bus.advance(milliseconds: 3)
     bus.answer(.veto, "no", query: 1, delegate: 2, from: two)
     bus.advance(milliseconds: 5)
     let query = try #require(queries(for: nil).first)
-    #expect((query.name, query.object, query.mode, query.isDryRun) == ("a.b", "o", .all, true))
+    #expect((query.name, query.object, query.mode, query.isDryRun) == ("a.shouldB", "o", .all, true))
     #expect((query.age, query.remaining) == (8000, 8_992_000))
     #expect(query.peer.uid == 1000)
     #expect(query.participants.map(\.state) == [.settled, .asked, .settled])
@@ -205,9 +206,9 @@ struct StatisticsTests {
     let asker = many.connect()
     for number in 0..<300 {
       let slot = many.connect()
-      many.attach(["a"], by: slot, serial: 1, order: Int32(number), policy: .abstain)
+      many.attach(["shouldA"], by: slot, serial: 1, order: Int32(number), policy: .abstain)
     }
-    many.ask("a", by: asker, serial: 1, mode: .all)
+    many.ask("shouldA", by: asker, serial: 1, mode: .all)
     for delegate in 1...200 as ClosedRange<UInt64> {
       many.answer(.approve, query: 1, delegate: delegate, from: ConnectionSlot(index: Int(delegate)))
     }
@@ -236,13 +237,13 @@ struct StatisticsTests {
     bus.ask("host.shouldReboot", by: asker, serial: 1)
     let root = bus.connect(uid: 0)
     bus.ask("host.shouldReboot", by: root, serial: 1)
-    bus.ask("two.often", by: two, serial: 3)
+    bus.ask("two.shouldRun", by: two, serial: 3)
     for number in 0..<5000 {
-      for serial in 1...3 { bus.ask("n\(number)", by: asker, serial: Serial(serial)) }
+      for serial in 1...3 { bus.ask("shouldN\(number)", by: asker, serial: Serial(serial)) }
       _ = bus.take()
     }
     let names = bus.bus.nameEntries(for: nil).map(\.name)
-    #expect(names.count == 1001 && names.contains("host.shouldReboot") && names.contains("two.often"))
+    #expect(names.count == 1001 && names.contains("host.shouldReboot") && names.contains("two.shouldRun"))
   }
 }
 

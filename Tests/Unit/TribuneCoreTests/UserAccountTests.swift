@@ -248,14 +248,14 @@ struct UserAccountTests {
   func answers() {
     makeSpaceForTwo()
     for serial in 1...3 as ClosedRange<Serial> {
-      bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
+      bus.attach(["q.b", "q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
     }
     let text = String(repeating: "x", count: 200)
     // Twice: the verdict frees the bytes of the answers.
     for round in 0..<2 as Range<UInt64> {
       let (first, second) = (2 * round + 1, 2 * round + 2)
       bus.ask("q.b", by: one, serial: 5, mode: .collect)
-      bus.ask("q.b", by: other, serial: 5, mode: .all)
+      bus.ask("q.shouldB", by: other, serial: 5, mode: .all)
       bus.answer(.value, text, query: first, delegate: 1, from: stranger)
       bus.answer(.veto, text, query: second, delegate: 1, from: stranger)
       bus.answer(.veto, query: second, delegate: 2, from: stranger)
@@ -274,13 +274,13 @@ struct UserAccountTests {
   func answersOfOthers() {
     makeSpaceForTwo()
     for serial in 1...2 as ClosedRange<Serial> {
-      bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
+      bus.attach(["q.b", "q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
     }
     bus.ask("q.b", by: one, serial: 5, mode: .collect)
     bus.answer(.value, String(repeating: "x", count: 3_000), query: 1, delegate: 1, from: stranger)
     _ = bus.take()
     expectRoom(for: other)
-    bus.ask("q.b", by: other, serial: 6, mode: .all)
+    bus.ask("q.shouldB", by: other, serial: 6, mode: .all)
     #expect(!isRefused())
   }
 
@@ -305,10 +305,10 @@ struct UserAccountTests {
   func reserve() {
     bus.bus.limits.totals[.log] = 16_000
     for serial in 1...2 as ClosedRange<Serial> {
-      bus.attach(["q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
+      bus.attach(["q.b", "q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
     }
     bus.ask("q.shouldB", by: one, serial: 1, mode: .order, text: String(repeating: "x", count: 10_000))
-    bus.ask("q.shouldB", by: one, serial: 2, mode: .collect)
+    bus.ask("q.b", by: one, serial: 2, mode: .collect)
     bus.answer(.value, String(repeating: "x", count: 14_000), query: 2, delegate: 1, from: stranger)
     bus.ask("q.shouldB", by: stranger, serial: 3, mode: .order, text: String(repeating: "x", count: 10_000))
     #expect(isRefused())
@@ -321,12 +321,13 @@ struct UserAccountTests {
   func nextUser(isAnswer: Bool) {
     bus.bus.limits.totals[.log] = 16_000
     for serial in 1...2 as ClosedRange<Serial> {
-      bus.attach(["q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
+      bus.attach(["q.b", "q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
     }
     for (serial, length) in [(1, 14_000), (2, 12_000)] as [(Serial, Int)] {
       let text = String(repeating: "x", count: length)
       bus.ask(
-        "q.shouldB", by: one, serial: serial, mode: isAnswer ? .collect : .order, text: isAnswer ? "" : text)
+        isAnswer ? "q.b" : "q.shouldB", by: one, serial: serial, mode: isAnswer ? .collect : .order,
+        text: isAnswer ? "" : text)
       if isAnswer { bus.answer(.value, text, query: serial, delegate: 1, from: stranger) }
     }
     _ = bus.take()
@@ -376,12 +377,12 @@ struct UserAccountTests {
     bus.log = []
     let (asker, delegate) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
     for serial in 1...3 as ClosedRange<Serial> {
-      bus.attach(["q.b"], by: delegate, serial: serial, label: "\(serial)")
+      bus.attach(["q.b", "q.shouldB"], by: delegate, serial: serial, label: "\(serial)")
     }
     bus.observe("a", by: delegate, serial: 4, .awaited)
     bus.hold("q.*", by: delegate, serial: 5)
     bus.ask("q.b", by: asker, serial: 1, mode: .collect, text: "x")
-    bus.ask("q.b", by: asker, serial: 2, mode: .all, text: "x")
+    bus.ask("q.shouldB", by: asker, serial: 2, mode: .all, text: "x")
     bus.ask("q.b", by: asker, serial: 3, mode: .first, text: String(repeating: "k", count: 5_000))
     bus.ask("q.b", by: asker, serial: 4, mode: .first, text: String(repeating: "k", count: 20))
     bus.answer(.value, String(repeating: "v", count: 300), query: 1, delegate: 1, from: delegate)

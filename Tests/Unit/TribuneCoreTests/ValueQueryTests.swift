@@ -78,8 +78,8 @@ struct ValueQueryTests {
   func valueForLeave(_ mode: QueryMode) {
     for (policy, verdict) in [(FailurePolicy.veto, VerdictKind.vetoed), (.abstain, .allowed)] {
       let bus = BusUnderTest()
-      let (asker, source) = (bus.connect(), bus.connectDelegate("x", policy: policy))
-      bus.ask("x", by: asker, serial: 5, mode: mode)
+      let (asker, source) = (bus.connect(), bus.connectDelegate("shouldX", policy: policy))
+      bus.ask("shouldX", by: asker, serial: 5, mode: mode)
       bus.answer(.value, "7", delegate: 1, from: source)
       #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.failed])
       #expect(bus.lastVerdict?.outcomes.map(\.value) == [[]])
@@ -91,9 +91,9 @@ struct ValueQueryTests {
   func reasonsAreBounded() {
     let bus = BusUnderTest { $0.answersMax = 10 }
     let (asker, delegate) = (bus.connect(), bus.connect())
-    for label in 1...2 { bus.attach(["x"], by: delegate, serial: Serial(label), label: "\(label)") }
+    for label in 1...2 { bus.attach(["shouldX"], by: delegate, serial: Serial(label), label: "\(label)") }
     for serial in 5...6 {
-      bus.ask("x", by: asker, serial: Serial(serial), mode: .all)
+      bus.ask("shouldX", by: asker, serial: Serial(serial), mode: .all)
       let query = UInt64(serial - 4)
       bus.answer(.veto, "12345678", query: query, delegate: 1, from: delegate)
       bus.answer(.veto, "123", query: query, delegate: 2, from: delegate)

@@ -81,8 +81,7 @@ struct DelegateChains {
       delegate.patterns.contains { $0.isLiteral && $0.matches(key.extracting(first: nameLength)) }
     }
     let name = String(repairing: key.extracting(first: nameLength))
-    isAskable[index] =
-      WellKnownQuestions.meant(by: name) == nil && NameSyntax.question(aboutMessage: name) == nil
+    isAskable[index] = NameSyntax.canMatchQuestion(name) && WellKnownQuestions.meant(by: name) == nil
     return (index, delegates)
   }
 
@@ -94,7 +93,7 @@ struct DelegateChains {
     routes.remember(actions, at: chain, for: permissions)
   }
 
-  /// False for a misspelt shared name, and for a message about an action: no hold can have those.
+  /// True if the name is a question's; then it is no value's.
   func isAskable(at chain: Int) -> Bool { isAskable[chain] }
 
   /// True if a delegate responds to the very name, instead of a pattern.
