@@ -37,7 +37,7 @@ struct DelegateCommandTests {
   @Test("exit statuses count, even if the parent left SIGCHLD ignored", arguments: 1...3)
   func ignoredSignal(_ round: Int) throws {
     let ignoring = [
-      "env", "--ignore-signal=CHLD", try Programs.path(of: "tribunectl"), "--address=\(bus.address)",
+      "/usr/bin/env", "--ignore-signal=CHLD", try Programs.path(of: "tribunectl"), "--address=\(bus.address)",
     ]
     let delegate = try RunningProgram(
       ignoring + ["delegate", "a.shouldB", "--exec", "sh", "-c", "echo no; exit 1"])

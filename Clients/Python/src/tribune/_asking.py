@@ -69,11 +69,11 @@ class Asking(Posting):
         - `progress`: called when a delegate is asked, when it defers, and with its outcome. It must
           not wait.
 
-        Raises `TribuneError`: `INVALID_NAME`, also for a will, did or may, or a misspelt shared
-        name such as ``host.reboot``; `RESERVED_NAME`, `INVALID_OBJECT`, `PAYLOAD_TOO_LONG`,
-        `LIMIT_EXCEEDED`, `RECURSION`, `NOT_PERMITTED`, `UNKNOWN_NAME`, `INVALID_PARAMETER`,
-        `CONNECTION_LOST`; `REFUSED` for an override without a reason or a deadline that is too
-        long.
+        Raises `TribuneError`: `INVALID_NAME`, also if the name does not end in *should* and a verb,
+        or is a misspelt shared name such as ``host.reboot``; `RESERVED_NAME`, `INVALID_OBJECT`,
+        `PAYLOAD_TOO_LONG`, `LIMIT_EXCEEDED`, `RECURSION`, `NOT_PERMITTED`, `UNKNOWN_NAME`,
+        `INVALID_PARAMETER`, `CONNECTION_LOST`; `REFUSED` for an override without a reason or a
+        deadline that is too long.
         """
         fields = self._question(deadline, mode, default, override, parent)
         if dry_run:
@@ -118,7 +118,8 @@ class Asking(Posting):
         """Asks the delegates for a value, one after the other until one gives it.
 
         A missing value is no error: `QueryReply.value` is None then, and the outcomes say why.
-        Holds do not matter. The parameters and the errors are those of `ask`.
+        Holds do not matter, so the name of a question for permission is `INVALID_NAME`. The other
+        parameters and errors are those of `ask`.
         """
         fields = self._value_query(_wire.QueryMode.FIRST, deadline, parent)
         return await self._query(fields, name, user_info, object, progress)
