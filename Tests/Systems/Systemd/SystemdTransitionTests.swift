@@ -25,7 +25,8 @@ struct SystemdTransitionTests {
     try observe(
       "host.**", on: machine,
       running:
-        "(echo $TRIBUNE_NAME; systemctl is-active tribuned.service; tribunectl actions -o '{name}') >>/var/lib/ready")
+        "(echo $TRIBUNE_NAME; systemctl is-active tribuned.service; tribunectl actions -o '{name}') >>/var/lib/ready"
+    )
     #expect(try machine.powerOff(by: "systemctl", command) == (command == "reboot" ? 133 : 0))
     let question = name.replacing("will", with: "should")
     #expect(try machine.left("/var/lib/ready") == "\(name)\nactive\n\(question)\n")
