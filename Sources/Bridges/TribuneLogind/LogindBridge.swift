@@ -33,8 +33,10 @@ import TribuneWire
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// From the last dry run, by delegate id; nil until one has ended on this connection.
-  private var probed: [HostQuestion: [UInt64: Objection]]?
+  /// From the last dry run, by delegate id.
+  private var probed: [HostQuestion: [UInt64: Objection]] = [:]
+  /// From a dry run on an earlier connection, or with earlier settings, until the next one has ended.
+  private var formerlyProbed: [HostQuestion: [Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
   /// Objections that have no lock, because logind is unreachable.
   private var unlocked: Set<Objection> = []
@@ -46,6 +48,9 @@ import TribuneWire
   private var probing: Task<Void, Never>?
   /// Until this is true, an earlier process's masks stay.
   private var knowsVetoes = false
+  /// True if the bus is there, but refuses this program: it still has its vetoes.
+  private var isRefused = false
+  private var isPatient = true
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
@@ -78,7 +83,12 @@ import TribuneWire
   /// The locks stay until this process has its own, or may assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
-    guard bus == nil else { return }
+    isPatient = false
+    dropFormerLocksOfMissingBus()
+  }
+
+  private func dropFormerLocksOfMissingBus() {
+    guard !isPatient, bus == nil, !isRefused else { return }
     locks.dropFormer()
     knowsVetoes = true
     maskRefresh.request()
@@ -105,6 +115,7 @@ import TribuneWire
         try await bus.attach(
           self, respondingTo: [WellKnownQuestions.enforcement], order: .min, timeout: Self.answerTime)
         self.bus = bus
+        isRefused = false
         probe()
         retries.reset()
         ServiceLog.info("connected to the bus")
@@ -120,8 +131,8 @@ import TribuneWire
       } catch {
         if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
         loseBus()
-        // A bus that refuses this program still has its vetoes.
-        if [.unreachable, .connectionLost, .shuttingDown].contains(error.code) { forgetVetoes() }
+        isRefused = ![.unreachable, .connectionLost, .shuttingDown].contains(error.code)
+        if !isRefused { forgetVetoes() }
       }
       attempted()
       await retries.pause()
@@ -136,15 +147,24 @@ import TribuneWire
 
   private func loseBus() {
     guard bus != nil else { return }
-    (bus, probed) = (nil, nil)
+    bus = nil
     foreign.forget()
     schedule.forget()
+    forgetProbe()
+    objectionRefresh.request()
+  }
+
+  private func forgetProbe() {
+    for (question, vetoes) in probed {
+      formerlyProbed[question, default: []] += vetoes.sorted { $0.key < $1.key }.map(\.value)
+    }
+    probed = [:]
   }
 
   private func forgetVetoes() {
-    guard !objections.isEmpty || !delegates.isEmpty else { return }
-    (objections, delegates) = ([:], [:])
+    (objections, delegates, formerlyProbed) = ([:], [:], [:])
     objectionRefresh.request()
+    dropFormerLocksOfMissingBus()
   }
 
   private func refreshObjections() async -> Bool {
@@ -152,14 +172,12 @@ import TribuneWire
     var hasFailed = false
     if let bus {
       do throws(TribuneError) {
-        var (found, attached) = try await foundObjections(on: bus)
+        let (found, attached) = try await foundObjections(on: bus)
         if bus === self.bus {
-          // Earlier vetoes stand until the delegates have been asked again.
-          if isProbing { found.merge(objections) { ($0 + $1).uniqued } }
           let news = HostQuestion.allCases.filter { found[$0] != nil && found[$0] != objections[$0] }
           let joined = attached.filter { !$1.isSubset(of: delegates[$0] ?? []) }
           (objections, delegates) = (found, attached)
-          (isKnown, knowsVetoes) = (!isProbing, knowsVetoes || !isProbing)
+          (isKnown, knowsVetoes) = (true, true)
           if let logind, !news.isEmpty { schedule.object(to: Set(news), on: bus, at: logind) }
           schedule.reconsider(Set(joined.keys).subtracting(news))
         }
@@ -180,9 +198,12 @@ import TribuneWire
   ) async throws(TribuneError) -> ([HostQuestion: [Objection]], [HostQuestion: Set<UInt64>]) {
     var found: [HostQuestion: [Objection]] = [:]
     var delegates: [HostQuestion: Set<UInt64>] = [:]
+    // A dry run may end meanwhile.
+    let (probed, formerlyProbed) = (probed, formerlyProbed)
     for question in HostQuestion.allCases {
       let explanation = try await bus.explain(question.name)
-      let attached = explanation.delegates.compactMap { probed?[question]?[$0.id] }
+      let own = explanation.delegates.compactMap { probed[question]?[$0.id] }
+      let attached = (own + (formerlyProbed[question] ?? [])).uniqued
       let all = Objection.all(in: explanation, own: bus.id) + attached
       if !all.isEmpty { found[question] = all }
       delegates[question] = Set(explanation.delegates.map(\.id))
@@ -253,11 +274,10 @@ import TribuneWire
     }
   }
 
-  private var isProbing: Bool { settings.probe != nil && probed == nil }
-
   private func probe() {
     probing?.cancel()
-    probed = nil
+    forgetProbe()
+    if settings.probe == nil { formerlyProbed = [:] }
     probing = settings.probe.map { interval in
       Task {
         while !Task.isCancelled {
@@ -281,6 +301,7 @@ import TribuneWire
       guard !Task.isCancelled else { return }
       ServiceLog.warning("cannot ask the delegates a dry run: \(error)")
     }
+    formerlyProbed = [:]
     objectionRefresh.request()
   }
 

@@ -47,10 +47,10 @@ final class Beginning: Sendable {
         _ = try await connection.begin(unasked: query.name, object: query.object, isLast: false)
         return connection
       } while: {
-        $0.meansNoBus
+        ![.notPermitted, .invalidName, .reservedName].contains($0.code)
       }
       context.terminal.report("the bus knows now that \(query.askedName) has begun without it")
-      _ = await connection.closed()
+      if let error = await connection.closed() { throw error }
     } catch {
       guard !Task.isCancelled else { return }
       context.terminal.report("the bus does not know what has begun: \(error.message.terminalSafe)")

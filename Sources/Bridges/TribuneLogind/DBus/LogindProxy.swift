@@ -78,10 +78,10 @@ struct LogindProxy {
     return isPreparing
   }
 
-  /// - Returns: false if one is still scheduled, whatever logind has answered.
-  func cancelScheduledShutdown() async throws(DBusError) -> Bool {
+  /// - Returns: false if it is still scheduled, whatever logind has answered.
+  func cancel(_ schedule: Schedule) async throws(DBusError) -> Bool {
     _ = try await bus.call(method("CancelScheduledShutdown"))
-    return try await scheduledShutdown() == nil
+    return try await scheduledShutdown() != schedule
   }
 
   private func property(_ name: String) async throws(DBusError) -> DBusValue {

@@ -19,10 +19,10 @@ final class HostTransitions {
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
-      let questions = lock == .sleep ? [.suspend] : try await Self.questions(at: logind)
+      // logind does not say how the host will sleep.
+      let questions = lock == .sleep ? lock.questions : try await Self.questions(at: logind)
       let event = lock == .sleep ? "Suspend" : questions.contains(.reboot) ? "Reboot" : "PowerOff"
       announced[lock] = event
-      // Not awaited, because the bus may hang.
       actions[lock] = Task { await Self.begin(questions, on: bus) }
       let spent = ContinuousClock.now - began
       let limit = max(.milliseconds(100), try await logind.delayMax() - Self.margin - spent)
@@ -31,7 +31,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // The wait is limited, too.
+      // The bus may hang, so the wait is limited.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -49,8 +49,15 @@ final class HostTransitions {
   /// Also runs after a cancelled transition.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
+    for action in await actions.removeValue(forKey: lock)?.value ?? [] {
+      do throws(TribuneError) {
+        try await action.end()
+      } catch {
+        // The end of the connection has already ended the action.
+        continue
+      }
+    }
     do throws(TribuneError) {
-      for action in await actions.removeValue(forKey: lock)?.value ?? [] { try await action.end() }
       try await bus.postAcknowledged(lock == .sleep ? "host.didResume" : "host.didFailTo\(event)")
     } catch {
       ServiceLog.warning("nobody was told that the host runs on: \(error)")

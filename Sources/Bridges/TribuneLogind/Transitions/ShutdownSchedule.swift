@@ -119,7 +119,7 @@ final class ShutdownSchedule {
     do throws(DBusError) {
       // Another shutdown may have replaced this one.
       guard try await logind.scheduledShutdown() == schedule else { return }
-      guard try await logind.cancelScheduledShutdown() else {
+      guard try await logind.cancel(schedule) else {
         return ServiceLog.error("logind has not cancelled the \(schedule.action), in spite of a veto")
       }
     } catch {

@@ -18,7 +18,7 @@ extension Bus {
       try requireForm(of: String(repairing: frame.object), for: String(repairing: frame.name))
     }
     try requirePermission(.ask, on: key, nameLength: header.nameLength, chain: chain, from: slot)
-    guard chains.isAskable(at: chain) != fields.mode.isForValues else {
+    guard restoring.isReplaying || chains.isAskable(at: chain) != fields.mode.isForValues else {
       let name = String(repairing: frame.name)
       guard fields.mode.isForValues else { throw neverAsked(name, .invalidName) }
       throw WireError(.invalidName, "\(name) is a question for permission, not for a value")

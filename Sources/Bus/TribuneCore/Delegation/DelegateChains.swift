@@ -93,7 +93,7 @@ struct DelegateChains {
     routes.remember(actions, at: chain, for: permissions)
   }
 
-  /// True if the name is a question's; then it is no value's.
+  /// True if the name can be asked for permission. Then it cannot be queried for a value.
   func isAskable(at chain: Int) -> Bool { isAskable[chain] }
 
   /// True if a delegate responds to the very name, instead of a pattern.

@@ -20,7 +20,7 @@ extension HoldCommand {
       ? "the hold is too late for" : lateness == .run ? "the command runs beside" : "the hold waits for"
     let late = await report(held, as: what, in: context)
     if lateness == .run { return held }
-    if let own = late.first(where: { ProcessFacts.isAncestor($0.pid) }) {
+    if lateness == .wait(nil), let own = late.first(where: { ProcessFacts.isAncestor($0.pid) }) {
       throw await release(
         held, because: "\(own.process) (pid \(own.pid)) runs this command as that action (see --late=run)")
     }
