@@ -47,7 +47,7 @@ private struct World: ~Copyable {
   /// Allows most, to reach most of the bus, and some to only some of the four users.
   private static let policy: Policy = {
     let text =
-      "allow * ** user:*\nallow * ** group:3\ndeny observe,hold *.a user:1\ndeny post,set a.** user:2\n"
+      "allow * ** user:*\nallow * ** group:3\ndeny observe,delegate *.a user:1\ndeny post,set a.** user:2\n"
     var parser = PolicyParser(NameLookup(user: { _ in nil }, group: { _ in nil }))
     parser.read(Array(text.utf8), file: "")
     precondition(parser.diagnostics.isEmpty)
