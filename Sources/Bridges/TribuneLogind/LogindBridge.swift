@@ -48,7 +48,7 @@ import TribuneWire
   private var probing: Task<Void, Never>?
   /// Until this is true, an earlier process's masks stay.
   private var knowsVetoes = false
-  /// True if the bus is there, but refuses this program: it still has its vetoes.
+  /// True if the bus runs, but refuses this program: the bus's vetoes stand.
   private var isRefused = false
   private var isPatient = true
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
@@ -139,7 +139,7 @@ import TribuneWire
     }
   }
 
-  /// The announced questions; all after a lost announcement.
+  /// The announced questions; every question after a loss.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })

@@ -158,8 +158,8 @@ final class Gateway {
     }
   }
 
-  /// `earlier` still stores the previous connection's notifications. The observation is awaited, so posters wait for
-  /// JetStream.
+  /// `earlier` may still be exporting the previous connection's notifications. The observation is awaited, so posters
+  /// wait for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {

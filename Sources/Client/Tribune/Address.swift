@@ -107,7 +107,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TribuneError {
-  /// If this process fails to reach the bus, the error must not mean that the bus is missing.
+  /// A failure of this process (permission, resources) must not look like a missing bus.
   init(connecting error: Errno, to address: Address) {
     switch error {
     case .noSuchFile, .connectionRefused:

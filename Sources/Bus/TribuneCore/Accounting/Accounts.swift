@@ -4,9 +4,9 @@ package import TribuneWire
 
 /// The accounts of all users: what each has of the shared resources, and may have.
 ///
-/// A user's share is what others leave of the total, divided by the number of users with some, plus one. So something
-/// is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A user of weight w counts
-/// as w users.
+/// A user's share: what others leave of the total, divided by one more than the users with any (itself included). So
+/// something is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A user of
+/// weight w counts as w users.
 ///
 /// A sixteenth of each total is reserved for privileged users, who may have all the rest. Existing
 /// allocations stay; only more is refused.
@@ -152,7 +152,7 @@ package final class Accounts {
 
   // MARK: Connections
 
-  /// The charge ends when a thread closes the socket, and changes `unclosedConnections`.
+  /// `countConnections` ends the charge once a thread has closed the socket.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1

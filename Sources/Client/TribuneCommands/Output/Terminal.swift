@@ -50,7 +50,7 @@ struct Terminal: Sendable {
     if let errors { _ = errors.write(bytes) } else { StandardError.write(bytes) }
   }
 
-  /// Does not wait for the reader of standard error: a delegate has to answer, and a lost hold to be taken again.
+  /// Never waits for standard error's reader, which must not delay a delegate's answer or a lost hold's renewal.
   func unblocked() -> Terminal {
     var terminal = self
     do throws(Errno) {

@@ -20,7 +20,7 @@ package struct FileWatch: ~Copyable {
   /// Must be called when the descriptor is readable.
   package func takeChanges() {
     var bytes = [UInt8](repeating: 0, count: 4096)
-    // What changed does not matter, and a rest keeps the descriptor readable.
+    // The events' contents do not matter; unread ones keep the descriptor readable.
     _ = unsafe read(descriptor.rawValue, &bytes, bytes.count)
   }
 }
