@@ -131,7 +131,7 @@ import TribuneWire
       } catch {
         if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
         loseBus()
-        isRefused = ![.unreachable, .connectionLost, .shuttingDown].contains(error.code)
+        isRefused = !error.meansNoBus
         if !isRefused { forgetVetoes() }
       }
       attempted()

@@ -73,4 +73,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   public var description: String { "\(message) (\(code))" }
+
+  /// True if no bus was there to refuse the request.
+  package var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }

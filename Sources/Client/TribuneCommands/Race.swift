@@ -52,11 +52,6 @@ func tryUntilDone<Answer>(
   }
 }
 
-extension TribuneError {
-  /// The request was not refused.
-  var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
-}
-
 func sleep(_ duration: Duration) async {
   do {
     try await Task.sleep(for: duration)
