@@ -9,7 +9,7 @@ struct VerifyTests {
 
   init() throws {
     folder = try TestFolder()
-    try folder.write("protocol A { optional should a () }\nprotocol B {}\n", to: "right.protocol")
+    try folder.write("protocol A { optional should shouldA () }\nprotocol B {}\n", to: "right.protocol")
     try folder.write("protocol C : A {\n  required did c ()\n}\nprotocol D : X {}\n", to: "wrong.protocol")
     try folder.write("protocol D : A {}", to: "child.protocol")
   }

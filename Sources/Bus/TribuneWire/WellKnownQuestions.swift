@@ -49,6 +49,17 @@ package enum WellKnownQuestions {
     return tail(meantBy: String(stem)) ?? wildcard(meantBy: pattern, first: first)
   }
 
+  /// True if a valid name or pattern can match a question, and does not misspell a well-known one.
+  package static func canBeAsked(_ pattern: String) -> Bool {
+    NameSyntax.canMatchQuestion(pattern) && meant(by: pattern) == nil
+  }
+
+  /// The end of an error about a name that is never asked.
+  package static func hint(for name: String) -> String {
+    (meant(by: name) ?? NameSyntax.question(meantBy: name)).map { "did you mean \($0)?" }
+      ?? "a question ends in should and a verb"
+  }
+
   /// A question has no tokens behind its verb.
   private static func tail(meantBy stem: String) -> String? {
     let (space, last) = NameSyntax.split(stem)

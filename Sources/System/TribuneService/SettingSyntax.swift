@@ -37,10 +37,10 @@ package enum SettingSyntax {
   package static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false
   ) throws(SettingError) {
-    let known = WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(aboutMessage: pattern)
-    if known == nil, takesValues || NameSyntax.canMatchQuestion(pattern) { return }
-    let hint = (known ?? NameSyntax.question(meantBy: pattern)).map { ": did you mean \($0)?" } ?? ""
-    throw SettingError(pattern, "is not the name of a question\(hint)")
+    let isMisspelt =
+      WellKnownQuestions.meant(by: pattern) != nil || NameSyntax.question(aboutMessage: pattern) != nil
+    if !isMisspelt, takesValues || NameSyntax.canMatchQuestion(pattern) { return }
+    throw SettingError(pattern, "is not the name of a question: \(WellKnownQuestions.hint(for: pattern))")
   }
 
   /// Bytes, with an optional `K`, `M`, `G` or `T`.

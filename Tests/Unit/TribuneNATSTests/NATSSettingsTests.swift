@@ -236,12 +236,11 @@ struct NATSSettingsTests {
       ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is not a name that programs may ask"),
       (
         "[FleetLock \"a\"]\nAsk=fleet.ok",
-        "f:2: error: Ask=: \"fleet.ok\" is not the name of a question, which ends in should and a verb"
+        "f:2: error: Ask=: \"fleet.ok\" is not the name of a question: did you mean fleet.shouldOk?"
       ),
       (
         "[FleetLock \"a\"]\nAsk=cluster.reboot",
-        "f:2: error: Ask=: \"cluster.reboot\" is not the name of a question, which ends in should and a verb: "
-          + "did you mean cluster.shouldReboot?"
+        "f:2: error: Ask=: \"cluster.reboot\" is not the name of a question: did you mean cluster.shouldReboot?"
       ),
       (
         "[FleetLock \"a\"]\nAsc=x",

@@ -16,7 +16,7 @@ struct ConformanceTests {
       }
       protocol Tap : Scroll { required did tap.didTap () optional value tap.target () -> () }
       protocol Strict : Scroll { required should scroll.shouldScroll () }
-      protocol Other { required should other () }
+      protocol Other { required should shouldOther () }
       """
     ).library
   }
@@ -53,8 +53,8 @@ struct ConformanceTests {
     let cases: [([String], [String], NonConformance, ErrorCode)] = [
       ([], ["scroll.didScroll"], .init(protocolName: "Scroll", lacksProtocol: true), .notConforming),
       (
-        ["Other"], ["other"],
-        .init(protocolName: "Scroll", lacksProtocol: true, missing: missing, surplus: ["other"]),
+        ["Other"], ["shouldOther"],
+        .init(protocolName: "Scroll", lacksProtocol: true, missing: missing, surplus: ["shouldOther"]),
         .notConforming
       ),
       (

@@ -9,18 +9,19 @@ struct InheritanceTests {
   func origins() throws {
     let (library, diagnostics) = Library.loading(
       """
-      protocol C : B, X { optional should c () }
-      protocol B : A { required should b () }
+      protocol C : B, X { optional should shouldC () }
+      protocol B : A { required should shouldB () }
       protocol X { optional did x.didY () }
-      protocol A { optional should a () }
+      protocol A { optional should shouldA () }
       """)
     #expect(diagnostics == [])
     let child = try #require(library["C"])
     #expect(child.parents.map(\.name) == ["B", "X"])
     #expect(child.ancestors.map(\.name) == ["B", "A", "X"])
-    #expect(child.methods.map { "\($0.origin) \($0.name)" } == ["C c", "B b", "A a", "X x.didY"])
-    #expect(child.method(named: "a")?.origin == "A")
-    #expect(child.method(named: "d") == nil)
+    #expect(
+      child.methods.map { "\($0.origin) \($0.name)" } == ["C shouldC", "B shouldB", "A shouldA", "X x.didY"])
+    #expect(child.method(named: "shouldA")?.origin == "A")
+    #expect(child.method(named: "shouldD") == nil)
     #expect(["A", "B", "C", "X"].allSatisfy { child.isOrInherits(from: $0) })
     #expect(try !#require(library["B"]).isOrInherits(from: "C"))
   }
@@ -29,23 +30,23 @@ struct InheritanceTests {
   func diamond() throws {
     let (library, diagnostics) = Library.loading(
       """
-      protocol A { optional should a (x: int) optional should b () type T (one) }
-      protocol L : A { optional should l () }
-      protocol R : A { required should a (x: int) }
+      protocol A { optional should shouldA (x: int) optional should shouldB () type T (one) }
+      protocol L : A { optional should shouldL () }
+      protocol R : A { required should shouldA (x: int) }
       protocol D : L, R {}
       protocol E : R, L {}
       """)
     #expect(diagnostics == [])
     for name in ["D", "E"] {
       let child = try #require(library[name])
-      #expect(child.methods.map(\.name).sorted() == ["a", "b", "l"])
-      #expect(child.method(named: "a")?.isRequired == true)
-      #expect(child.method(named: "a")?.origin == "R")
-      #expect(child.method(named: "b")?.isRequired == false)
+      #expect(child.methods.map(\.name).sorted() == ["shouldA", "shouldB", "shouldL"])
+      #expect(child.method(named: "shouldA")?.isRequired == true)
+      #expect(child.method(named: "shouldA")?.origin == "R")
+      #expect(child.method(named: "shouldB")?.isRequired == false)
       #expect(Set(child.ancestors.map(\.name)).count == child.ancestors.count)
       #expect(child.ancestors.last?.name == "A")
     }
-    #expect(library["L"]?.method(named: "a")?.isRequired == false)
+    #expect(library["L"]?.method(named: "shouldA")?.isRequired == false)
   }
 
   @Test(
@@ -53,8 +54,8 @@ struct InheritanceTests {
   func eitherParent(_ parents: String) throws {
     let (library, diagnostics) = Library.loading(
       """
-      protocol L { optional should a (x: int) }
-      protocol R { required should a (x: int) }
+      protocol L { optional should shouldA (x: int) }
+      protocol R { required should shouldA (x: int) }
       protocol C : \(parents) {}
       """)
     #expect(diagnostics == [])
@@ -66,18 +67,18 @@ struct InheritanceTests {
   func types() throws {
     let (library, diagnostics) = Library.loading(
       """
-      protocol A { type T (x: U) type U (one, two) optional should a (t: T) }
-      protocol B : A { type V (t: []T, v: ?V) optional should b (v: V, u: U) type U (one, two) }
+      protocol A { type T (x: U) type U (one, two) optional should shouldA (t: T) }
+      protocol B : A { type V (t: []T, v: ?V) optional should shouldB (v: V, u: U) type U (one, two) }
       """)
     #expect(diagnostics == [])
     let child = try #require(library["B"])
     #expect(child.types.keys.sorted() == ["T", "U", "V"])
-    #expect(child.method(named: "a")?.types.keys.sorted() == ["T", "U"])
-    #expect(child.method(named: "b")?.types.count == 3)
+    #expect(child.method(named: "shouldA")?.types.keys.sorted() == ["T", "U"])
+    #expect(child.method(named: "shouldB")?.types.count == 3)
   }
 
   private static func inherited(_ place: String, from origin: String) -> String {
-    #"\#(place): method "a" is inherited from \#(origin); it can be declared again only to make it required"#
+    #"\#(place): method "shouldA" is inherited from \#(origin); it can be declared again only to make it required"#
   }
 
   @Test(
@@ -116,28 +117,28 @@ struct InheritanceTests {
         ], []
       ),
       (
-        "protocol A { optional should a () }\nprotocol B : A { optional should a () }",
+        "protocol A { optional should shouldA () }\nprotocol B : A { optional should shouldA () }",
         [inherited("2:34", from: #""A" (a.protocol:1:30)"#)], ["A"]
       ),
       (
-        "protocol A { required should a () }\nprotocol B : A { required should a () }",
+        "protocol A { required should shouldA () }\nprotocol B : A { required should shouldA () }",
         [inherited("2:34", from: #""A" (a.protocol:1:30)"#)], ["A"]
       ),
       (
-        "protocol A { optional should a () }\nprotocol R : A { required should a () }\nprotocol B : A, R { required "
-          + "should a () }", [inherited("3:37", from: #""R" (a.protocol:2:34)"#)], ["A", "R"]
+        "protocol A { optional should shouldA () }\nprotocol R : A { required should shouldA () }\nprotocol B : A, R { required "
+          + "should shouldA () }", [inherited("3:37", from: #""R" (a.protocol:2:34)"#)], ["A", "R"]
       ),
       (
-        "protocol A { optional should a (x: int) }\nprotocol B : A { required should a (x: float) }",
-        [#"2:34: method "a" differs from the inherited one of "A" (a.protocol:1:30)"#], ["A"]
+        "protocol A { optional should shouldA (x: int) }\nprotocol B : A { required should shouldA (x: float) }",
+        [#"2:34: method "shouldA" differs from the inherited one of "A" (a.protocol:1:30)"#], ["A"]
       ),
       (
-        "protocol A { optional should a () }\nprotocol B : A { required value a () -> () }",
-        [#"2:33: method "a" differs from the inherited one of "A" (a.protocol:1:30)"#], ["A"]
+        "protocol A { optional will willA () }\nprotocol B : A { required value willA () -> () }",
+        [#"2:33: method "willA" differs from the inherited one of "A" (a.protocol:1:28)"#], ["A"]
       ),
       (
-        "protocol A { optional should a (x: int) }\nprotocol B { optional should a (y: int) }\nprotocol C : A, B {}",
-        [#"3:10: method "a" of "A" (a.protocol:1:30) differs from that of "B" (a.protocol:2:30)"#],
+        "protocol A { optional should shouldA (x: int) }\nprotocol B { optional should shouldA (y: int) }\nprotocol C : A, B {}",
+        [#"3:10: method "shouldA" of "A" (a.protocol:1:30) differs from that of "B" (a.protocol:2:30)"#],
         ["A", "B"]
       ),
       (
@@ -188,7 +189,7 @@ struct InheritanceTests {
       "protocol \(name) {\n" + (0..<count).map { member.replacing("%", with: "\(name)\($0)") + "\n" }.joined()
         + "}\n"
     }
-    let methods = many("A", 300, "optional should % ()") + many("B", 213, "optional should % ()")
+    let methods = many("A", 300, "optional should should% ()") + many("B", 213, "optional should should% ()")
     #expect(
       Library.loading(methods + "protocol C : A, B {}").diagnostics == [
         #"a.protocol:518:10: "C" has more than 512 methods with those it inherits"#

@@ -28,11 +28,11 @@ struct LibraryTests {
   @Test("of two protocols with the same name the first stays, and a diagnostic has both locations")
   func twice() {
     let (library, diagnostics) = Library.loading(
-      "protocol A { optional should a () }", "protocol A { optional should b () }",
-      "# The same.\nprotocol A {\n  optional should a ()\n}")
+      "protocol A { optional should shouldA () }", "protocol A { optional should shouldB () }",
+      "# The same.\nprotocol A {\n  optional should shouldA ()\n}")
     #expect(
       diagnostics == [#"b.protocol:1:10: protocol "A" has another definition already, at a.protocol:1:10"#])
-    #expect(library["A"]?.method(named: "a") != nil)
+    #expect(library["A"]?.method(named: "shouldA") != nil)
   }
 
   @Test("diagnostics are sorted by file and line")
@@ -47,20 +47,22 @@ struct LibraryTests {
 
   @Test("a reload adds, changes and removes protocols, but not those in use")
   func reload() throws {
-    var (library, _) = Library.loading("protocol A { optional should a () } protocol B {}")
+    var (library, _) = Library.loading("protocol A { optional should shouldA () } protocol B {}")
     let former = try #require(library["A"])
-    let diagnostics = library.load([ProtocolSource("protocol A { optional should b () } protocol C : A {} ")])
+    let diagnostics = library.load([
+      ProtocolSource("protocol A { optional should shouldB () } protocol C : A {} ")
+    ])
     #expect(diagnostics == [])
     #expect(library.protocols.map(\.name) == ["A", "C"])
-    #expect(library["A"]?.method(named: "b") != nil)
-    #expect(former.method(named: "a") != nil)
-    #expect(former.method(named: "b") == nil)
+    #expect(library["A"]?.method(named: "shouldB") != nil)
+    #expect(former.method(named: "shouldA") != nil)
+    #expect(former.method(named: "shouldB") == nil)
   }
 
   @Test("an owner's protocols go with it, but not those that inherit from them")
   func owners() throws {
-    var (library, _) = Library.loading("protocol F { optional should f () }")
-    #expect(Self.refusal(of: "protocol A : F { optional should a () }", for: 1, in: &library) == nil)
+    var (library, _) = Library.loading("protocol F { optional should shouldF () }")
+    #expect(Self.refusal(of: "protocol A : F { optional should shouldA () }", for: 1, in: &library) == nil)
     #expect(Self.refusal(of: "protocol B : A {} protocol C {}", for: 2, in: &library) == nil)
     #expect(library.owner(of: "A") == 1)
     #expect(library.owner(of: "F") == nil)
@@ -68,7 +70,7 @@ struct LibraryTests {
     library.remove(1)
     #expect(library.protocols.map(\.name) == ["B", "C", "F"])
     let child = try #require(library["B"])
-    #expect(child.methods.map(\.name) == ["a", "f"])
+    #expect(child.methods.map(\.name) == ["shouldA", "shouldF"])
     #expect(child.isOrInherits(from: "A"))
     library.remove(2)
     library.remove(2)
@@ -79,7 +81,7 @@ struct LibraryTests {
   @Test("owners share the same definition, which stays until the last one goes")
   func shared() {
     var library = Library()
-    let text = "protocol A { optional should a () } protocol B : A {}"
+    let text = "protocol A { optional should shouldA () } protocol B : A {}"
     for owner in [1, 2, 1] {
       #expect(Self.refusal(of: "# By \(owner)\n\(text)", for: owner, in: &library) == nil)
     }
@@ -92,14 +94,14 @@ struct LibraryTests {
 
   @Test("a different definition of a name is a conflict, and nothing of its source is added")
   func conflict() throws {
-    var (library, _) = Library.loading("protocol A { optional should a () }")
+    var (library, _) = Library.loading("protocol A { optional should shouldA () }")
     let refusal = try #require(Self.refusal(of: "protocol B {}\nprotocol A {}", for: 1, in: &library))
     #expect(
       refusal.messages == [#"wire:2:10: protocol "A" has another definition already, at a.protocol:1:10"#])
     #expect(refusal.isConflict)
     #expect(library.protocols.map(\.name) == ["A"])
     #expect(library.protocols(of: 1).isEmpty)
-    #expect(Self.refusal(of: "protocol A { optional should a () }", for: 1, in: &library) == nil)
+    #expect(Self.refusal(of: "protocol A { optional should shouldA () }", for: 1, in: &library) == nil)
     library.remove(1)
     #expect(library["A"] != nil)
   }
@@ -119,7 +121,7 @@ struct LibraryTests {
     #expect(Self.refusal(of: "protocol A {}", for: 1, in: &library) == nil)
     #expect(Self.refusal(of: "protocol B : A {}", for: 2, in: &library) == nil)
     library.remove(1)
-    #expect(Self.refusal(of: "protocol A { optional should a () }", for: 3, in: &library) == nil)
+    #expect(Self.refusal(of: "protocol A { optional should shouldA () }", for: 3, in: &library) == nil)
     #expect(Self.refusal(of: "protocol B : A {}", for: 4, in: &library)?.isConflict == true)
   }
 
@@ -127,7 +129,7 @@ struct LibraryTests {
   func fileOverOwner() {
     var library = Library()
     #expect(Self.refusal(of: "protocol A {} protocol B {} protocol C : A {}", for: 1, in: &library) == nil)
-    let files = [ProtocolSource("protocol A { optional should a () }\nprotocol B {}")]
+    let files = [ProtocolSource("protocol A { optional should shouldA () }\nprotocol B {}")]
     #expect(
       library.load(files).map(\.description) == [
         #"a.protocol:1:10: this replaces the protocol "A" that a connection has defined"#

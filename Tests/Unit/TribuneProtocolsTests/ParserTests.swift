@@ -43,7 +43,8 @@ struct ParserTests {
       "\n\t \r\n", "#", "protocol A {\n required value v ( )->( r : [ string ] ( on , off ) )\n}",
       "protocol protocol {}",
       "protocol A { optional value value (type: bool, required: (optional, type)) -> (did: int) }",
-      "protocol A { optional should -a._-.b () optional should b () }", "protocol A { type T () type U (a) }",
+      "protocol A { optional should -a._-.shouldB () optional should shouldB () }",
+      "protocol A { type T () type U (a) }",
     ])
   func right(text: String) { #expect(Library.loading(text).diagnostics == []) }
 
@@ -78,14 +79,14 @@ struct ParserTests {
         optional did a.didC (x: int)
         required a.c ()
       }
-      protocol B { optional should b () }
+      protocol B { optional should shouldB () }
       protocol { optional will b.willC (: int) }
       protocol C : B, { optional did x }
       protocol D : B
         optional did d.didX ()
       }
-      protocol E { optional should e ()
-      protocol F : B { required should f () }
+      protocol E { optional should shouldE ()
+      protocol F : B { required should shouldF () }
       } nonsense (type: protocol) protocol G {}
       """)
     #expect(library.protocols.map(\.name) == ["B", "F", "G"])

@@ -55,10 +55,8 @@ nonisolated extension FleetLockSettings {
     guard NameSyntax.isName(text.utf8Bytes), !NameSyntax.isReserved(text.utf8Bytes) else {
       throw SettingError(text, "is not a name that programs may ask")
     }
-    let known = WellKnownQuestions.meant(by: text)
-    guard known == nil, NameSyntax.hasVerb(behind: "should", in: text.utf8Bytes) else {
-      let hint = known.map { ": did you mean \($0)?" } ?? ""
-      throw SettingError(text, "is not the name of a question, which ends in should and a verb\(hint)")
+    guard WellKnownQuestions.canBeAsked(text) else {
+      throw SettingError(text, "is not the name of a question: \(WellKnownQuestions.hint(for: text))")
     }
     return text
   }

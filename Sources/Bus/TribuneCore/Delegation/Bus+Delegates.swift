@@ -170,9 +170,7 @@ extension Bus {
     try requireFresh(serial, from: slot)
     try requireDelegateCapacity(from: slot)
     try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
-    guard NameSyntax.canMatchQuestion(pattern.text), WellKnownQuestions.meant(by: pattern.text) == nil else {
-      throw neverAsked(pattern.text, .invalidPattern)
-    }
+    guard WellKnownQuestions.canBeAsked(pattern.text) else { throw neverAsked(pattern.text, .invalidPattern) }
     try requireAskers(of: pattern.text, .invalidPattern)
     let holder = try holder(fields.holder, from: slot)
     let connection = connections[slot].id
@@ -235,9 +233,7 @@ extension Bus {
 
   /// A veto under such a name, or a question, would silently do nothing.
   func neverAsked(_ name: String, _ code: ErrorCode) -> WireError {
-    let question = WellKnownQuestions.meant(by: name) ?? NameSyntax.question(meantBy: name)
-    let hint = question.map { "did you mean \($0)?" } ?? "a question ends in should and a verb"
-    return WireError(code, "\"\(name)\" is never asked: \(hint)")
+    WireError(code, "\"\(name)\" is never asked: \(WellKnownQuestions.hint(for: name))")
   }
 
   func requireAskers(of name: String, _ code: ErrorCode) throws(WireError) {

@@ -81,7 +81,7 @@ struct DelegateChains {
       delegate.patterns.contains { $0.isLiteral && $0.matches(key.extracting(first: nameLength)) }
     }
     let name = String(repairing: key.extracting(first: nameLength))
-    isAskable[index] = NameSyntax.canMatchQuestion(name) && WellKnownQuestions.meant(by: name) == nil
+    isAskable[index] = WellKnownQuestions.canBeAsked(name)
     return (index, delegates)
   }
 

@@ -156,17 +156,15 @@ package struct PolicyParser {
     _ names: ArraySlice<Word>, for actions: ActionSet, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) {
     for name in names {
-      let known = WellKnownQuestions.meant(by: name.text)
-      let isAskable = known == nil && NameSyntax.canMatchQuestion(name.text)
+      let isMisspelt = WellKnownQuestions.meant(by: name.text) != nil
       // A name may also be a notification's, or a value's. Neither can be held or overridden.
       let isQuestion =
         NameSyntax.split(name.text).last.lowercased().hasPrefix("should")
         || (name.text.hasSuffix("*")
           ? !actions.isDisjoint(with: .aboutQuestions) : actions.isSubset(of: .aboutQuestions))
       let isHeld = actions != .all && !actions.isDisjoint(with: .onlyAboutQuestions)
-      guard isHeld ? !isAskable : isQuestion && known != nil else { continue }
-      let hint = (known ?? NameSyntax.question(meantBy: name.text)).map { ": did you mean \($0)?" } ?? ""
-      let doubt = "\"\(name.text)\" is never asked\(hint)"
+      guard isHeld ? !WellKnownQuestions.canBeAsked(name.text) : isQuestion && isMisspelt else { continue }
+      let doubt = "\"\(name.text)\" is never asked: \(WellKnownQuestions.hint(for: name.text))"
       guard effect == .allow else { throw Mistake(name.column, doubt) }
       warn(doubt, at: name.column, reader)
     }

@@ -201,8 +201,8 @@ struct ProtocolParser {
     return fields
   }
 
-  /// Delegates receive will- and did-notifications by their names, so the names must have the form of the
-  /// kind.
+  /// The bus tells questions, and the will- and did-notifications that delegates receive, by their names. So each
+  /// name must have the form of its kind.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
       diagnose(
@@ -213,13 +213,15 @@ struct ProtocolParser {
         "\"\(name)\" is under \"\(space).\", where a protocol would keep out delegates of any object",
         location)
     }
-    guard kind == .will || kind == .did else { return }
-    let token = name.utf8.split(separator: UInt8(ascii: ".")).last ?? name.utf8[...]
-    let rest = token.dropFirst(String(describing: kind).utf8.count)
-    if !token.starts(with: String(describing: kind).utf8) || rest.first?.isUpperCaseLetter != true {
+    switch kind {
+    case .should, .will, .did:
+      if NameSyntax.hasVerb(behind: String(describing: kind), in: name.utf8Bytes) { return }
       diagnose(
         "\"\(name)\" is a \(kind) method, but its last part does not begin with \"\(kind)\" and an upper case letter",
         location)
+    case .value:
+      guard NameSyntax.hasVerb(behind: "should", in: name.utf8Bytes) else { return }
+      diagnose("\"\(name)\" is a value method, but has the name of a question", location)
     }
   }
 
