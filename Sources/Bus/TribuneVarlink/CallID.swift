@@ -2,20 +2,21 @@
 
 package import TribuneWire
 
-/// The identity of a call, as the serial of its frames.
+/// The identity of a Varlink call, which is also the serial of its frames.
 ///
-/// The bus's frames for a call carry its serial, also after a restart, so replies need no record of the call.
-/// A connection has one call at a time.
+/// The bus's frames for a call carry this serial, also after a restart. So the daemon can make the replies without a
+/// record of the call. A connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
-    /// The reply is already the payload of an `ok`.
+    /// The payload of the `ok` is already the complete reply.
     case madeReply = 1
     case tell
     case ask
     case observe
     case delegate
     case hold
-    /// The client gets no reply: the frame withdraws the registrations of a refused call.
+    /// The client gets no reply to the frame. The frame withdraws a registration of a refused call, or answers a
+    /// ticket.
     case takeBack
   }
 
@@ -24,11 +25,11 @@ package struct CallID: Equatable, Sendable {
   package var takesMore: Bool
   package var index: UInt8
   package var count: UInt8
-  /// The low bits of the call's time in microseconds. Tickets have the serial of a notification, so a late
-  /// answer to one must not match the next one.
+  /// The low bits of the call's time in microseconds. They make the serials of two posts differ: the ticket of a
+  /// notification contains that serial, and a late answer to one ticket must not match the next.
   package var moment: UInt32
 
-  /// - Parameter now: in nanoseconds.
+  /// - Parameter now: the current time in nanoseconds.
   package init(
     _ method: Method, isOneway: Bool = false, takesMore: Bool = false, index: Int = 0, of count: Int = 1,
     at now: UInt64 = 0

@@ -5,17 +5,17 @@ package import TribuneWire
 
 package enum TranslatedCall {
   case frames(ByteBuffer)
-  /// The reply without its zero byte; nil if the client wants none.
+  /// The reply without its final zero byte; nil if the client wants no reply.
   case reply(String?)
-  /// An answer on behalf of the ticket's connection, as one frame.
+  /// A frame that answers or defers, on behalf of the ticket's connection.
   case answer(Ticket, ByteBuffer, isOneway: Bool)
 }
 
 extension VarlinkCall {
   package static let emptyReply = JSONValue.object([("parameters", .object([]))]).compact
 
-  /// - Parameter now: in nanoseconds, on the clock of a hold's expiry. Must differ between a connection's
-  ///   calls.
+  /// - Parameter now: the current time in nanoseconds, on the clock of a hold's expiry. It must differ between two
+  ///   calls of a connection.
   package func translated(at now: UInt64) -> TranslatedCall {
     do throws(VarlinkError) {
       guard !wantsUpgrade else { throw .methodNotImplemented(method) }
@@ -60,7 +60,7 @@ extension VarlinkCall {
     let userInfo = try parameters.userInfo("userInfo")
     var post = Post()
     if try parameters.flag("retain") { post.options.insert(.retain) }
-    // Awaiting makes sense only with a reply.
+    // A one-way call gets no reply, so it does not wait for observers.
     if let deadline = try parameters.milliseconds("awaitSec"), !isOneway {
       post.options.insert(.awaited)
       post.deadline = max(1, deadline)
@@ -95,7 +95,7 @@ extension VarlinkCall {
     return .frames(frames)
   }
 
-  /// A call's id counts its frames in 8 bits.
+  /// Each pattern needs a frame, and a `CallID` counts the frames in 8 bits.
   private static let patternsMax = 128
 
   /// Without `more`, the call's registrations would end with its only reply.
@@ -157,7 +157,7 @@ extension VarlinkCall {
     let expiry = try parameters.milliseconds("expirySec").map { now + UInt64($0) * 1_000_000 } ?? 0
     try parameters.requireNoOthers()
     guard label.fits(WireLimits.labelLength) else { throw .invalidParameter("label") }
-    // An empty name is probably an unset variable. To hold every name, clients write `**`.
+    // An empty name probably comes from an unset variable. To hold every name, clients write `**`.
     guard !name.isEmpty else { throw .invalidParameter("name") }
     try requireMore()
     let frame = ByteBuffer(capacity: 64 + why.utf8.count)
@@ -211,7 +211,7 @@ extension VarlinkCall {
 private enum TicketAnswer: CaseIterable {
   case approve, veto, abstain, failed, value, done
 
-  /// nil for `done`, which does not answer questions.
+  /// Nil for `done`, which answers a notification, not a question.
   var kind: AnswerKind? {
     switch self {
     case .approve: .approve

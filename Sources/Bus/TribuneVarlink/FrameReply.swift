@@ -4,10 +4,10 @@ import TribuneJSON
 package import TribuneWire
 
 package struct FrameReply {
-  /// The reply without its zero byte; nil if the client gets none.
+  /// The reply without its final zero byte; nil if the client gets no reply.
   package let message: String?
   package let isLast: Bool
-  /// The connection ends with the call, because more frames of the call may follow.
+  /// True if the connection must end with the call, because further frames of the call may follow.
   package var endsConnection = false
 
   package struct Context {
@@ -84,7 +84,7 @@ package struct FrameReply {
   ) throws(WireError) -> FrameReply {
     if frame.header.serial == 0, !context.isInCall { return .nothing }
     if case .takeBack = call?.method { return .nothing }
-    // A one-way call gets no reply. Another call may be under way by now.
+    // A one-way call gets no reply. A refusal here would end another call, which may be under way by now.
     if call?.isOneway == true { return .nothing }
     let refusal = try frame.decode(Refusal.self)
     let error = WireError(refusal.code ?? .invalidValue, String(repairing: frame.payload))
@@ -119,7 +119,7 @@ package struct FrameReply {
   }
 
   private static func progress(_ frame: FrameView, _ call: CallID?) throws(WireError) -> FrameReply {
-    // The bus sends progress to every asker when a delegate takes more time.
+    // The bus sends `progress` for a `defer` even to askers that did not ask for progress.
     guard call?.takesMore == true else { return .nothing }
     let progress = try frame.decode(Progress.self)
     let outcome = progress.stage == .settled ? "\(progress.outcome)" : "\(progress.stage)"
@@ -213,8 +213,8 @@ package struct FrameReply {
   /// The limit of content in one reply, in bytes, including escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
-  /// A JSON object under `name`. Anything else is sent as text, because clients with strict types accept only
-  /// objects there. Of overlong content, only the length is sent.
+  /// The member for some content: a JSON object under `name`, other content as text, because clients with strict types
+  /// accept only objects under `name`. If the content is longer than `space`, the member has only its length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
     guard bytes.escapedLength(isString: false, within: space) <= space,
@@ -245,8 +245,8 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// Approximate: invalid UTF-8 can take three times as much, and punctuation beyond ASCII is taken for
-  /// escaped. The plain byte count if it exceeds `space`.
+  /// The approximate length with JSON escapes. Invalid UTF-8 can take three times as much, and some punctuation beyond
+  /// ASCII counts as escaped. If the plain byte count exceeds `space`, returns that count.
   fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
     guard byteCount <= space else { return byteCount }
     var length = byteCount

@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// Unknown parameters are errors, because they may be misspelt.
+/// The parameters of a call. Unknown parameters are errors, because they may be misspelt.
 struct Parameters {
   private let object: JSONNode?
   private var known: Set<String> = []
@@ -48,14 +48,14 @@ struct Parameters {
     return try required(value.integer, name)
   }
 
-  /// Empty if absent.
+  /// Returns an empty array if the parameter is absent.
   mutating func userInfo(_ name: String) throws(VarlinkError) -> [UInt8] {
     guard let value = member(name) else { return [] }
     guard value.kind == .object else { throw .invalidParameter(name) }
     return value.copy.compactBytes
   }
 
-  /// Seconds as milliseconds, rounded up.
+  /// Converts a parameter in seconds to milliseconds, rounded up. Returns nil if it is absent.
   mutating func milliseconds(_ name: String) throws(VarlinkError) -> UInt32? {
     guard let value = member(name) else { return nil }
     let milliseconds = (try required(value.number, name) * 1000).rounded(.up)

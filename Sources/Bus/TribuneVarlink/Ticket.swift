@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// Identifies a question to a connection's delegate, or an awaited notification to the connection.
 ///
-/// Any connection of the same user that knows the ticket may answer. The secret belongs to the addressed
-/// connection, and cannot be guessed.
+/// Any connection of the same user that knows the ticket may answer. The ticket contains a secret of the addressed
+/// connection, which others cannot guess.
 package struct Ticket: Equatable, Sendable {
   package enum Request: Equatable, Sendable {
     case question(QueryID, DelegateID)

@@ -3,25 +3,25 @@
 package import TribuneJSON
 import TribuneWire
 
-/// A message that is not a call. The connection ends, because its input cannot be trusted.
+/// The error for a message that is not a call. The bus ends the connection, because it cannot trust further input.
 package struct VarlinkFlaw: Error, Equatable, Sendable {
   package let reason: String
 }
 
 /// One call of a client (https://varlink.org/Method-Call): a JSON object, ended by a zero byte.
 package struct VarlinkCall {
-  /// In bytes, with the zero byte. A longer message would occupy the bus for too long.
+  /// The longest message in bytes, with its zero byte. A longer message would occupy the bus for too long.
   package static let lengthMax = 128 << 10
 
   package let method: String
-  /// nil if absent, null or empty, which mean the same.
+  /// Nil if absent or null, which means the same as an empty object.
   package let parameters: JSONNode?
-  /// The client wants no reply, not even an error.
+  /// True if the client wants no reply, not even an error.
   package let isOneway: Bool
   package let takesMore: Bool
   package let wantsUpgrade: Bool
 
-  /// - Parameter message: without its zero byte.
+  /// - Parameter message: the message without its zero byte.
   package init(_ message: RawSpan) throws(VarlinkFlaw) {
     let document: JSONDocument
     do throws(JSONText.SyntaxError) {

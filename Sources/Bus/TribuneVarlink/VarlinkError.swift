@@ -33,7 +33,7 @@ package enum VarlinkError: Error, Equatable, Sendable {
     }
   }
 
-  /// Without its zero byte.
+  /// The error as a reply, without its final zero byte.
   package var reply: String {
     JSONValue.object([("error", .string(name)), ("parameters", .object(parameters))]).compact
   }

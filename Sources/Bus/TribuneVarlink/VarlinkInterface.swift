@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// See https://varlink.org/Interface-Definition.
+/// The bus's Varlink interfaces and their descriptions (https://varlink.org/Interface-Definition).
 package enum VarlinkInterface {
   package static let bus = "io.tribune.Bus"
   static let service = "org.varlink.service"
