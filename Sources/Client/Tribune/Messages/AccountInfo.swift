@@ -7,18 +7,18 @@ public struct AccountInfo: Hashable, Sendable {
   public var uid: UInt32
   /// The user's weight (`Share=`), from 1 to 1000.
   public var weight: Int
-  /// True for root and the user that runs the bus: such a user may use everything that others leave, and at least a
-  /// reserved sixteenth.
+  /// True for root and the user that runs the bus. Such a user may use everything that others leave, and at least a
+  /// sixteenth, which the bus reserves for it.
   public var isPrivileged: Bool
-  /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues` or
-  /// `unread-files`. Later versions may add resources.
+  /// The resource: `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
+  /// `queues` or `unread-files`. Later versions may add resources.
   public var resource: String
-  /// Bytes of `partial-frames`, `log`, `retained` and `queues`; a number of the others. It can exceed the share,
-  /// which shrinks when others take some.
+  /// How much the user uses: bytes of `partial-frames`, `log`, `retained` and `queues`, a number of other resources. It
+  /// can exceed the share, which shrinks when other users take more.
   public var used: Int
-  /// How much the user may have at the moment.
+  /// How much the user may use at the moment, in the same unit.
   public var share: Int
-  /// Of all users together.
+  /// How much all users together may use, in the same unit.
   public var total: Int
 }
 

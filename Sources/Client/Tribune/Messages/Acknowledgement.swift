@@ -4,10 +4,14 @@ import Synchronization
 
 /// Reports the result of an observer's work on an awaited notification.
 ///
-/// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call counts;
-/// releasing the last reference without a call reports a failure. If several sequences of a connection receive it, the
-/// poster gets one report after the last of them: a failure if any failed. This object does not keep the connection
-/// open, whose end is reported as ``AwaitedReply/Missing/Kind/gone``.
+/// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call of
+/// ``done()`` or ``failed(_:)`` counts. Releasing the last reference without a call reports a failure.
+///
+/// If several sequences of a connection receive the notification, the poster gets one report, once all of them have
+/// reported. That report is a failure if any sequence failed.
+///
+/// This object does not keep the connection open. If the connection ends first, the poster's reply has
+/// ``AwaitedReply/Missing/Kind/gone`` for this connection.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isFinished = Atomic(false)
@@ -16,10 +20,12 @@ public final class Acknowledgement: Sendable {
 
   deinit { finish("the observer released the notification without an acknowledgement") }
 
-  /// Never waits.
+  /// Reports success. Never waits.
   public func done() { finish(nil) }
 
-  /// - Parameter reason: for the poster; truncated at 4,096 bytes.
+  /// Reports a failure. Never waits.
+  ///
+  /// - Parameter reason: the reason for the poster, truncated at 4,096 bytes.
   public func failed(_ reason: String) { finish(reason) }
 
   private func finish(_ failure: String?) {

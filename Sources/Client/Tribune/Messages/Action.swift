@@ -5,15 +5,15 @@ import TribuneWire
 
 /// An action under way, from ``Connection/begin(_:object:userInfo:deadline:mode:default:override:parent:progress:)``.
 ///
-/// It lasts until ``end()``, or until the connection ends, even if this object is not kept. After an interruption, the
-/// library tells the next bus that it is under way.
+/// The action lasts until ``end()``, or until the connection ends, even if the program does not keep this object. After
+/// an interruption, the library tells the next bus that the action is under way.
 public final class Action: Sendable {
-  /// The query that allowed it.
+  /// The query that allowed the action.
   public let query: UInt64
   private let key: ActionKey
   private let serial: Serial
   private let connection: Connection
-  /// The epoch of the connection, if the action was its last frame.
+  /// The epoch (`LinkState.epoch`) in which the action was the connection's last frame; nil for other actions.
   private let lastEpoch: Int?
 
   init(query: UInt64, key: ActionKey, serial: Serial, connection: Connection, lastEpoch: Int? = nil) {
@@ -21,22 +21,27 @@ public final class Action: Sendable {
     (self.connection, self.lastEpoch) = (connection, lastEpoch)
   }
 
-  /// Tells the bus that the action has ended, done or failed. Has no effect if it has ended.
+  /// Tells the bus that the action has ended, whether it succeeded or failed. A second call has no effect.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the action. Cancelling the task does not stop it.
+  /// Cancelling the task does not stop the call.
+  ///
+  /// - Throws: ``TribuneError/Code/connectionLost``: then the action has ended, too.
   public func end() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
-  /// Moves the action to another connection, as its last frame, so that a child process can inherit the socket.
+  /// Moves the action to another connection, as that connection's last frame. A child process can then inherit the
+  /// socket.
   package func move(to other: Connection) async throws(TribuneError) -> Action {
     let moved = try await other.begin(QueryID(rawValue: query), key, isLast: true)
     connection.link.forget(serial)
     return moved
   }
 
-  /// A duplicate of the connection's socket, for a child process. While the child has it, the action is under way, even
-  /// if this process is killed. If the child sends anything over it, the bus ends the connection.
+  /// Duplicates the connection's socket, for a child process.
   ///
-  /// - Returns: nil unless the action was the connection's last frame.
+  /// While the child has the duplicate, the action is under way, even if this process is killed. If the child sends
+  /// anything over it, the bus ends the connection.
+  ///
+  /// - Returns: nil unless the action was the last frame of the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(lastOf: lastEpoch)
   }
@@ -48,9 +53,9 @@ struct ActionKey: Sendable {
 }
 
 extension Connection {
-  /// Tells the bus that an action is under way that it has not allowed itself.
+  /// Tells the bus that an action is under way, although no query on this bus has allowed it.
   ///
-  /// - Parameter isLast: see ``Action/move(to:)``.
+  /// - Parameter isLast: true if the action is the connection's last frame, as after ``Action/move(to:)``.
   package func begin(
     unasked name: String, object: String, isLast: Bool
   ) async throws(TribuneError) -> Action {

@@ -4,20 +4,20 @@ import TribuneWire
 
 /// An action under way, as the bus sees it.
 public struct ActionInfo: Hashable, Sendable {
-  /// The query that allowed it; never used again.
+  /// The id of the query that allowed the action. The bus never uses an id again.
   public var query: UInt64
   /// The question's name, such as `backup.shouldPrune`.
   public var name: String
-  /// Empty if it is about everything.
+  /// The object of the action; empty if the action is about all objects.
   public var object: String
-  /// `:N`.
+  /// The id of the connection that began the action, such as `:7`.
   public var connection: String
   /// See ``Asker/pid``.
   public var pid: Int32
   public var uid: UInt32
   public var process: String
   public var units: Units
-  /// Since it began.
+  /// The time since the action began.
   public var age: Duration
 }
 

@@ -4,15 +4,15 @@ import Synchronization
 
 /// A delegate's place in a chain.
 ///
-/// It lasts until ``detach()``, until another delegate is set in its place, until the delegate is deallocated, or
-/// until the connection ends, even if this object is not kept.
+/// The attachment lasts until ``detach()``, until another delegate replaces this one, until the delegate is
+/// deallocated, or until the connection ends. It lasts even if the program does not keep this object.
 ///
-/// After an interruption, the library attaches the delegate again, behind the delegates that have the same order and
-/// are attached by then, even if it was attached by `set`. Until then, a bus that was restarted with its state counts
-/// the delegate as attached, and questions to it time out; on a bus that was restarted without its state, the delegate
-/// is not attached.
+/// After an interruption, the library attaches the delegate again, behind all delegates of the same order. Until then,
+/// a bus that was restarted with its state keeps the delegate in the chain, and questions to it time out. A bus that
+/// was restarted without its state does not have the delegate. The library does not repeat a `set`, so other delegates
+/// stay.
 public final class Attachment: Sendable {
-  /// In verdicts and `explain`; never used again. It changes after an interruption.
+  /// The delegate's id in verdicts and `explain`. It changes after an interruption. The bus never uses an id again.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
   private let attached: AttachedDelegate
   private let serial: UInt64
@@ -24,10 +24,11 @@ public final class Attachment: Sendable {
     self.connection = connection
   }
 
-  /// Leaves the chain. Unanswered questions are withdrawn, without ``Delegate/concluded(_:)``. Leaving twice, or after
-  /// a replacement, has no effect.
+  /// Removes the delegate from the chain. A second call, or a call after a replacement, has no effect.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the attachment. Cancelling the task does not
-  ///   stop it.
+  /// The bus withdraws unanswered questions, without ``Delegate/concluded(_:)``. Cancelling the task does not stop the
+  /// call.
+  ///
+  /// - Throws: ``TribuneError/Code/connectionLost``: then the attachment has ended, too.
   public func detach() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 }

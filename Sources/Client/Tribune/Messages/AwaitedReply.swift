@@ -2,17 +2,17 @@
 
 /// The reply to an awaited post.
 public struct AwaitedReply: Hashable, Sendable {
-  /// A connection that is not done.
+  /// A connection that has not acknowledged the notification.
   public struct Missing: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-      /// It had not reported by the deadline.
+      /// The connection had not reported by the deadline.
       case timedOut
-      /// The connection or its observation ended first.
+      /// The connection or its observation ended before the connection reported.
       case gone
       case failed
     }
 
-    /// `:N`.
+    /// The connection's id, such as `:7`.
     public var connection: String
     /// See ``Asker/pid``.
     public var pid: Int32
@@ -21,12 +21,12 @@ public struct AwaitedReply: Hashable, Sendable {
     public var units: Units
     public var unit: String { units.primary }
     public var kind: Kind
-    /// May be empty.
+    /// The reason of a failure; may be empty.
     public var reason: String
-    /// From the post to this result.
+    /// The time from the post to this result.
     public var elapsed: Duration
 
-    /// For tests.
+    /// Makes a result, for tests.
     public init(
       connection: String, pid: Int32, uid: UInt32, process: String, units: Units, kind: Kind, reason: String,
       elapsed: Duration
@@ -42,12 +42,12 @@ public struct AwaitedReply: Hashable, Sendable {
     }
   }
 
-  /// Connections that are done.
+  /// The number of connections that acknowledged the notification.
   public var acknowledged: Int
-  /// The others, by their ids.
+  /// The other connections, sorted by their ids.
   public var missing: [Missing]
 
-  /// For tests.
+  /// Makes a reply, for tests.
   public init(acknowledged: Int, missing: [Missing] = []) {
     self.acknowledged = acknowledged
     self.missing = missing

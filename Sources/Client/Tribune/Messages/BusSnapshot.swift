@@ -53,7 +53,8 @@ package struct BusGrowth: Equatable, Sendable {
 
   package init() {}
 
-  /// Nil if another daemon's counters began in between. In a container, it can have the same pid.
+  /// Nil if the later counters belong to another daemon. Equal pids do not prove that the daemon is the same: in a
+  /// container, the next daemon can have the same pid.
   package init?(from earlier: BusStatus, to later: BusStatus) {
     guard later.pid == earlier.pid, later.uptime >= earlier.uptime else { return nil }
     (posted, delivered) = (later.posted - earlier.posted, later.delivered - earlier.delivered)

@@ -10,21 +10,22 @@ public final class Declaration: Sendable {
     self.connection = connection
   }
 
-  /// Withdrawing twice has no effect. Protocols that other objects use stay for them.
+  /// Withdraws the declaration. A second call has no effect. Protocols that other objects use stay for these objects.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the declaration. Cancelling the task does not
-  ///   stop it.
+  /// Cancelling the task does not stop the call.
+  ///
+  /// - Throws: ``TribuneError/Code/connectionLost``: then the declaration has ended, too.
   public func withdraw() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 }
 
 public struct ObjectInfo: Hashable, Sendable {
-  /// A pattern of objects if the bus's configuration declares them.
+  /// The object; a pattern of objects if the bus's configuration has the declaration.
   public var object: String
-  /// Nil if it was not declared.
+  /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?
-  /// Delegates of the object, without those for any object.
+  /// The number of delegates of the object, without those that are attached for all objects.
   public var delegates: Int
-  /// `:N`.
+  /// The id of the connection that declared the object, such as `:7`; nil without a declaration by a connection.
   public var connection: String?
 }
 
@@ -33,36 +34,36 @@ public struct ProtocolInfo: Hashable, Sendable {
   public var name: String
   /// The direct parents.
   public var parents: [String]
-  /// Including inherited messages.
+  /// The number of messages, including inherited ones.
   public var members: Int
-  /// `:N`; nil for a file.
+  /// The id of the connection that defined the protocol, such as `:7`; nil if a file defines it.
   public var connection: String?
-  /// May be empty.
+  /// The documentation in the definition; may be empty.
   public var documentation: String
 }
 
 public struct MemberInfo: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// Asked, and can be vetoed.
+    /// A question for permission, which delegates can veto.
     case should
-    /// Posted before something happens.
+    /// A notification before something happens.
     case will
-    /// Posted after something happened.
+    /// A notification after something happened.
     case did
-    /// Asked for a value.
+    /// A question for a value.
     case value
   }
 
-  /// The protocol that defines it, which may be a parent.
+  /// The protocol that defines the message, which may be a parent.
   public var origin: String
   public var kind: Kind
-  /// True if delegates must respond to it.
+  /// True if delegates must respond to the message.
   public var isRequired: Bool
   public var name: String
-  /// In userInfo, in Varlink's type syntax, with the parentheses.
+  /// The parameters in userInfo, in Varlink's type syntax, with the parentheses.
   public var parameters: String
-  /// In the same syntax; nil unless the kind is ``Kind/value``.
+  /// The type of the value, in the same syntax; nil unless the kind is ``Kind/value``.
   public var result: String?
-  /// May be empty.
+  /// The documentation in the definition; may be empty.
   public var documentation: String
 }

@@ -8,40 +8,44 @@ import TribuneWire
 /// As in Cocoa, a connection does not retain its delegates. A delegate can be a class, an actor or a class on the
 /// main actor.
 ///
-/// Its methods start on the connection's thread, because a quick answer then wakes no other thread. After the first
-/// suspension, and on an actor from the start, they run on Swift's threads. The connection does not receive until the
-/// method suspends. If that takes more than about 10 ms, another thread takes over receiving, and delegates are called
-/// on Swift's threads until the first thread is free again.
+/// The connection calls the delegate's methods on its own thread, because a quick answer then wakes no other thread.
+/// After its first suspension, a method continues on Swift's threads; an actor's methods run there from the start. The
+/// connection receives no frames until the method suspends. If that takes more than about 10 ms, another thread takes
+/// over receiving. The connection then calls delegates on Swift's threads until the first thread is free again.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///
-  /// If the question is withdrawn before the answer, or the connection is interrupted, the task is cancelled, at its
-  /// first suspension at the latest, and the answer is discarded. A thrown error is an ``Answer/failed(_:)`` with the
-  /// error's text.
+  /// If the bus withdraws the question before the answer, or if the connection is interrupted, the library cancels the
+  /// task and discards the answer. The task may see the cancellation only after its first suspension. The library turns
+  /// a thrown error into ``Answer/failed(_:)`` with the error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports the end of a query in which this delegate was asked: it can undo its preparations.
+  /// Reports the end of a query in which this delegate was asked, so the delegate can undo its preparations.
   ///
-  /// Called once for each question, after `answer` has returned, unless ``Attachment/detach()`` withdrew the question.
-  /// If the connection ends or is interrupted, or another delegate replaces this one, before the bus reports the end of
-  /// the query, the ending is ``Conclusion/Ending/cancelled``. Empty by default.
+  /// The library calls this method once for each question, after `answer` has returned, unless ``Attachment/detach()``
+  /// withdrew the question. The ending is ``Conclusion/Ending/cancelled`` if the connection ends or is interrupted, or
+  /// another delegate replaces this one, before the bus reports the end of the query. The default implementation is
+  /// empty.
   func concluded(_ conclusion: Conclusion) async
 
   /// Receives a notification that something is about to happen, or has happened, as a window's delegate does in
   /// AppKit.
   ///
-  /// The delegate receives notifications about its object, or about any, whose names it responds to and whose last
-  /// token is `will` or `did` and a verb, as in `window.didClose`. It also receives reports of lost notifications.
-  /// Each attachment receives in the posters' order, one delivery at a time. Before a notification is delivered,
-  /// `answer` starts for all earlier questions (an actor has both in its queue in that order). A question does not
-  /// wait for earlier notifications.
+  /// The delegate receives a notification if it responds to the name, and the name's last token is `will` or `did` and
+  /// a verb, as in `window.didClose`. If the delegate and the notification both have an object, it must be the same.
+  /// The delegate also receives reports of lost notifications.
   ///
-  /// While a delegate is busy, at most 4,096 deliveries, of 64 MiB together, are buffered for it. Beyond that, the
-  /// oldest are dropped and reported as lost. Empty by default.
+  /// Each attachment receives one delivery at a time, in the order of each poster's posts. Before the library delivers
+  /// a notification, it calls `answer` for all earlier questions. An actor has these questions and the notification in
+  /// its queue in this order. A question does not wait for earlier notifications.
+  ///
+  /// While a delegate is busy, the library buffers at most 4,096 deliveries for it, with 64 MiB of userInfo. Beyond
+  /// that, it drops the oldest deliveries and reports them as lost. The default implementation is empty.
   func received(_ delivery: Delivery) async
 
-  /// Reports that another delegate was set in this one's place: this is its last delivery. By default, prints that to
-  /// standard error: a lost veto must not go unnoticed.
+  /// Reports that another delegate has replaced this one. The report is the last delivery to this delegate.
+  ///
+  /// The default implementation prints the replacement to standard error, because a lost veto must not go unnoticed.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -58,12 +62,12 @@ extension Delegate {
 
 public enum Answer: Hashable, Sendable {
   case approve
-  /// Vetoes, with the reason.
+  /// Vetoes with this reason.
   case veto(String)
   case abstain
-  /// The delegate failed, with this error; the ``FailurePolicy`` decides.
+  /// The delegate failed with this error. Its ``FailurePolicy`` decides the effect.
   case failed(String)
-  /// Gives a value. If the question does not want one (``Question/wantsValue``), this is a failure.
+  /// Gives a value. If the question does not want a value (``Question/wantsValue``), the answer is a failure.
   case value(UserInfo)
 }
 
@@ -75,19 +79,19 @@ public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
 
 /// The asker, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
-  /// As the kernel recorded it when it connected.
+  /// The process id that the kernel recorded when the process connected.
   public var pid: Int32
-  /// When it connected.
+  /// The user id when the process connected.
   public var uid: UInt32
-  /// The comm, at most 15 bytes; empty if the process ended before it could be read.
+  /// The name of the process (comm), at most 15 bytes; empty if the process ended before the bus could read it.
   public var process: String
   public var units: Units
-  /// `units.primary`.
+  /// The same as `units.primary`.
   public var unit: String { units.primary }
-  /// `:N`.
+  /// The id of the asker's connection, such as `:7`.
   public var connection: String
 
-  /// For tests.
+  /// Makes an asker, for tests.
   public init(
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), connection: String = ":0"
   ) {
@@ -99,31 +103,31 @@ public struct Asker: Hashable, Sendable {
   }
 }
 
-/// A query, as it is put to one delegate.
+/// A query, as the bus puts it to one delegate.
 public struct Question: Sendable {
-  /// Never used again. A nested query names it as its `parent`.
+  /// The query's id, which the bus never uses again. A nested query gives it as its `parent`.
   public let query: UInt64
-  /// Such as `window.shouldClose`.
+  /// The question's name, such as `window.shouldClose`.
   public let name: String
-  /// Empty for none.
+  /// The question's object; empty for none.
   public let object: String
   public let userInfo: UserInfo
-  /// The time for the answer, unless the delegate defers.
+  /// The time for the answer, which ``deferAnswer(by:status:)`` extends.
   public let timeout: Duration
   public let asker: Asker
-  /// No action follows, whatever the verdict.
+  /// True if no action follows, whatever the verdict.
   public let isDryRun: Bool
-  /// The asker wants a value (``Answer/value(_:)``) instead of permission.
+  /// True if the asker wants a value (``Answer/value(_:)``) instead of permission.
   public let wantsValue: Bool
-  /// ``Attachment/id``.
+  /// The delegate's id (``Attachment/id``).
   public let delegate: UInt64
 
-  /// Nil for a question that was made locally.
+  /// Nil for a question that a test made.
   var link: Link?
-  /// `LinkState.epoch`.
+  /// The epoch of the connection (`LinkState.epoch`) in which the question arrived.
   var epoch = 0
 
-  /// For tests. Deferring its answer has no effect.
+  /// Makes a question, for tests. Deferring its answer has no effect.
   public init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, query: UInt64 = 1,
     timeout: Duration = .seconds(5), asker: Asker = Asker(), isDryRun: Bool = false, wantsValue: Bool = false,
@@ -143,8 +147,8 @@ public struct Question: Sendable {
   /// Asks for more time, within the asker's deadline, and informs the asker.
   ///
   /// - Parameters:
-  ///   - extension: the time until the answer, from now.
-  ///   - status: for the asker; truncated at 4,096 bytes.
+  ///   - extension: the new time for the answer, from now.
+  ///   - status: a status text for the asker, truncated at 4,096 bytes.
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
   public func deferAnswer(by extension: Duration, status: String = "") async throws(TribuneError) {
@@ -158,14 +162,14 @@ public struct Conclusion: Hashable, Sendable {
     /// The action may happen now.
     case allowed
     case vetoed
-    /// The asker took the query back or disconnected, or this delegate can no longer learn how it ended.
+    /// The asker took the query back or disconnected, or this delegate can no longer learn how the query ended.
     case cancelled
   }
 
   public var query: UInt64
   public var ending: Ending
 
-  /// For tests.
+  /// Makes a conclusion, for tests.
   public init(query: UInt64, ending: Ending) {
     self.query = query
     self.ending = ending

@@ -4,7 +4,7 @@ package import TribuneWire
 
 /// A histogram of durations since the start of the bus.
 ///
-/// Durations are counted in buckets, so quantiles are exact to 3.2 %.
+/// The histogram counts durations in buckets, so quantiles are exact to 3.2 %.
 public struct DurationHistogram: Hashable, Sendable {
   /// Durations from `lowerBound` up to the next bucket.
   public struct Bucket: Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct DurationHistogram: Hashable, Sendable {
     public var lowerBound: Duration
     /// The exclusive bound.
     public var upperBound: Duration
-    /// At most 4,294,967,295.
+    /// The number of durations, at most 4,294,967,295.
     public var count: Int
   }
 
@@ -29,7 +29,8 @@ public struct DurationHistogram: Hashable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// Adds the counts `factor` times.
+  /// Adds the counts and the sum of another histogram `factor` times; a factor of −1 subtracts them. Does not change
+  /// `longest`.
   package mutating func add(_ other: DurationHistogram, times factor: Int) {
     count += factor * other.count
     sum += other.sum * factor
@@ -48,9 +49,9 @@ public struct DurationHistogram: Hashable, Sendable {
     buckets = counts
   }
 
-  /// A quantile: the duration that the given part of all durations does not exceed; nil if there are none.
+  /// A quantile: the duration that the given part of all durations does not exceed. Nil if the histogram is empty.
   ///
-  /// - Parameter part: clamped to 0...1.
+  /// - Parameter part: the part, clamped to 0...1.
   public func quantile(_ part: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The holds and delegates that would take part in a query, and the actions under way that are about the same.
+/// The holds and delegates that would take part in a query, and the actions under way with the same name and object.
 public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
   public var actions: [ActionInfo]
-  /// The labels or units of required delegates that are not attached. Each would veto.
+  /// The required delegates that are not attached, as `unit:NAME` or `label:NAME`. Each would veto. `*` means that
+  /// `Default=veto` would veto.
   public var missing: [String]
-  /// In the chain's order.
+  /// The delegates, in the chain's order.
   public var delegates: [DelegateInfo]
   /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?
 
-  /// For tests.
+  /// Makes an explanation, for tests.
   public init(
     holds: [HoldInfo] = [], actions: [ActionInfo] = [], missing: [String] = [],
     delegates: [DelegateInfo] = [],

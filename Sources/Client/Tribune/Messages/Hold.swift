@@ -6,14 +6,16 @@ import TribuneWire
 
 /// A standing veto.
 ///
-/// It lasts until ``release()``, until it expires, or until the connection ends, even if this object is not kept.
+/// The hold lasts until ``release()``, until it expires, or until the connection ends. It lasts even if the program
+/// does not keep this object.
 ///
-/// After an interruption, the library takes the hold again. A bus that was restarted with its state keeps it until
-/// then. On a bus that was restarted without its state, the hold is not in force until this process has taken it again,
-/// usually some milliseconds after the bus's start. If the veto must be certain even then, require a delegate in the
-/// bus's configuration (`RequireDelegate=`).
+/// After an interruption, the library takes the hold again. A bus that was restarted with its state keeps the hold
+/// until then. On a bus that was restarted without its state, the hold is not in force until this process has taken it
+/// again, usually some milliseconds after the bus's start. If the veto must be certain even then, require a delegate in
+/// the bus's configuration (`RequireDelegate=`).
 public final class Hold: Sendable {
-  /// In verdicts and `holds`; never used again, and never a delegate's. It changes after an interruption.
+  /// The hold's id in verdicts and `holds`. It changes after an interruption. The bus never uses an id again, not even
+  /// for a delegate.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
   private let serial: UInt64
   private let term: HoldTerm
@@ -25,27 +27,33 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
-  /// The number of actions under way, such as guarded commands, that it could have vetoed, and that had begun before.
+  /// The number of actions under way, such as guarded commands, that began before this hold and that it could have
+  /// vetoed.
   public var late: Int { term.late.load(ordering: .relaxed) }
 
-  /// Returns when the actions have ended that the hold was too late for: at once if there was none.
+  /// Waits for the end of all actions for which the hold came too late. If the hold was in time, returns at once.
   ///
-  /// A bus that was restarted without its state knows an action when its owner has reconnected, up to 5 s later.
+  /// A bus that was restarted without its state learns of an action when the action's owner has reconnected, up to 5 s
+  /// later.
   ///
-  /// - Returns: false if the hold has ended before, or the task was cancelled.
+  /// - Returns: false if the hold ended first, or if the task was cancelled.
   public func settled() async -> Bool { await term.settled() }
 
-  /// Ends the hold. Has no effect if it has ended or expired.
+  /// Ends the hold. Has no effect if the hold has already ended.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``, which also ends the hold. Cancelling the task does not stop it.
+  /// Cancelling the task does not stop the call.
+  ///
+  /// - Throws: ``TribuneError/Code/connectionLost``: then the hold has ended, too.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
-  /// Changes the reason in verdicts and lists, such as *backup at 40 %*, even over an interruption. Observers of
-  /// `tribune.hold.didChange` learn of it; clients that wait for the end of the hold do not wake.
+  /// Changes the reason in verdicts and lists, for example to *backup at 40 %*.
   ///
-  /// - Parameter why: truncated at 4,096 bytes.
-  /// - Throws: `refused` when the reason is empty; `notFound` when the hold has ended; `limitExceeded`;
-  ///   `connectionLost` and `cancelled`, after which the bus may have either reason.
+  /// The hold keeps the new reason after an interruption. The bus announces the change as `tribune.hold.didChange`.
+  /// Clients that wait for the end of the hold do not wake.
+  ///
+  /// - Parameter why: the new reason, truncated at 4,096 bytes.
+  /// - Throws: `refused` when the reason is blank; `notFound` when the hold has ended; `limitExceeded`;
+  ///   `connectionLost` and `cancelled`, after which the bus may have the old or the new reason.
   public func update(why: String) async throws(TribuneError) {
     guard !why.isBlank else { throw TribuneError(.refused, "a hold needs a reason") }
     let why = why.reasonBytes
@@ -54,23 +62,25 @@ public final class Hold: Sendable {
     }
   }
 
-  /// A duplicate of the connection's socket, for a child process. While the child has it, the hold stands, even if this
-  /// process is killed. If the child sends anything over it, the bus ends the connection.
+  /// Duplicates the connection's socket, for a child process.
   ///
-  /// - Returns: nil if the hold was not the connection's last frame, or was taken again over another connection.
+  /// While the child has the duplicate, the hold stands, even if this process is killed. If the child sends anything
+  /// over it, the bus ends the connection.
+  ///
+  /// - Returns: nil unless the hold was the last frame of the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(lastOf: term.lastEpoch)
   }
 
-  /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if
-  /// the task was cancelled.
+  /// Waits for the end of the hold. Returns true if the hold expired; false if it was released, if the connection
+  /// ended, or if the task was cancelled.
   public func expired() async -> Bool { await term.expired() }
 }
 
 public struct HoldInfo: Hashable, Sendable {
-  /// Never used again.
+  /// The hold's id, which the bus never uses again.
   public var id: UInt64
-  /// `:N`.
+  /// The id of the connection that took the hold, such as `:7`.
   public var connection: String
   /// The holder's claimed name; may be empty.
   public var label: String
@@ -81,12 +91,12 @@ public struct HoldInfo: Hashable, Sendable {
   public var units: Units
   public var unit: String { units.primary }
   public var pattern: String
-  /// Empty for any.
+  /// The object of the vetoed queries; empty for any object.
   public var object: String
   /// The reason.
   public var why: String
-  /// Since it was taken.
+  /// The time since the hold was taken.
   public var age: Duration
-  /// Nil if it does not expire.
+  /// The time until the hold expires; nil if it does not expire.
   public var expiresIn: Duration?
 }

@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus of a connection, as it introduced itself.
+/// The bus of a connection, as its welcome described it.
 public struct BusInfo: Hashable, Sendable {
   public var pid: Int32
-  /// The version, for people, such as `0.9.0`.
+  /// The bus's version, for people, such as `0.9.0`.
   public var software: String
-  /// Bytes of userInfo in one message.
+  /// The limit of userInfo in one message, in bytes.
   public var payloadMax: Int
-  /// Open observations of one connection.
+  /// The limit of observations, monitors and declarations of one connection.
   public var observationsMax: Int
-  /// Attachments of one connection.
+  /// The limit of attachments and holds of one connection.
   public var delegatesMax: Int
-  /// Open queries of one connection.
+  /// The limit of open queries and awaited posts of one connection.
   public var queriesMax: Int
   public var deadlineMax: Duration
-  /// For queries whose askers set none.
+  /// The deadline of queries whose askers set none.
   public var deadlineDefault: Duration
 }
 
 /// The status of the bus. Its counters begin at 0 when it starts.
 public struct BusStatus: Hashable, Sendable {
   public var pid: Int32
-  /// The version, for people, such as `0.9.0`.
+  /// The bus's version, for people, such as `0.9.0`.
   public var software: String
   public var address: String
-  /// Since its start.
+  /// The time since the bus's start.
   public var uptime: Duration
   public var connections: Int
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Accepted notifications.
+  /// The number of accepted notifications.
   public var posted: Int
-  /// Delivered copies of notifications.
+  /// The number of delivered copies of notifications.
   public var delivered: Int
-  /// Copies dropped because an observer did not read.
+  /// The number of copies that the bus dropped because an observer did not read.
   public var lost: Int
   public var asked: Int
   public var vetoed: Int
   public var holds: Int
-  /// Actions under way.
+  /// The number of actions under way.
   public var actions: Int
-  /// Frames that the policy refused.
+  /// The number of frames that the policy refused.
   public var denied: Int
-  /// Frames refused for other reasons.
+  /// The number of frames that the bus refused for other reasons.
   public var refused: Int
-  /// Bytes of the accepted notifications' frames.
+  /// The bytes of the accepted notifications' frames.
   public var postedBytes: Int
   public var iterations: Int
-  /// Processor time of the bus's thread since its start.
+  /// The processor time of the bus's thread since its start.
   public var busy: Duration
-  /// The longest iteration in the last minute.
+  /// The longest iteration of the event loop in the last minute.
   public var longestIteration: Duration
-  /// Used bytes of the log.
+  /// The used bytes of the log.
   public var logUsed: Int
   /// The size of the log, in bytes.
   public var logMax: Int
-  /// Descriptors that the keeper has or will get; 0 without a keeper.
+  /// The number of descriptors that the keeper has or will get; 0 without a keeper.
   public var kept: Int
 }
 
 public struct ConnectionInfo: Hashable, Sendable {
-  /// `:N`, never used again.
+  /// The connection's id, such as `:7`, which the bus never uses again.
   public var id: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -70,38 +70,39 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// Since it connected.
+  /// The time since the process connected.
   public var age: Duration
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Queued bytes that it has not read.
+  /// Bytes in the connection's queue that its client has not read.
   public var queuedBytes: Int
-  /// Notifications lost because it did not read. The count continues over a restart.
+  /// The number of notifications that the connection lost because its client did not read. The count continues over a
+  /// restart.
   public var lost: Int
   public var posted: Int
-  /// The bus does not read from it for now, to let its observers catch up.
+  /// True if the bus pauses reading from the connection, to let its observers catch up.
   public var isPaused: Bool
-  /// It does not read, so it loses notifications.
+  /// True if the client does not read, so the connection loses notifications.
   public var isLossy: Bool
   public var isSuspended: Bool
-  /// Bytes that the bus buffers for it while it is suspended.
+  /// Bytes that the bus buffers for the connection while it is suspended.
   public var heldBytes: Int
-  /// Suspended notifications that later ones have replaced.
+  /// The number of buffered notifications that later ones have replaced.
   public var coalesced: Int
-  /// It survives a restart of the bus. If false, it ends with the bus: the bus had no space to log it, or the keeper
-  /// has no copy of it yet.
+  /// True if the connection survives a restart of the bus. False if the bus had no space to log the connection, or if
+  /// the keeper does not have a copy of its socket yet.
   public var isSurviving: Bool
-  /// Bytes of the frames of its notifications.
+  /// The bytes of the frames of the connection's notifications.
   public var postedBytes: Int
-  /// Notifications that were queued for it. Continues over a restart.
+  /// The number of notifications that were queued for the connection. The count continues over a restart.
   public var delivered: Int
-  /// Its frames that the policy refused.
+  /// The number of the connection's frames that the policy refused.
   public var denied: Int
-  /// Its frames refused for other reasons.
+  /// The number of the connection's frames that the bus refused for other reasons.
   public var refused: Int
   public var asked: Int
-  /// Times that it was paused.
+  /// How often the bus has paused the connection.
   public var pauses: Int
   public var pausedTime: Duration
   public var lossyTime: Duration
@@ -109,7 +110,7 @@ public struct ConnectionInfo: Hashable, Sendable {
 
 /// A connection that left in the last minute.
 public struct DepartedConnectionInfo: Hashable, Sendable {
-  /// `:N`, never used again.
+  /// The connection's id, such as `:7`, which the bus never uses again.
   public var id: String
   /// See ``Asker/pid``. Another process may have the pid by now.
   public var pid: Int32
@@ -118,64 +119,65 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// While it was connected.
+  /// The time from connecting to leaving.
   public var age: Duration
-  /// Since it left.
+  /// The time since the connection left.
   public var elapsed: Duration
-  /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client closed it.
+  /// The name of the protocol's error with which the bus closed the connection, such as `tooSlow`; nil if the client
+  /// closed it.
   public var closedBecause: String?
-  /// Notifications that it lost because it did not read.
+  /// The number of notifications that the connection lost because its client did not read.
   public var lost: Int
   public var posted: Int
 }
 
-/// A verdict of the past.
+/// A verdict that the daemon remembers.
 public struct PastVerdict: Hashable, Sendable {
-  /// The asker, `:N`.
+  /// The id of the asker's connection, such as `:7`.
   public var connection: String
-  /// Grows from 1 with each verdict of this daemon.
+  /// The verdict's number: the daemon counts its verdicts from 1.
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
-  /// The fields of its journal entry: names, each with its values. docs/CONCEPTS.md lists them. Control characters are
-  /// escaped.
+  /// The fields of the verdict's journal entry, which docs/CONCEPTS.md lists. A field can have several values. Control
+  /// characters are escaped.
   public var fields: [String: [String]]
 }
 
 public struct ObservationInfo: Hashable, Sendable {
-  /// `:N`.
+  /// The id of the observer's connection, such as `:7`.
   public var connection: String
-  /// `**` or empty for any.
+  /// The pattern of names; `**` or empty for any name.
   public var pattern: String
-  /// Empty for any.
+  /// The object; empty for any object.
   public var object: String
-  /// Applies while the connection is suspended.
+  /// The treatment of notifications while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// Awaited posts wait for it.
+  /// True if awaited posts wait for the observation.
   public var isAwaited: Bool
 }
 
 /// A retained notification: the last one of its name and object that was posted as retained.
 public struct RetainedInfo: Hashable, Sendable {
   public var name: String
-  /// Empty for none.
+  /// The notification's object; empty for none.
   public var object: String
-  /// `:N`; it may have ended.
+  /// The id of the poster's connection, such as `:7`. The connection may have ended.
   public var connection: String
-  /// Its quota is charged.
+  /// The user in whose quota the notification counts.
   public var uid: UInt32
-  /// Bytes of userInfo.
+  /// The bytes of userInfo.
   public var byteCount: Int
-  /// Since it was posted.
+  /// The time since the post.
   public var age: Duration
 }
 
 public struct DelegateInfo: Hashable, Sendable {
-  /// Never used again.
+  /// The delegate's id, which the bus never uses again.
   public var id: UInt64
-  /// `:N`.
+  /// The id of the delegate's connection, such as `:7`.
   public var connection: String
-  /// May be empty.
+  /// The delegate's claimed name; may be empty.
   public var label: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -183,13 +185,13 @@ public struct DelegateInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// Empty for any.
+  /// The delegate's object; empty for any object.
   public var object: String
-  /// Lower is earlier.
+  /// The position in the chain: lower values come first.
   public var order: Int32
   /// The effect of a failure.
   public var failurePolicy: FailurePolicy
-  /// For an answer.
+  /// The time for an answer.
   public var timeout: Duration
   public var patterns: [String]
 }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message that informs. Its poster does not know its observers, and waits for them only if both sides chose so.
+/// A message to observers. The poster does not know them, and waits for them only if both sides chose so.
 ///
 /// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
-  /// Such as `window.willClose`.
+  /// The notification's name, such as `window.willClose`.
   public var name: String
-  /// Such as `window/42`; empty for none.
+  /// The notification's object, such as `window/42`; empty for none.
   public var object: String
-  /// `:N`, stamped by the bus; nil for the bus itself.
+  /// The id of the poster's connection, such as `:7`, which the bus sets; nil for a notification of the bus itself.
   public var sender: String?
-  /// Nil unless the connection asked for posters, and for the bus itself.
+  /// The poster's process. Nil if the connection did not ask for posters, or if the bus itself posted the notification.
   public var poster: Poster?
   public var userInfo: UserInfo
-  /// True if it was posted before the observation, which asked for retained notifications.
+  /// True for a retained notification that was posted before the observation began.
   public var isRetained: Bool
   /// Reports that the observer is done; nil unless the poster waits for this observation.
   ///
-  /// Copies of the notification share it. Posters wait only for observations with `awaited`, never for delegates.
+  /// Copies of the notification share this object. Posters wait only for observations with `awaited`, never for
+  /// delegates.
   public internal(set) var acknowledgement: Acknowledgement?
 
-  /// For tests.
+  /// Makes a notification, for tests.
   public init(
     _ name: String, object: String = "", sender: String? = nil, poster: Poster? = nil,
     userInfo: UserInfo = .none, isRetained: Bool = false
@@ -51,14 +52,15 @@ public struct Notification: Hashable, Sendable {
 
 /// An element of an observer's sequence: a notification, or a report of missed ones.
 public enum Delivery: Hashable, Sendable {
-  /// One poster's notifications come in the order of its posts.
+  /// A notification. One poster's notifications come in the order of its posts.
   case notification(Notification)
-  /// This many notifications were dropped here: by the bus, because the connection fell behind for too long, or too many
-  /// came while it was suspended; or because this process could not receive or map the file with their userInfo.
+  /// This many notifications are missing here.
   ///
-  /// The bus counts drops per connection, so this observation need not match all of them.
+  /// The bus drops notifications if the connection falls behind for too long, or if too many come while it is
+  /// suspended. This process drops a notification if it cannot receive or map the file with the userInfo. The bus
+  /// counts drops per connection, so the number can include notifications that this observation does not match.
   case lost(Int)
-  /// The connection was interrupted here, and an unknown number of notifications was missed, perhaps none. If the bus
-  /// knows the number, ``lost(_:)`` comes instead, or nothing if the number is 0.
+  /// The connection was interrupted here, and missed an unknown number of notifications, perhaps none. If the bus knows
+  /// the number, ``lost(_:)`` comes instead, or nothing if the number is 0.
   case interrupted
 }

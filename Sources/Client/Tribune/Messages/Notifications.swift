@@ -2,39 +2,41 @@
 
 /// The notifications of an observation.
 ///
-/// **What waits where.** Unread deliveries wait in the sequence, up to the observation's limit, 4,096 by default, and
-/// further ones on the bus. The connection tells the bus how many notifications it has room for, so it drops none. The
-/// bus slows the posters down for a slow observer, and drops the oldest notifications only if that does not help. It
-/// reports their number as ``Delivery/lost(_:)``.
+/// **Where deliveries wait.** Unread deliveries wait in the sequence, up to the observation's limit, 4,096 by default.
+/// Further ones wait on the bus. The connection tells the bus how many notifications it has room for, so it drops none.
+/// The bus slows the posters down for a slow observer. If that does not help, the bus drops the oldest notifications
+/// and reports their number as ``Delivery/lost(_:)``.
 ///
 /// All sequences of a connection share its room: the bus sends nothing to a connection while one of its sequences is
-/// full. A sequence that is created later with a smaller limit may first receive what the bus was allowed to send
-/// before.
+/// full. If you create another sequence later, with a smaller limit, it may at first exceed this limit: the bus may
+/// still send as many notifications as the old sequences had room for.
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
-/// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation
-/// with retained notifications delivers them again (``Notification/isRetained``), so a reader that keeps the last of
-/// each is up to date. Pending acknowledgements are void: for the posters, this connection has gone.
+/// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation with
+/// retained notifications delivers these again (``Notification/isRetained``), so a reader that keeps the last of each
+/// name and object is up to date. Acknowledgements of earlier notifications have no effect: the posters already learned
+/// ``AwaitedReply/Missing/Kind/gone`` for this connection.
 ///
-/// **When it ends.** It throws when the connection has ended with an error. After ``Connection/close()`` or
-/// ``cancel()``, it delivers its buffer and ends without an error. Releasing the last reference to the sequence ends
-/// the observation.
+/// **When the sequence ends.** If the connection ends with an error, the sequence throws it. After
+/// ``Connection/close()`` or ``cancel()``, the sequence delivers its buffer and ends without an error. Releasing the
+/// last reference to the sequence ends the observation.
 public struct Notifications: AsyncSequence, Sendable {
   public typealias Element = Delivery
   public typealias Failure = TribuneError
 
   let subscription: Subscription<Delivery>
 
-  /// How many retained notifications the bus found for this observation. They come first, less those that are lost.
-  /// After a reconnection, it has grown by those that come again. One that matches two patterns counts once, as soon as
-  /// its second copy has come.
+  /// The number of retained notifications that the bus found for this observation. They come first, except lost ones.
+  ///
+  /// After a reconnection, the number also includes those that come again. A notification that matches two patterns
+  /// counts twice until its second copy has come, and then once.
   public var retainedCount: Int { subscription.stream.retainedCount }
 
   /// Reads deliveries. If there are several iterators, each delivery goes to one of them.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<Delivery>
 
-    /// Nil after the end, and on cancellation.
+    /// Returns the next delivery; nil after the end, and if the task is cancelled.
     public mutating func next() async throws(TribuneError) -> Delivery? {
       try await subscription.next()
     }
@@ -46,7 +48,7 @@ public struct Notifications: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Whether an element waits in this process.
+  /// True if an element waits in this process.
   package var hasNext: Bool { subscription.stream.hasNext }
 
   /// Ends the observation. The sequence delivers its buffer, then ends.

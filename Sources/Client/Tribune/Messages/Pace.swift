@@ -2,16 +2,16 @@
 
 /// How long the bus may pause a connection's posts for a slow observer. Afterwards, the observer loses notifications.
 public enum Pace: Equatable, Sendable {
-  /// As the bus is configured: 100 ms by default (`PaceMaxSec=`).
+  /// The bus's setting, 100 ms by default (`PaceMaxSec=`).
   case setting
-  /// Up to ``longest``; longer spans are shortened to it.
+  /// At most this time, clamped to the range from 1 ms to ``longest``.
   case upTo(Duration)
-  /// As long as it takes. An observer that never reads stops the posts of this connection for ever.
+  /// Without a limit. An observer that never reads stops the posts of this connection for ever.
   case unlimited
 
   public static let longest = Duration.milliseconds(UInt16.max - 1)
 
-  /// In milliseconds, as `pace` frames have it.
+  /// The limit as in `pace` frames: milliseconds, 0 for the bus's setting, or the maximum for no limit.
   var limit: UInt16 {
     switch self {
     case .setting: 0

@@ -3,9 +3,9 @@
 /// The subject of a decision of the bus's policy.
 public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
-  /// Primary and supplementary.
+  /// The primary and supplementary groups.
   public var groups: [UInt32]
-  /// Of the system's service manager; nil without one, or if the kernel cannot vouch for it.
+  /// The unit of the system's service manager. Nil if the process has none, or if the kernel cannot vouch for it.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {
@@ -19,7 +19,7 @@ public struct PolicySubject: Hashable, Sendable {
 public struct PolicyDecision: Hashable, Sendable {
   public struct Line: Hashable, Sendable {
     public var file: String
-    /// Counted from 1; 0 if `text` is about a setting of the configuration.
+    /// The line's number in the file, from 1.
     public var number: Int
     public var text: String
   }
@@ -27,16 +27,16 @@ public struct PolicyDecision: Hashable, Sendable {
   /// A line that would allow the action if one thing were different.
   public struct NearMiss: Hashable, Sendable {
     public var line: Line
-    /// For people: `needs group:operators`.
+    /// The missing condition, for people, such as `needs group:operators`.
     public var lacks: String
   }
 
   public var isAllowed: Bool
-  /// The subject may do everything: it runs the bus, or is root on a bus without a policy.
+  /// True if the subject may do everything, as the user that runs the bus, or as root on a bus without a policy.
   public var isExempt: Bool
-  /// The line or setting that decides; nil if none does.
+  /// The line that decides; nil if no line does.
   public var line: Line?
   public var subject: PolicySubject
-  /// The near misses, at most ten; empty if a line allows the action.
+  /// The near misses, at most ten; empty unless the bus refuses because no line allows the action.
   public var nearMisses: [NearMiss] = []
 }

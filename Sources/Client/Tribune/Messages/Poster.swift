@@ -4,24 +4,24 @@ import TribuneWire
 
 /// The process that posted a notification, as the kernel and systemd identify it.
 ///
-/// Connections receive it only if they ask for it
-/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). Facts that the bus does not know
-/// are nil or empty.
+/// A connection receives posters only if it asks for them
+/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). Facts that the bus does not
+/// know are nil or empty.
 public struct Poster: Hashable, Sendable {
-  /// Shared by all notifications of the poster.
+  /// All notifications of a poster share one identity.
   private let identity: PeerIdentity
 
-  /// Nil if it is unknown, or has no meaning where the bus runs.
+  /// The process id; nil if it is unknown, or if the process is outside the bus's pid namespace.
   public var pid: Int32? { identity.pid == 0 ? nil : Int32(clamping: identity.pid) }
-  /// When the process connected; nil if unknown.
+  /// The user id when the process connected; nil if it is unknown.
   public var uid: UInt32? { identity.uid == PeerIdentity.unknownUser ? nil : identity.uid }
-  /// The comm, at most 15 bytes; empty if unknown.
+  /// The name of the process (comm), at most 15 bytes; empty if it is unknown.
   public var process: String { identity.process }
   public var units: Units { Units(identity.units) }
-  /// `units.primary`.
+  /// The same as `units.primary`.
   public var unit: String { units.primary }
 
-  /// For tests.
+  /// Makes a poster, for tests.
   public init(pid: Int32? = nil, uid: UInt32? = nil, process: String = "", units: Units = Units()) {
     identity = PeerIdentity(
       pid: UInt32(clamping: pid ?? 0), uid: uid ?? PeerIdentity.unknownUser, gid: PeerIdentity.unknownUser,

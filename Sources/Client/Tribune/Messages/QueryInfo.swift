@@ -7,19 +7,19 @@ public struct QueryInfo: Hashable, Sendable {
   /// A hold against the query, or a delegate that takes part in it.
   public struct Participant: Hashable, Sendable {
     public enum State: Hashable, Sendable {
-      /// Others are asked first.
+      /// The bus asks other delegates first.
       case unasked
-      /// The question waits until the delegate has fewer other questions.
+      /// The question waits until the delegate has fewer open questions.
       case queued
       case asked
       case settled(Outcome.Kind)
     }
 
-    /// The id of the delegate or hold, never reused; 0 for a required delegate that is not attached.
+    /// The id of the delegate or hold, which the bus never uses again; 0 for a required delegate that is not attached.
     public var delegate: UInt64
-    /// `:N`; nil for a required delegate that is not attached.
+    /// The id of the participant's connection, such as `:7`; nil for a required delegate that is not attached.
     public var connection: String?
-    /// May be empty.
+    /// The participant's claimed name; may be empty.
     public var label: String
     /// See ``Asker/pid``.
     public var pid: Int32
@@ -27,19 +27,19 @@ public struct QueryInfo: Hashable, Sendable {
     public var process: String
     public var units: Units
     public var state: State
-    /// The outcome's reason; may be empty.
+    /// The reason of the outcome; may be empty.
     public var reason: String
-    /// Up to now, or to the outcome.
+    /// How long the query has waited for the participant, until now or until the outcome.
     public var elapsed: Duration
-    /// Until it times out; nil unless the query waits for it.
+    /// The time until the participant times out; nil unless the query waits for it.
     public var remaining: Duration?
-    /// The query waits for it now.
+    /// True if the query waits for the participant now.
     public var isAwaited: Bool { state == .queued || state == .asked }
   }
 
-  /// Never used again.
+  /// The query's id, which the bus never uses again.
   public var id: UInt64
-  /// `:N`.
+  /// The id of the asker's connection, such as `:7`.
   public var connection: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -47,18 +47,19 @@ public struct QueryInfo: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var name: String
-  /// Empty for none.
+  /// The query's object; empty for none.
   public var object: String
-  /// Nil for a value query.
+  /// The mode; nil for a value query.
   public var mode: Mode?
   public var isDryRun: Bool
-  /// Since it was asked.
+  /// The time since the query was asked.
   public var age: Duration
-  /// Until the asker's deadline.
+  /// The time until the asker's deadline.
   public var remaining: Duration
-  /// The holds against it, then delegates in the chain's order, including all awaited ones; 256 at most.
+  /// The holds against the query, then the delegates in the chain's order. The list has 256 participants at most,
+  /// including all that the query waits for.
   public var participants: [Participant]
-  /// Participants that the bus has not listed.
+  /// The number of participants that the bus has not listed.
   public var omittedCount: Int
 }
 

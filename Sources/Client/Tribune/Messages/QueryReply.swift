@@ -2,16 +2,16 @@
 
 /// The reply to a value query.
 public struct QueryReply: Hashable, Sendable {
-  /// Never used again.
+  /// The query's id, which the bus never uses again.
   public var query: UInt64
-  /// In the chain's order: all with a value, and the others that fit.
+  /// The outcomes in the chain's order: all that have a value, and as many others as fit into the reply.
   public var outcomes: [Outcome]
-  /// Outcomes that do not fit. They have no values.
+  /// The number of outcomes that did not fit. These have no values.
   public var omittedCount: Int
   /// See ``Verdict/similarName``.
   public var similarName: String
 
-  /// For tests.
+  /// Makes a reply, for tests.
   public init(query: UInt64, outcomes: [Outcome] = [], omittedCount: Int = 0, similarName: String = "") {
     self.query = query
     self.outcomes = outcomes
@@ -19,8 +19,9 @@ public struct QueryReply: Hashable, Sendable {
     self.similarName = similarName
   }
 
-  /// In the chain's order.
+  /// The values, in the chain's order.
   public var values: [UserInfo] { outcomes.compactMap(\.value) }
 
+  /// The first value; nil if no delegate gave one.
   public var value: UserInfo? { outcomes.lazy.compactMap(\.value).first }
 }

@@ -7,26 +7,26 @@ public struct OutcomeCounts: Hashable, Sendable {
   public var vetoed: Int
   public var abstained: Int
   public var timedOut: Int
-  /// Participants that left before they answered.
+  /// The number of participants that left before they answered.
   public var gone: Int
   public var failed: Int
   public var held: Int
-  /// Delegates that gave a value, and observers that have handled their notification.
+  /// The number of delegates that gave a value, or of observers that have handled their notification.
   public var answered: Int
 }
 
-/// Queries of a name since the bus started. Dry runs do not count.
+/// The queries of a name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
-  /// Nil for all beyond the busiest 1,000.
+  /// The name; nil in the last entry, which is the sum of all names beyond the busiest 1,000.
   public var name: String?
   public var asked: Int
   public var vetoed: Int
-  /// Verdicts that would have been vetoes without an override.
+  /// The number of verdicts that would have been vetoes without an override.
   public var overridden: Int
-  /// Queries that ended without a verdict.
+  /// The number of queries that ended without a verdict.
   public var cancelled: Int
   public var outcomes: OutcomeCounts
-  /// From the ask to the verdict.
+  /// The times from the question to the verdict.
   public var durations: DurationHistogram
 }
 
@@ -38,34 +38,34 @@ public struct ParticipantStatistics: Hashable, Sendable {
   }
 
   public var role: Role
-  /// Empty for observers.
+  /// The delegates' claimed name; empty for observers.
   public var label: String
-  /// Of the system's service manager or, without one, of the user's; may be empty.
+  /// The unit of the system's service manager, or else of the user's service manager; may be empty.
   public var unit: String
-  /// Nil for all beyond the busiest 1,000.
+  /// The user; nil in the last entry, which is the sum of all participants beyond the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
-  /// From the question, or the notification, to the outcome.
+  /// The times from the question, or the notification, to the outcome.
   public var durations: DurationHistogram
 }
 
 /// The activity of a user's processes in a unit since the bus started.
 public struct UserStatistics: Hashable, Sendable {
-  /// Nil for all beyond the busiest 1,000.
+  /// The user; nil in the last entry, which is the sum of all others than the busiest 1,000.
   public var uid: UInt32?
-  /// Of the system's service manager or, without one, of the user's; may be empty.
+  /// The unit of the system's service manager, or else of the user's service manager; may be empty.
   public var unit: String
   public var connections: Int
   public var posted: Int
-  /// As frames.
+  /// The bytes of the posted notifications' frames.
   public var postedBytes: Int
-  /// Notifications that were queued for them.
+  /// The number of notifications that were queued for these processes.
   public var delivered: Int
   public var lost: Int
   public var asked: Int
-  /// Frames that the policy refused.
+  /// The number of frames that the policy refused.
   public var denied: Int
-  /// Frames refused for other reasons.
+  /// The number of frames that the bus refused for other reasons.
   public var refused: Int
 }
 

@@ -5,13 +5,13 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public enum Content: Sendable, CustomStringConvertible {
     /// A notification, with the options that it sets, as short texts.
     case post(wishes: [String])
-    /// A query for permission; a nil deadline is the bus's default; with a nil override, vetoes count.
+    /// A query for permission. If `deadline` is nil, the bus's default applies. If `override` is nil, vetoes count.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
       isDryRun: Bool)
-    /// A query for a value, or for all values; a nil deadline is the bus's default.
+    /// A query for a value, or for all values. If `deadline` is nil, the bus's default applies.
     case query(collectsAll: Bool, deadline: Duration?, parent: UInt64?)
-    /// A query, as it is put to one delegate.
+    /// A query, as the bus puts it to one delegate.
     case question(
       query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker, isDryRun: Bool, wantsValue: Bool)
     case answer(query: UInt64, delegate: UInt64, Answer)
@@ -24,28 +24,28 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     /// The bus refuses a frame. The code is the name of the protocol's error, or an unknown number.
     case refusal(code: String, message: String)
     case loss(Int)
-    /// Any other frame, as text; empty if the kind is enough.
+    /// Any other frame, as text. The text is empty if the kind says enough.
     case other(String)
   }
 
-  /// Microseconds since 1970, UTC.
+  /// The time at which the bus saw the frame, in microseconds since 1970, UTC.
   public var time: UInt64
-  /// `:N`; nil for the bus itself.
+  /// The id of the sender's connection, such as `:7`; nil for the bus itself.
   public var from: String?
-  /// `:N`; nil unless it went to a single connection.
+  /// The id of the receiver's connection, such as `:7`; nil unless the frame went to a single connection.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
   public var kind: String
-  /// The sender's serial of the frame, or of the frame that it refers to.
+  /// The serial that the sender gave to the frame, or the serial of the frame to which this one refers.
   public var serial: UInt64
-  /// May be empty.
+  /// The name in the frame; may be empty.
   public var name: String
-  /// May be empty.
+  /// The object in the frame; may be empty.
   public var object: String
   public var content: Content
-  /// The `traffic` frame in which the bus showed it, as it was on the wire: the header, the time, sender and
-  /// receiver, and then the frame itself.
+  /// The `traffic` frame that brought the frame to this monitor, as it was on the wire: header, time, sender and
+  /// receiver, then the frame itself.
   public let capture: [UInt8]
   /// The offsets of the frame and of its payload in `capture`.
   let frameStart: Int
@@ -68,8 +68,8 @@ public enum TrafficDelivery: Sendable {
 
 /// The traffic on the bus.
 ///
-/// Like ``Notifications``, it lets at most 4,096 unread items wait, shares the room of its connection, and ends with the
-/// connection or with its last reference.
+/// Like ``Notifications``, the sequence shares the room of its connection, and ends with the connection or with the
+/// last reference to the sequence. At most 4,096 unread items wait in it.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError
@@ -80,7 +80,7 @@ public struct Traffic: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<TrafficDelivery>
 
-    /// Nil after the end, and on cancellation.
+    /// Returns the next element; nil after the end, and if the task is cancelled.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
       try await subscription.next()
     }

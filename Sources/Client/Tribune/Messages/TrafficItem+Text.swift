@@ -10,7 +10,7 @@ extension TrafficItem {
     return receivers == 1 ? "1 observer" : "\(receivers) observers"
   }
 
-  /// Sender, receiver, kind and content, on one line without control characters.
+  /// The sender, receiver, kind and content, on one line without control characters.
   public var description: String {
     let parts = ["\(from ?? "bus") → \(destination)", kind, name, object, content.description]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ").escaped
@@ -18,7 +18,7 @@ extension TrafficItem {
 }
 
 extension TrafficItem.Content {
-  /// On one line without control characters; empty if the kind is enough.
+  /// The content on one line without control characters; empty if the kind says enough.
   public var description: String { text.escaped }
 
   private var text: String {
@@ -98,6 +98,6 @@ extension Answer {
 }
 
 extension Duration {
-  /// As systemd.time(7) writes it.
+  /// The duration in the syntax of systemd.time(7).
   package var formatted: String { TimeSpan(self).description }
 }

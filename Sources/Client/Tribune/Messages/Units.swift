@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-/// The systemd units of a process: two facts, as in systemd's journal.
+/// The systemd units of a process: one of the system's service manager and one of a user's, as in systemd's journal.
 public struct Units: Hashable, Sendable {
-  /// The unit of the system's service manager, which the system vouches for; empty if none. For a process of a user's
-  /// service manager, it is that manager's unit, `user@UID.service`.
+  /// The unit of the system's service manager; empty if the process has none. A user cannot choose it. For a process of
+  /// a user's service manager, it is that manager's own unit, `user@UID.service`.
   public var system: String
-  /// Of a user's service manager, whose name the user has chosen; empty if none.
+  /// The unit of a user's service manager; empty if the process has none. The user chooses its name.
   public var user: String
 
   public init(system: String = "", user: String = "") {
@@ -17,11 +17,11 @@ public struct Units: Hashable, Sendable {
 
   init(_ units: PeerUnits) { self.init(system: units.system, user: units.user) }
 
-  /// The system's unit, or else the user's; empty without both.
+  /// The system's unit, or else the user's; empty if the process has neither.
   public var primary: String { PeerUnits(system: system, user: user).primary }
 }
 
 extension Units: CustomStringConvertible {
-  /// `SYSTEM`, or `SYSTEM/USER`.
+  /// The units as `SYSTEM`, or as `SYSTEM/USER`.
   public var description: String { PeerUnits(system: system, user: user).text }
 }

@@ -3,10 +3,10 @@
 import TribuneSystem
 import TribuneWire
 
-/// The payload of a message: by convention JSON text, to the bus any bytes.
+/// The payload of a message. By convention, it is JSON text; the bus accepts any bytes.
 ///
-/// Every bus accepts at least 64 KiB, and 16 MiB by default (``BusInfo/payloadMax``). A payload of 64 KiB or more from
-/// another process is not copied: it is in shared memory that nobody can change.
+/// Every bus accepts at least 64 KiB, and 16 MiB by default (``BusInfo/payloadMax``). The library does not copy a
+/// payload of 64 KiB or more from another process: it is in shared memory that cannot change.
 public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   private enum Storage: Sendable {
     case own([UInt8])
@@ -17,10 +17,10 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   private var storage: Storage
 
-  /// The text's UTF-8.
+  /// Makes a payload of the text's UTF-8.
   public init(_ text: String) { storage = .own(Array(text.utf8)) }
 
-  /// Does not copy the bytes.
+  /// Makes a payload without copying the bytes.
   public init(_ bytes: [UInt8]) { storage = .own(bytes) }
 
   public init(_ bytes: some Sequence<UInt8>) { storage = .own(Array(bytes)) }
@@ -29,7 +29,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   init(mapped: MappedBytes) { storage = .mapped(mapped) }
 
-  /// A copy if the payload is in shared memory, which ``withBytes(_:)`` avoids.
+  /// The bytes. If the payload is in shared memory, reading this property copies it; ``withBytes(_:)`` does not.
   public var bytes: [UInt8] {
     get {
       switch storage {
@@ -50,7 +50,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     }
   }
 
-  /// In bytes.
+  /// The length in bytes.
   public var count: Int {
     switch storage {
     case .own(let bytes): bytes.count
@@ -58,7 +58,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     }
   }
 
-  /// Nil if it is not UTF-8.
+  /// The payload as text; nil if it is not UTF-8.
   public var text: String? {
     withBytes { bytes in
       unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
@@ -67,7 +67,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   public var isEmpty: Bool { count == 0 }
 
-  /// With invalid UTF-8 replaced.
+  /// The payload as text, with invalid UTF-8 replaced.
   public var description: String { withBytes { String(repairing: $0) } }
 
   public static func == (one: UserInfo, other: UserInfo) -> Bool {

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a query for permission goes through the delegate chain.
+/// The way in which a query for permission goes through the delegate chain.
 public enum Mode: String, Hashable, Sendable, CaseIterable {
-  /// All are asked at once; the first veto decides, and the other questions are cancelled.
+  /// The bus asks all delegates at once. The first veto decides, and the bus cancels the other questions.
   case parallel
-  /// All are asked at once, and all are awaited: the verdict has every veto.
+  /// The bus asks all delegates at once, and waits for all: the verdict has every veto.
   case all
-  /// One is asked at a time, in the chain's order; none after a veto.
+  /// The bus asks one delegate at a time, in the chain's order, and stops at the first veto.
   case order
 }
 
 public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
-    /// Nobody vetoed, or the asker overrode the vetoes.
+    /// No participant vetoed, or the asker overrode the vetoes.
     case allowed
-    /// A veto, or the default without a decision by a delegate.
+    /// A participant vetoed, or the default is a veto and no delegate decided.
     case vetoed
   }
 
   public var decision: Decision
-  /// Never used again.
+  /// The query's id, which the bus never uses again.
   public var query: UInt64
-  /// Without an approval or a veto: the decision is the default.
+  /// True if no participant approved or vetoed: the decision is the default.
   public var isUnanswered: Bool
-  /// In the chain's order: the holds and the delegates that fit.
+  /// The outcomes of holds and delegates, in the chain's order, as many as fit into the verdict.
   public var outcomes: [Outcome]
-  /// Outcomes that do not fit. At least one veto is always listed if one exists.
+  /// The number of outcomes that did not fit. If vetoes exist, at least one of them is listed.
   public var omittedCount: Int
-  /// The asker overrode vetoes, which are among the outcomes.
+  /// True if the asker overrode vetoes, which are among the outcomes.
   public var isOverridden: Bool
-  /// The delegates knew that no action would follow.
+  /// True if the delegates knew that no action would follow.
   public var isDryRun: Bool
-  /// If only patterns of delegates and holds match the name: a similar name that one of these has, or that is
-  /// configured or well known. Empty if the asker may not know any.
+  /// A name similar to the query's, if only patterns of delegates and holds match the query's name. It comes from a
+  /// delegate, a hold, the bus's configuration or the well-known names. It is empty if the asker may not know any
+  /// similar name.
   public var similarName: String
 
-  /// For tests.
+  /// Makes a verdict, for tests.
   public init(
     _ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = [],
     omittedCount: Int = 0, isOverridden: Bool = false, isDryRun: Bool = false,
@@ -54,30 +55,30 @@ public struct Verdict: Hashable, Sendable {
   public var isAllowed: Bool { decision == .allowed }
 }
 
-/// The outcome of one delegate, or of a hold.
+/// The outcome of a delegate or a hold.
 public struct Outcome: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     case approved
     case vetoed
     case abstained
-    /// It did not answer in its time.
+    /// The delegate did not answer in time.
     case timedOut
-    /// It left, or its connection ended, before it answered; or it is required and not attached.
+    /// The delegate left, or its connection ended, before it answered; or the delegate is required and not attached.
     case gone
-    /// The reason is its error.
+    /// The delegate failed; the reason is its error.
     case failed
     /// A hold vetoed; the reason is the hold's.
     case held
-    /// The outcome carries its value.
+    /// The delegate gave a value.
     case answered
   }
 
-  /// The id of the delegate or hold, never reused; 0 for a required delegate that is not attached.
+  /// The id of the delegate or hold, which the bus never uses again; 0 for a required delegate that is not attached.
   public var delegate: UInt64
-  /// May be empty.
+  /// The claimed name of the delegate or holder; may be empty.
   public var label: String
   public var kind: Kind
-  /// May be empty.
+  /// The reason, or the error; may be empty.
   public var reason: String
   /// See ``Asker/pid``.
   public var pid: Int32
@@ -85,12 +86,12 @@ public struct Outcome: Hashable, Sendable {
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
-  /// From the question to the outcome.
+  /// The time from the question to the outcome.
   public var elapsed: Duration
-  /// Nil unless the kind is ``Kind/answered``.
+  /// The value; nil unless the kind is ``Kind/answered``.
   public var value: UserInfo?
 
-  /// For tests.
+  /// Makes an outcome, for tests.
   public init(
     delegate: UInt64, label: String = "", kind: Kind, reason: String = "", pid: Int32 = 0, uid: UInt32 = 0,
     process: String = "", units: Units = Units(), elapsed: Duration = .zero, value: UserInfo? = nil
@@ -112,17 +113,17 @@ public struct Outcome: Hashable, Sendable {
 public struct Progress: Hashable, Sendable {
   public enum Stage: Hashable, Sendable {
     case asked
-    /// It asks for more time.
+    /// The delegate asks for more time.
     case deferred
-    /// The query no longer waits for it.
+    /// The query no longer waits for the delegate.
     case settled(Outcome.Kind)
   }
 
   public var query: UInt64
   public var delegate: UInt64
-  /// May be empty.
+  /// The delegate's claimed name; may be empty.
   public var label: String
-  /// For ``Stage/deferred``, the delegate's status; else the reason of its outcome. May be empty.
+  /// The delegate's status for ``Stage/deferred``; otherwise the reason of its outcome. May be empty.
   public var status: String
   /// The delegate's remaining time; zero once it has an outcome.
   public var timeout: Duration
@@ -134,7 +135,7 @@ public struct Progress: Hashable, Sendable {
   public var unit: String { units.primary }
   public var stage: Stage
 
-  /// For tests.
+  /// Makes a progress report, for tests.
   public init(
     query: UInt64, delegate: UInt64, label: String = "", status: String = "", timeout: Duration = .zero,
     pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), stage: Stage
