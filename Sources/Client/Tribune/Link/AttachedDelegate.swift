@@ -3,10 +3,10 @@
 import Synchronization
 import TribuneWire
 
-/// A delegate's attachment on this side, and its pending deliveries.
+/// The client's side of a delegate's attachment, with the deliveries that wait for the delegate.
 ///
-/// Notifications are delivered one at a time, each after all earlier questions have reached the delegate; questions
-/// never wait. The lock is held briefly, and no waiting call is resumed under it.
+/// The delegate receives one notification at a time, each after all earlier questions have reached it. Questions never
+/// wait. Threads hold the lock briefly, and resume no waiting call under it.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -38,7 +38,8 @@ final class AttachedDelegate: Sendable {
     static let itemsMax = 4096
 
     var items = BoundedQueue<Item>(limit: State.itemsMax)
-    /// Deliveries behind the reserved position of a loss report.
+    /// The deliveries behind the position that `reservePosition()` reserved for a loss report; nil without a reserved
+    /// position.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
     var isOver = false
@@ -51,12 +52,12 @@ final class AttachedDelegate: Sendable {
 
   weak let delegate: (any Delegate)?
   let id = Atomic<UInt64>(0)
-  /// For renewals: it attaches beside other delegates, even after `set`.
+  /// The fields of a renewal, which never replaces other delegates, not even after `set`.
   let renewal: Attach
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
-  /// If present, the bus can end the attachment, or refuse its renewal, without the end of the connection.
+  /// If this is present, the loss of the attachment by a decision of the bus does not end the connection.
   let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 
@@ -81,13 +82,13 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// Returns true if the caller must call `startDelivering()`, as do the methods below.
+  /// Returns true if the caller must call `startDelivering()`, as `replace(by:)` and `fillPosition(with:)` do.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
   func replace(by info: DelegateInfo) -> Bool {
-    // The attachment ends now, so its loss report would never come.
+    // The attachment ends now, so the loss report for a reserved position would never come.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
@@ -96,13 +97,13 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await deliverAll() }
   }
 
-  /// Reserves this position for a loss report: later deliveries wait behind it until `fillPosition`. Those behind an
-  /// earlier position are dropped.
+  /// Reserves a position for a loss report, behind all deliveries. Later deliveries wait behind it until
+  /// `fillPosition`. If a position was already reserved, the deliveries behind that one are dropped.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }
 
-  /// Delivers `reports` at the reserved position, or now if none is reserved.
+  /// Delivers `reports` at the reserved position; without one, behind all deliveries.
   func fillPosition(with reports: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
@@ -175,7 +176,8 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Numbers a question, so that later notifications do not overtake it. Nil if the delegate receives no notifications.
+  /// Numbers a question, because later notifications must not overtake it. Returns nil if the delegate receives no
+  /// notifications.
   func numberQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in

@@ -3,7 +3,8 @@
 import Synchronization
 import TribuneWire
 
-/// An awaited notification of several streams. The bus gets one report, after all of them.
+/// An awaited notification that several streams received. The link reports to the bus once, after all streams have
+/// reported.
 final class AwaitedNotification: Sendable {
   private struct State {
     var open: Int
@@ -25,7 +26,7 @@ final class AwaitedNotification: Sendable {
     state = Mutex(State(open: streams))
   }
 
-  /// Each stream reports once; nil is success.
+  /// Records the result of one stream, which calls this once. A nil failure means success.
   func finish(_ failure: String?) {
     let (isOver, failure) = state.withLock { state in
       state.open -= 1

@@ -12,8 +12,8 @@ protocol LossReporting: Sendable {
 
 /// A delegate's notifications, bounded in elements and in bytes of payload.
 ///
-/// When full, it drops the oldest; the newest always stays. So one number at the head reports all drops, followed by
-/// `interrupted` if an `interrupted` was dropped.
+/// A full queue drops its oldest elements; the newest always stays. All drops are thus at the head, where one `lost`
+/// reports their number. If an `interrupted` was dropped, an `interrupted` follows.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

@@ -3,21 +3,25 @@
 import Synchronization
 import TribuneWire
 
-/// Elements between the connection's thread and the tasks that read. The bus keeps what exceeds its limit.
+/// A queue of elements from the connection's thread to the tasks that read them. Elements beyond the limit wait on the
+/// bus.
 ///
-/// Readers are never resumed under its lock, and elements never released: an awaited one then reports a failure.
+/// Under its lock, a stream resumes no reader and releases no element: the release of an awaited notification reports a
+/// failure over the link.
 final class DeliveryStream<Element: LossReporting>: FlowControlled {
   typealias Reader = Reply<Element?>
-  /// If it `makesRoom`, the connection raises its limit.
+  /// If `makesRoom` is true, the connection tries to raise its limit (`FlowControl`).
   typealias Taken = (element: Element?, makesRoom: Bool)
 
   private struct State {
     var queue = UnreadQueue<Element>()
-    /// Elements behind the reserved position of a loss report.
+    /// The elements behind the position that `reservePosition()` reserved for a loss report; nil without a reserved
+    /// position.
     var behind: UnreadQueue<Element>?
-    /// Retained notifications that the bus has found, and those of them that have arrived, also in `behind`.
+    /// The number of retained notifications that the bus found, that arrived before the reserved position, and that
+    /// arrived `behind` it.
     var retained = (found: 0, arrived: 0, behind: 0)
-    /// An inner nil is an end without an error.
+    /// Nil until the stream ends. An inner nil means an end without an error.
     var ending: TribuneError??
     var readers: [(id: UInt64, reader: Reader)] = []
     var lastReader: UInt64 = 0
@@ -25,7 +29,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     var count: Int { queue.count + (behind?.count ?? 0) }
     var isLong: Bool { queue.byteCount + (behind?.byteCount ?? 0) > UnreadQueue<Element>.byteMark }
 
-    /// Returns the reader that gets the element.
+    /// Returns the reader that must get the element; if no reader waits, queues the element.
     mutating func add(_ element: Element) -> Reader? {
       if !readers.isEmpty { return readers.removeFirst().reader }
       queue.append(element)
@@ -36,7 +40,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
   private let state = Mutex(State())
   let limit: Int
 
-  /// The bus refuses limits that are further ahead.
+  /// Clamps the limit, because the bus refuses a `room` for more notifications than that.
   init(limit: Int) { self.limit = min(max(limit, 1), Int(Int32.max)) }
 
   var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
@@ -66,8 +70,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     reader?.resume(returning: .success(element))
   }
 
-  /// Reserves this position for a loss report: later elements wait behind it until `fillPosition`. Those behind an
-  /// earlier position are dropped.
+  /// Reserves a position for a loss report, behind all elements. Later elements wait behind it until `fillPosition`. If
+  /// a position was already reserved, the elements behind that one are dropped.
   func reservePosition() {
     let dropped = state.withLock { state -> UnreadQueue<Element>? in
       (state.retained.found, state.retained.behind) = (state.retained.arrived, 0)
@@ -103,7 +107,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Queued elements stay readable up to a reserved position, whose report will never be known.
+  /// Ends the stream. Queued elements stay readable, except those behind a reserved position, whose loss report will
+  /// never come.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], UnreadQueue<Element>?) in
@@ -154,7 +159,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
 }
 
 struct UnreadQueue<Element: LossReporting> {
-  /// A stream with more bytes of payload gives no room.
+  /// If more bytes of payload than this wait in a stream, it has no room.
   static var byteMark: Int { 32 << 20 }
 
   private var elements = Ring<Element>()
@@ -162,7 +167,7 @@ struct UnreadQueue<Element: LossReporting> {
 
   var count: Int { elements.count }
 
-  /// Adds a loss to one that is last: the bus may report any number of them.
+  /// If the last element is a loss, adds a new loss to it: the bus may report any number of losses.
   mutating func append(_ element: Element) {
     if let count = element.lostCount, let last = elements.last?.lostCount {
       elements.last = .lost(last.saturatingAdding(count))

@@ -4,24 +4,25 @@ import Synchronization
 import TribuneWire
 
 protocol FlowControlled: AnyObject, Sendable {
-  /// How many elements it lets wait; at least one.
+  /// How many elements may wait in the stream; at least one.
   var limit: Int { get }
-  /// How many more it takes now.
+  /// How many more elements the stream takes now.
   var room: Int { get }
 }
 
-/// The limit that the connection sends to the bus (`room`): what fits into all its streams.
+/// The limit that the connection sends to the bus (`room`): how many notifications fit into every stream.
 ///
-/// A reader that goes on reading is never stuck. Say that the bus has used the limit, and the thread has handled all of
-/// it. If every stream has room for a step, a quarter of the least limit, the thread has raised the limit. Otherwise,
-/// each of the others has more than half of its own limit waiting, or is too long. So reading takes it through its mark
-/// (`makesRoom`), and the last of them raises the limit.
+/// While the program reads every stream, the limit rises again and again. Suppose that the bus has used up the limit,
+/// and the thread has handled all notifications. If every stream has room for a step, a quarter of the least limit, the
+/// thread has already raised the limit. Otherwise, in each stream without this room, too many bytes wait, or more
+/// elements than half of its own limit. Reading takes each such stream below its mark (`makesRoom`), and the last of
+/// these readers raises the limit.
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
-  /// Counted as in `succeed`, and in the streams already.
+  /// How many notifications have come over this socket, counted as in `succeed`. The streams already have them.
   private var received: UInt64 = 0
-  /// Nil before the first `room` of the socket.
+  /// The limit that was sent last; nil before the first `room`.
   private var limit: UInt64?
 
   private var step: UInt64 { UInt64(max(leastLimit / 4, 1)) }
@@ -38,7 +39,7 @@ struct FlowControl {
     leastLimit = streams.map(\.limit).min() ?? 0
   }
 
-  /// Returns the limit for a new socket. Without a stream, it is 0, because the observations in the outbox come later.
+  /// Returns the limit for a new socket. Without a stream, it is 0: a later observation raises it.
   mutating func restart() -> UInt64 {
     received = 0
     let limit = fitting ?? 0
@@ -48,7 +49,8 @@ struct FlowControl {
 
   mutating func receive(_ received: UInt64) { self.received = received }
 
-  /// Nil if it rises by less than a step. Looks at the streams only if it can rise by one.
+  /// Raises the limit if it can rise by a step; else returns nil. To save time, examines the streams only if even empty
+  /// ones would allow a step.
   mutating func raiseBySteps() -> UInt64? {
     canRise(to: received.saturatingAdding(UInt64(leastLimit)), by: step) ? raise(by: step) : nil
   }
@@ -59,14 +61,14 @@ struct FlowControl {
     return fitting
   }
 
-  /// Losses, which need no room, can be received beyond the limit.
+  /// `received` can exceed the limit, because losses count but need no room.
   private func canRise(to other: UInt64, by step: UInt64) -> Bool {
     guard let limit else { return true }
     let used = max(limit, received)
     return other > used && other - used >= step
   }
 
-  /// Returns the limit for a bus that has lost it.
+  /// Returns the limit for a bus that has lost it in a restart.
   mutating func confirm() -> UInt64 {
     let confirmed = max(limit ?? 0, fitting ?? 0)
     limit = confirmed
@@ -75,20 +77,21 @@ struct FlowControl {
 }
 
 extension LinkState {
-  /// On the thread, after a batch.
+  /// The link's thread calls this after each batch of frames.
   mutating func receive(upTo received: UInt64) -> Outbox.Duty {
     flow.receive(received)
     guard case .open = phase, let limit = flow.raiseBySteps() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// After a reader took a stream over its mark, and when streams come or go.
+  /// Called when a reader has taken a stream below its mark, and when a stream ends.
   mutating func raiseRoom() -> Outbox.Duty {
     guard case .open = phase, let limit = flow.raise() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Makes the bus read the limit before the next frame.
+  /// Adds the stream, and stages the new limit. The bus reads it right before the next frame, which registers the
+  /// stream.
   mutating func stageRoom(for stream: any FlowControlled) {
     flow.add(stream)
     if case .open = phase, let limit = flow.raise() { outbox.stage(Room(limit: limit)) }

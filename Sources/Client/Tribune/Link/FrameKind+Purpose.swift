@@ -5,11 +5,11 @@ import TribuneWire
 extension FrameKind {
   enum Purpose {
     case post
-    /// An ask, a list, a hold's new reason.
+    /// An ask, a list, or a hold's new reason.
     case request
     case registration
     case suspension
-    /// Refers to frames that the bus sent over this connection.
+    /// A frame that refers to earlier frames of the bus, so it is valid over the same connection only.
     case answer
     case deferral, cancel, other
   }

@@ -6,7 +6,7 @@ import TribuneWire
 
 enum ReceivedFile {
   case file(MemoryFile)
-  /// This process was at its limit of descriptors.
+  /// The kernel dropped the descriptor, because this process was at its limit of descriptors.
   case lost
 }
 
@@ -16,7 +16,7 @@ enum ReceivedFile {
 /// is valid: a cancel and a reply can cross.
 struct FrameReceiver {
   private let link: Link
-  /// Notifications and traffic frames over this connection, including lost ones.
+  /// The number of notifications and traffic frames that came over this connection, including lost ones.
   private(set) var received: UInt64 = 0
   private let epoch: Int
   private var route: NotificationRoute
@@ -56,7 +56,7 @@ struct FrameReceiver {
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.okay(serial, okay) }
-      // An observation or an attachment may have become live.
+      // The `ok` may have made an observation or an attachment live, which changes the routes.
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(action)
     case .error:
@@ -79,7 +79,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // The bus sends one copy for all monitors, without their serials.
+      // The bus sends one copy of a frame for all monitors, without their serials.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -111,7 +111,7 @@ struct FrameReceiver {
     }
   }
 
-  /// Serial 0 ends the connection.
+  /// Handles a refusal. A refusal with serial 0 ends the connection.
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
@@ -126,11 +126,12 @@ struct FrameReceiver {
     link.perform(actions)
   }
 
-  /// The bus counts drops per connection: any receiver can have missed them.
+  /// Reports the loss to all receivers: the bus counts drops per connection, so any receiver can have missed
+  /// notifications.
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // Between two connections, the report goes to the reserved positions.
+    // During an interruption, the report waits for the reserved positions.
     if link.state.withLock({ $0.deferLoss(of: count) }) { return }
     link.deliverLost(Int(clamping: count))
   }
@@ -174,7 +175,8 @@ struct FrameReceiver {
   }
 }
 
-/// Looked up once for a run of notifications with one name.
+/// The receivers of a notification. They are looked up once for consecutive notifications with the same name and
+/// object.
 private struct NotificationRoute {
   private let link: Link
   private let epoch: Int
@@ -218,7 +220,7 @@ private struct NotificationRoute {
       poster = posters[sender]
     }
     guard let userInfo = UserInfo(of: frame, file) else {
-      // Without its userInfo, the notification would mean something else.
+      // A notification without its userInfo would mean something else, so the streams get a loss.
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
@@ -272,7 +274,7 @@ extension FrameView {
 }
 
 extension UserInfo {
-  /// Nil when this process cannot receive or map the file.
+  /// Nil if this process cannot receive or map the file.
   init?(of frame: FrameView, _ file: ReceivedFile?) {
     switch file {
     case nil:
@@ -289,12 +291,12 @@ extension UserInfo {
   }
 }
 
-/// The introduced posters. Like the bus, it keeps one for each slot.
+/// The posters that the bus has introduced. Like the bus, this type keeps one poster for each slot.
 struct KnownPosters {
-  /// More slots than a bus has.
+  /// A limit that exceeds the number of slots of any bus.
   static let slotsMax: UInt32 = 1 << 20
 
-  /// Each is known while any slot has it.
+  /// A poster stays known while at least one slot has it.
   private var byID: [ConnectionID: (slotCount: Int, poster: Poster)] = [:]
   private var idBySlot: [UInt32: ConnectionID] = [:]
 

@@ -6,17 +6,17 @@ final class HoldTerm: Sendable {
   private struct State {
     var hasExpired: Bool?
     var waiters: [UInt64: Reply<Bool>] = [:]
-    /// Of those that wait until the hold is settled.
+    /// The callers that wait in `settled()`.
     var settling: [UInt64: Reply<Bool>] = [:]
     var lastWaiter: UInt64 = 0
   }
 
-  /// Nanoseconds of the host's monotonic clock; 0 for never.
+  /// The moment of the expiry, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The epoch of the connection, if the hold was its last frame.
+  /// The epoch (`LinkState.epoch`) in which the hold was the connection's last frame; nil for other holds.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
-  /// Actions under way that it came too late for.
+  /// The number of actions under way for which the hold came too late.
   let late = Atomic<Int>(0)
   private let state = Mutex(State())
 
@@ -51,12 +51,13 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(isSettled)) }
   }
 
-  /// False after another end, and on cancellation.
+  /// Waits for the end of the hold. Returns false if the hold ended before its expiry, or if the task was cancelled.
   func expired() async -> Bool {
     await wait(in: \.waiters) { state in state.hasExpired }
   }
 
-  /// False if the hold has ended, and on cancellation.
+  /// Waits for the end of the actions for which the hold came too late. Returns false if the hold ended first, or if
+  /// the task was cancelled.
   func settled() async -> Bool {
     await wait(in: \.settling) { [self] state in
       if state.hasExpired != nil { false } else { late.load(ordering: .relaxed) == 0 ? true : nil }

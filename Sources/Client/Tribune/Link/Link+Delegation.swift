@@ -22,9 +22,9 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Detaches deallocated delegates.
+  /// Enqueues a delivery for each delegate; detaches the deallocated ones.
   ///
-  /// - Parameter enqueue: returns true if the delivering task must be started.
+  /// - Parameter enqueue: adds the delivery, and returns true if the delivering task must be started.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
     for attached in delegates {
       if attached.delegate != nil {
@@ -51,18 +51,19 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// The delegate's last reference must not end under the lock, because its end may use the link.
+  /// Returns also the delegate. The caller must release it without the lock, because its deinitializer may use the
+  /// link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
     let key = QuestionKey(question)
-    // The bus asks each delegate once in a query. A second question would be ignored.
+    // The bus asks each delegate once in a query, so a second question is ignored.
     guard isServing, let attached = registrations[serial]?.attached, questions[key] == nil else {
       return (.none, nil)
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // The returned duty also writes the cancel.
+      // The duty above also writes the `cancel` that this call appends.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }
@@ -85,13 +86,13 @@ extension LinkState {
     return .work(.conclusion(open, .init(concluded.conclusion)))
   }
 
-  /// - Parameter extensionTime: milliseconds from now.
+  /// - Parameter extensionTime: the new time for the answer, in milliseconds from now.
   mutating func deferAnswer(
     to question: Question, by extensionTime: UInt32, status: [UInt8]
   ) throws(TribuneError) -> Outbox.Duty {
     try requireOpen()
     let key = QuestionKey(question)
-    // Another bus may use the same ids for other queries.
+    // After an interruption, another bus may use the same ids for other queries.
     guard question.epoch == epoch, let open = questions[key], !open.isAnswered else {
       throw TribuneError(.notFound, "query \(question.query) does not wait for this answer")
     }
@@ -107,7 +108,7 @@ extension LinkState {
 
   private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     removeRegistration(serial)
-    // For a detached delegate, the bus does not report how its queries end.
+    // The bus does not report to a detached delegate how its queries end.
     _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }

@@ -4,7 +4,7 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The loss of a connection, and the start of the next one, on the link's thread.
+/// The link's thread calls these methods when it loses a connection, and when the next one begins.
 extension Link {
   /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
   func finishOldConnection() -> Bool {
@@ -23,7 +23,7 @@ extension Link {
     return true
   }
 
-  /// Called before the next connection's deliveries.
+  /// Reserves positions for the loss reports. Must be called before the deliveries of the next connection.
   func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)

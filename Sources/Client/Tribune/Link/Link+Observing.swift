@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// Equal observations of a connection are one to the bus, and their streams share its copy. An observation that
-  /// wants retained notifications has one stream.
+  /// Equal observations of a connection are one observation to the bus, and their streams share its copy of each
+  /// notification. An observation with retained notifications has exactly one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -31,7 +31,7 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
-  /// Cancelling the task does not stop it, because bus and connection must agree.
+  /// Cancelling the task does not stop the call, because bus and client must agree about the suspension.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
@@ -52,11 +52,12 @@ extension Link {
 extension LinkState {
   struct ObservationKey: Hashable {
     var pattern: String
-    /// Like the pattern, empty for any.
+    /// Empty for any object, as `pattern` is for any name.
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications, which come under the observation's serial.
+    /// The stream that wants retained notifications, which come under the observation's serial; nil if no stream wants
+    /// them.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -78,7 +79,8 @@ extension LinkState {
     }
   }
 
-  /// If true, the caller resumes `reply`: the bus had confirmed it before.
+  /// If `isLive` in the result is true, the bus had already confirmed an equal observation, and the caller must resume
+  /// `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -146,9 +148,9 @@ extension LinkState {
 
   struct Observers {
     var streams: [DeliveryStream<Delivery>] = []
-    /// The observations of one stream are all awaited, or none is.
+    /// Each stream is only in one of the two arrays, because its observations are all awaited, or none is.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// The bus may wait for an observation that is being taken back.
+    /// True if an awaited observation that matches is being taken back. The bus may still wait for it.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -166,8 +168,8 @@ extension LinkState {
     return found
   }
 
-  /// If it `isElsewhere`, an earlier live observation of the stream matches, and delivers the notification as a retained
-  /// or as a new one.
+  /// Finds the stream for a retained notification. `isElsewhere` is true if an earlier live observation of the stream
+  /// also matches: that observation delivers the notification, as a retained or as a new one.
   func snapshotStream(
     _ serial: Serial, name: String, object: String
   ) -> (stream: DeliveryStream<Delivery>, isElsewhere: Bool)? {

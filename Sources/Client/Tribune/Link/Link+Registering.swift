@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 extension Link {
-  /// Cancelling the task does not stop this, because bus and connection must agree on what is registered.
+  /// Cancelling the task does not stop the call, because bus and client must agree about the registrations.
   func takeBack(_ registration: Serial) async throws(TribuneError) {
     let result = await Reply<Okay>.wait { reply in
       guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return Okay() }
@@ -17,14 +17,14 @@ extension Link {
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
 
-  /// The registration has moved to another connection.
+  /// Forgets a registration that has moved to another connection.
   func forget(_ registration: Serial) {
     _ = state.withLock { $0.removeRegistration(registration) }
   }
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// The socket whose last frame was sent in this epoch; nil if the link has another by now.
+  /// Duplicates the socket whose last frame was sent in this epoch. Returns nil if the link has another socket by now.
   func duplicateSocket(lastOf epoch: Int?) throws(Errno) -> FileDescriptor? {
     guard let epoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.
@@ -45,14 +45,15 @@ extension LinkState {
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
     case .action?, .declaration?, .monitor?: break
     }
-    // A closing connection ends the registration also. The actions still resume the calls that wait for that end.
+    // A closing connection ends the registration without a `cancel`. The actions still resume the calls that wait for
+    // the registration's end.
     guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
     let serial = nextSerial()
     requests[serial] = .takingBack(reply)
     return actions + [.send(outbox.append(Cancel(target: registration), serial: serial))]
   }
 
-  /// The hold may have ended meanwhile.
+  /// Does nothing if the hold has ended by now.
   mutating func late(_ serial: Serial, _ count: Int) -> [Action] {
     if case .hold(let term) = registrations[serial] { [.late(term, count)] } else { [] }
   }
@@ -62,8 +63,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// After a change of policy, the connection ends, as after a refused renewal: the loss of a hold or a delegate must
-  /// not go unnoticed.
+  /// If the bus's policy has ended a registration, the connection ends, as after a refused renewal: the loss of a hold
+  /// or a delegate must not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why):
@@ -74,7 +75,7 @@ extension LinkState {
       return []
     case .replaced(let entry):
       let registration = removeRegistration(serial)
-      // For a replaced delegate, the bus does not report how its queries end.
+      // The bus does not report to a replaced delegate how its queries end.
       let actions: [Action] = takeQuestions(of: serial).map { .cancel($0) }
       guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {
         return actions
@@ -83,7 +84,7 @@ extension LinkState {
     }
   }
 
-  /// Nil if the loss of the registration ends the connection.
+  /// Ends only this registration. Returns nil if the connection must end with it.
   mutating func endAlone(_ serial: Serial, _ error: TribuneError) -> [Action]? {
     guard let attached = registrations[serial]?.attached, attached.onRefusal != nil else { return nil }
     removeRegistration(serial)

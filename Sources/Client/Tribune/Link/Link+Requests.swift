@@ -22,7 +22,7 @@ extension Link {
     do throws(Errno) {
       file = try MemoryFile(holding: message.payload.rawBytes)
     } catch {
-      // Without a descriptor or memory, the payload goes within the frame.
+      // If descriptors or memory are exhausted, the frame itself carries the payload.
       return
     }
     post.length = UInt32(file.length)
@@ -30,7 +30,7 @@ extension Link {
     message.file = file
   }
 
-  /// Suspends only until the outbox has capacity, never for the bus.
+  /// Posts a notification. Suspends only until the outbox has capacity, never for a reply of the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     var (post, message) = (fields, message)
     if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
@@ -48,13 +48,13 @@ extension Link {
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     var (post, message) = (fields, message)
-    // A bound post is posted again to the next bus, which may accept no file.
+    // A bound post is sent again to the next bus, which may not accept files.
     if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
     return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
   }
 
   /// - Parameters:
-  ///   - isTakenBack: cancelling the task also cancels the request on the bus.
+  ///   - isTakenBack: true if cancelling the task must also cancel the request on the bus.
   ///   - request: makes the entry that waits for the reply.
   func request<Value: Sendable>(
     _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
@@ -121,7 +121,7 @@ enum Checked {
     }
   }
 
-  /// Only the bus knows whether the protocol exists.
+  /// Checks the name's length. Only the bus knows whether the protocol exists.
   static func protocolName(_ name: String) throws(TribuneError) {
     try count(name.utf8.count, "bytes in the name of a protocol", max: WireLimits.protocolNameLength)
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
@@ -138,7 +138,7 @@ enum Checked {
     return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
-  /// On the wire, 0 means none.
+  /// Rounds up to whole milliseconds, at least one. Nil becomes 0, which on the wire means none.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

@@ -4,14 +4,14 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// A client's side of the bus: the state that outlives single connections. It has at most one socket at a time,
-/// `socket`.
+/// The part of a `Connection` that sends and receives. It outlives its sockets, and has at most one at a time
+/// (`socket`).
 ///
-/// Callers append frames and, unless another thread writes, write them at once: a query is in the kernel before its
-/// caller suspends. The link's thread reads, and writes the rest.
+/// Callers append frames to the outbox. While no thread writes, they also write their frames at once: a query is in the
+/// kernel before its caller suspends. The link's thread reads, and writes the remaining frames.
 ///
-/// Callers are on any thread, so they share `state` with the link's thread under a lock. No call is resumed, and no
-/// frame written, under it. The locks of `work`, of each stream and of each `OpenQuestion` are taken after it.
+/// Callers run on any thread, so a lock protects `state`. Under this lock, the link resumes no call and writes no
+/// frame. A thread that takes this lock and that of `work`, a stream or an `OpenQuestion` must take this one first.
 ///
 /// The receiving thread retains the link, which lives until that thread has ended.
 final class Link: Sendable {
@@ -19,7 +19,7 @@ final class Link: Sendable {
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// The thread checks its cached routes against this without the lock.
+  /// A change of the routes raises this number. The thread compares it with that of its cached route, without the lock.
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
@@ -72,7 +72,7 @@ final class Link: Sendable {
 
   // MARK: Actions
 
-  /// Called without the lock.
+  /// The caller must not hold the lock of `state`.
   func perform(_ actions: [LinkState.Action]) {
     for action in actions { perform(action) }
   }
@@ -112,7 +112,8 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // This comes before the outbox learns of the failure: after that, `socket` can refer to the next connection.
+      // Reading must end before the outbox learns of the failure: afterwards, `socket` can refer to the next
+      // connection.
       if case .failed(let error) = progress { endReading(after: error) }
       let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
@@ -130,10 +131,10 @@ final class Link: Sendable {
     UnixSocket.shutdown(socket)
   }
 
-  /// Returns when the outbox is below its low mark, or at once if it is not over its high mark.
+  /// Waits until the outbox is below its low mark. Returns at once if the outbox is not over its high mark.
   ///
   /// - Parameter fields: the fields of the frame to be sent, whose deadline includes this wait.
-  /// - Returns: the fields, with the remaining time as deadline.
+  /// - Returns: the fields, whose deadline is now the remaining time.
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
@@ -143,7 +144,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The thread must know the deadline.
+      // The thread enforces the deadline, so it must learn of it.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {
@@ -164,7 +165,8 @@ final class Link: Sendable {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Nil if this side closed it, and on cancellation.
+  /// Waits for the end of the connection, and returns the reason. Returns nil if this side closed it, or if the task
+  /// was cancelled.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in

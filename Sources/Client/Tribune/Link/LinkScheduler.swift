@@ -5,17 +5,18 @@ import TribuneSystem
 
 /// Alternates a link's thread between receiving and working.
 ///
-/// The thread that receives a question also calls the delegate with it, and runs the executor's tasks: waking another
+/// The thread that receives a question also calls the delegate with it, and runs the executor's tasks. To wake another
 /// thread would cost more than the rest of a quick answer.
 ///
-/// The client's code may block that thread. Then another thread takes over receiving, and work goes to Swift's threads
-/// until the first is free; a link never has more than two. The first ends if the other receives by then.
+/// If the client's code blocks that thread, another thread takes over receiving, and work goes to Swift's threads until
+/// the first thread is free. If the other thread receives by then, the first one ends. So a link never has more than
+/// two threads.
 final class LinkScheduler: Sendable {
-  /// A periodic check notices after this time, or up to twice as late.
+  /// The longest turn of work. A periodic check notices a longer turn after this time, or up to twice as late.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
-  /// The lock's holder receives, for a whole turn. Other threads never wait for it.
+  /// The thread that holds the lock receives, for a whole turn. Other threads never wait for the lock.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {
@@ -62,7 +63,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// Starts another receiver if needed, while there may be work.
+  /// While work may come, checks periodically whether another thread must receive, and starts it.
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {

@@ -3,10 +3,10 @@
 import Synchronization
 import TribuneWire
 
-// Between two connections, the link makes registrations again, keeps requests waiting and accounts for losses.
+// Between two connections, the link renews registrations, keeps requests waiting and accounts for losses.
 //
-// Serials continue over all connections of a link, and a registration keeps its serial. So a frame of an old
-// connection is never mistaken for a new one.
+// Serials continue over all connections of a link, and a registration keeps its serial. So a frame of an old connection
+// is never mistaken for one of a new connection.
 
 extension LinkState {
   struct Interruption {
@@ -15,17 +15,17 @@ extension LinkState {
     let cause: TribuneError
     var failure: TribuneError?
     var closingDeadline: Instant?
-    /// Lost connections, with the number of notifications that each had received.
+    /// The lost connections, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// How many predecessors the bus has not answered yet; nil without a renewal.
+    /// How many predecessors the bus has yet to reply about; nil if no renewal is under way.
     var successions: Int?
-    /// False if a predecessor's loss is unknown.
+    /// False if the number of notifications that a predecessor missed is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
-  /// The losses of older ones remain unknown.
+  /// The number of predecessors that the link remembers. The losses of older ones remain unknown.
   private static let predecessorsMax = 4
 
   /// Marks all observations as unknown to any bus, until they are renewed.
@@ -44,8 +44,8 @@ extension LinkState {
     }
   }
 
-  /// Fails requests that the bus may have received; the others wait for the next connection. Returns nil while a caller
-  /// still writes to the old one.
+  /// Fails the requests that the bus may have received; the others wait for the next connection. Returns nil while a
+  /// caller still writes to the old connection.
   mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -60,9 +60,9 @@ extension LinkState {
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      // A caller waits for the reply to a frame after `lastSerial`.
+      // The renewal replaces the older ones of these frames. Frames after `lastSerial` wait for the next connection.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
-      // These frames refer to ids of the old bus, and the next bus may be another.
+      // These frames refer to ids of the old bus, and the next connection may be to another bus.
       case .answer, .deferral, .other: return .dropped
       }
     }
@@ -90,14 +90,14 @@ extension LinkState {
 
   // MARK: Waiting requests
 
-  /// - Parameter deadline: milliseconds from now.
+  /// - Parameter deadline: in milliseconds from `now`.
   mutating func addWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
     changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
   }
 
   struct Due {
     var actions: [Action] = []
-    /// The connection is closing, and has finished or has waited long enough.
+    /// True if the link must end: it is closing, and has sent everything or waited long enough.
     var isOver = false
     var next: Instant?
   }
@@ -132,7 +132,7 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Frames that this bus does not accept would end the connection, so they are refused.
+  /// Ends an interruption. Refuses waiting frames that the new bus does not accept: these would end the connection.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
@@ -168,7 +168,7 @@ extension LinkState {
         }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
-      // The bus never sees the frame that this cancels.
+      // The frame that this `cancel` refers to was dropped, so the bus never sees that frame.
       case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept
@@ -209,7 +209,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// A frame with its userInfo in a file is not encoded again.
+  /// Refuses a waiting frame whose userInfo is in a file, because the link does not encode the frame again.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

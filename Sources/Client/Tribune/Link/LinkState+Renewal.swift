@@ -3,8 +3,8 @@
 import TribuneWire
 
 extension LinkState {
-  /// Returns the frames of every registration for a new connection, in the original order. Returns also the delegates,
-  /// because the last reference to one must not end under the lock.
+  /// Returns the frames of every registration for a new connection, in the original order. Returns also the delegates:
+  /// the caller must release them without the lock.
   mutating func beginRenewal() -> (frames: [UInt8], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var delegates: [any Delegate] = []
@@ -45,11 +45,12 @@ extension LinkState {
     return (bytes, delegates)
   }
 
-  /// - Parameter isWelcomed: true if the bus knows the connection.
+  /// - Parameter isWelcomed: true if the bus has welcomed the connection, and thus knows it.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
-    // That connection's deliveries, behind the reserved positions, are dropped. So it has received nothing.
+    // The deliveries of that connection wait behind the reserved positions and are dropped, so they count as not
+    // received.
     if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {
@@ -64,7 +65,7 @@ extension LinkState {
     changeInterruption {
       $0.failure = $0.failure ?? error
       $0.successions = nil
-      // These losses were reported over the lost connection, and the report is void with it.
+      // The bus reported these losses over the connection that is now lost, so the report is void.
       $0.missed = 0
     }
     return actions + takeQuestions()
@@ -77,18 +78,19 @@ extension LinkState {
     }
   }
 
-  /// True if the loss is reported later, at the reserved positions.
+  /// Returns true if the loss is reported later, at the reserved positions.
   mutating func deferLoss(of count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
   }
 
-  /// A refused renewal ends the connection, unless it was of an expired hold or of a delegate that can be lost.
+  /// Handles a refusal. A refused renewal ends the connection, except for an expired hold and for an attachment with
+  /// `onRefusal`.
   ///
-  /// - Parameter nanoseconds: the host's monotonic clock.
+  /// - Parameter nanoseconds: the time of the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The registration may have been taken back by then.
+    // The registration may have been taken back by the time of the refusal.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     if let actions = endAlone(serial, error) {
       requests[serial] = nil

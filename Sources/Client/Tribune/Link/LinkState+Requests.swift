@@ -9,16 +9,17 @@ extension LinkState {
     case registration(Reply<Serial>, Registration)
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
-    /// The matcher of an awaited observation is kept until the bus has confirmed its end.
+    /// The end of an awaited observation. The link keeps the observation's matcher until the bus has confirmed this
+    /// end.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
-    /// With a key, the query's action begins when it is allowed.
+    /// A query. If `beginning` has a key, the query's action begins when the verdict allows it.
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?, beginning: ActionKey?)
     case entries(Reply<[Entry]>, [Entry])
-    /// The connection's end also ends the registration.
+    /// The end of a registration. The end of the connection has the same effect.
     case takingBack(Reply<Okay>)
-    /// An observation has its key.
+    /// The renewal of a registration. For an observation, the key is present.
     case renewal(ObservationKey?)
     case succession
   }
@@ -47,9 +48,9 @@ extension LinkState {
     case disconnect
     case work(WorkQueue.Work)
     case discard([OutgoingBatch])
-    /// The bus will not report how the query ended.
+    /// Ends the question as cancelled, because the bus will not report how the query ended.
     case cancel(OpenQuestion)
-    /// The attachment was taken back.
+    /// Ends the question without a report to the delegate, because the attachment was taken back.
     case withdraw(OpenQuestion)
     case endAttachment(AttachedDelegate)
     case refuse(AttachedDelegate, TribuneError)
@@ -98,7 +99,7 @@ extension LinkState {
 
   /// Returns nil if the outbox is full.
   ///
-  /// - Parameter tick: of the coarse clock.
+  /// - Parameter tick: the time of the coarse clock.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
   ) throws(TribuneError) -> Outbox.Duty? {
@@ -110,7 +111,8 @@ extension LinkState {
     return outbox.append(fields, message, serial: serial, at: tick())
   }
 
-  /// Sends nothing if the notification's connection is ending or lost, because the bus notices that itself.
+  /// Reports to the bus that a notification is handled. Does nothing if the connection over which the notification came
+  /// is ending or lost: the bus notices that itself.
   mutating func acknowledge(_ done: Done, reason: [UInt8], in epoch: Int) -> Outbox.Duty {
     guard isServing, epoch == self.epoch else { return .none }
     return outbox.append(done, .init(payload: reason), serial: nextSerial())
@@ -149,7 +151,7 @@ extension LinkState {
     }
   }
 
-  /// The next connection posts it again.
+  /// Keeps a bound post, because the link must post it again over the next connection.
   private mutating func keepBound(_ fields: Post, _ serial: Serial, _ message: Link.Message) {
     guard reconnects else { return }
     let key = ExactText("\(message.name)\0\(message.object)")
@@ -257,7 +259,7 @@ extension LinkState {
 
   mutating func add(_ entry: Entry, to serial: Serial) {
     guard case .entries(let reply, var entries) = requests[serial] else { return }
-    // The list grows in place only if nothing else refers to it.
+    // The array grows in place only while it has a single reference.
     requests[serial] = nil
     entries.append(entry)
     requests[serial] = .entries(reply, entries)

@@ -3,22 +3,24 @@
 import Synchronization
 import TribuneWire
 
-/// The requests and registrations of a connection: a value without I/O or clock, under the link's lock.
+/// The requests and registrations of a connection. This value has neither I/O nor a clock, and is under the link's
+/// lock.
 ///
 /// Each event is a method that returns actions, which the link carries out after unlocking.
 struct LinkState {
   typealias Instant = ContinuousClock.Instant
 
+  /// The phase of the link. Each arrow lists the phases that can follow.
   enum Phase {
-    /// Has the call that connects. → open, ended
+    /// The waiting call of `connect`. → open, ended
     case connecting(Reply<Welcome>?)
-    /// → interrupted, closing, ended
+    /// The bus has welcomed the connection. → interrupted, closing, ended
     case open(Departure?)
     /// The thread looks for the bus. → open, closing, ended
     case interrupted(Interruption)
-    /// Writes the rest of the outbox, then waits for the bus to close. → ended
+    /// The link writes the rest of the outbox, then waits for the bus to close the connection. → ended
     case closing(Closing)
-    /// Final; nil after `close()`.
+    /// Final. The error is nil after `close()`.
     case ended(TribuneError?)
   }
 
@@ -40,7 +42,7 @@ struct LinkState {
     let acceptsFiles: Bool
   }
 
-  /// Zero for never, nil for ever.
+  /// How long the link looks for a lost bus: zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
   /// Outlives the connection, because `Connection.id` stays readable after its end.
@@ -48,21 +50,22 @@ struct LinkState {
   private var lastSerial: Serial = 0
   private var closers: [Serial: Reply<TribuneError?>] = [:]
 
-  // Only methods of this type change the rest, but in several files.
+  // Only methods of this type change the properties below. These are not private, because the methods are in several
+  // files.
 
   var outbox: Outbox
-  /// Counts lost connections. The bus's ids are valid for one connection only.
+  /// Counts lost connections. Ids from the bus are valid in one epoch only.
   var epoch = 0
   var requests: [Serial: Request] = [:]
   var deadlineStarts: [Serial: Instant] = [:]
-  /// The frame that made each registration, under way or confirmed. Empty if the link does not reconnect.
+  /// The frame of each registration, confirmed or not, for its renewal. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
-  /// Awaited observations, by the serial of the `cancel`.
+  /// Awaited observations that are being taken back, by the serial of the `cancel`.
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
   var registrations: [Serial: Registration] = [:]
-  /// Bound posts, as they are posted again.
+  /// Bound posts by name and object, as frames for the next connection.
   var bound: [ExactText: (serial: Serial, frame: [UInt8])] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
   var flow = FlowControl()
@@ -74,7 +77,7 @@ struct LinkState {
 
   var reconnects: Bool { outbox.survives }
 
-  /// Serials are never used again, not even over another connection; 0 is none.
+  /// Serials are never used again, not even over another connection. 0 means none.
   mutating func nextSerial() -> Serial {
     lastSerial += 1
     return lastSerial
@@ -90,10 +93,10 @@ struct LinkState {
     }
   }
 
-  /// Requests are accepted, for this bus or for the next.
+  /// True if the link accepts requests, for this bus or for the next.
   var isAsking: Bool { isServing && interruption?.closingDeadline == nil }
 
-  /// The bus can send requests to this side, now or after reconnecting.
+  /// True if the bus can send requests to this side, now or after reconnecting.
   var isServing: Bool {
     switch phase {
     case .open, .interrupted: true
@@ -112,7 +115,7 @@ struct LinkState {
 
   mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
     guard case .interrupted(var interruption) = phase else { return }
-    // The collections change in place only without a second reference.
+    // The collections change in place only while `phase` holds no second reference to them.
     phase = .ended(nil)
     change(&interruption)
     phase = .interrupted(interruption)
@@ -125,7 +128,7 @@ struct LinkState {
     phase = .connecting(greeting)
   }
 
-  /// A connection that follows another opens later, after the renewal.
+  /// After an interruption, the link opens later, when the renewal has ended.
   mutating func receive(_ welcome: Welcome, acceptsFiles: Bool) -> Action {
     switch phase {
     case .connecting, .interrupted: session = Session(welcome, acceptsFiles: acceptsFiles)
@@ -136,7 +139,7 @@ struct LinkState {
     return greeting.map { .welcome($0, .success(welcome)) } ?? .none
   }
 
-  /// Ends a connection without a welcome, because its caller was cancelled.
+  /// Ends a connection that has no welcome yet, because the task of its caller was cancelled.
   mutating func stopConnecting() -> [Action] {
     if case .connecting = phase { end(.taskCancelled) } else { [] }
   }
@@ -166,7 +169,8 @@ struct LinkState {
     }
   }
 
-  /// Returns an action that resumes calls waiting for capacity, and true if a caller must wake the link's thread.
+  /// Returns an action that resumes the calls waiting for capacity. If `wake` is true, a caller must wake the link's
+  /// thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (action: Action, wake: Bool) {
@@ -176,7 +180,7 @@ struct LinkState {
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// A caller's failed write to a lost connection is irrelevant.
+  /// Ignores a failed write to a connection that is already lost.
   mutating func handleFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -188,7 +192,7 @@ struct LinkState {
     }
   }
 
-  /// Returns false if reading ends now, and the thread looks for the bus.
+  /// Returns true if the error ends the link; false if the thread looks for the bus.
   mutating func handleClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)
@@ -241,7 +245,8 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// While interrupted, posts may still reach a bus. Returns false if it was closing already.
+  /// Begins to close. During an interruption, posts may still reach a bus until the deadline. Returns false if the link
+  /// is connecting, or already closing or ended.
   mutating func close(by deadline: Instant) -> Bool {
     switch phase {
     case .open(let departure):
@@ -255,7 +260,7 @@ struct LinkState {
     return true
   }
 
-  /// Returns the reason if the connection has ended; else `closer` is resumed at the end.
+  /// Returns the reason if the connection has ended. Otherwise, `closer` is resumed at the end.
   mutating func awaitEnd(_ id: Serial, _ closer: Reply<TribuneError?>) -> TribuneError?? {
     if case .ended(let error) = phase { return .some(error) }
     closers[id] = closer
@@ -272,7 +277,7 @@ struct LinkState {
     phase = .ended(error)
     actions += Array(requests.keys).map { refuse($0, failure) }
     actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
-    // Between two connections, these calls have no entry in `requests`.
+    // Between two connections, the calls that wait for an observation have no entry in `requests`.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
     actions.append(.plain(waiting, .failure(failure)))
     actions.append(.discard(outbox.end()))

@@ -10,17 +10,18 @@ struct Reconnection {
   /// The first attempt is made at once. The pauses before the next ones grow from `pauseMin` to `pauseMax`.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// If a connection was shorter, the pauses continue to grow.
+  /// If a connection lasted for less than this, the pauses continue to grow.
   private static let settling = Duration.seconds(1)
-  /// Longer than any process lives.
+  /// Stands for no limit: longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)
 
+  /// The stage of reconnecting. Each arrow lists the stages that can follow.
   enum Stage {
     /// A caller may still write to the lost socket, and the loss has not been reported yet. → pausing
     case settling(nextAttempt: Instant)
-    /// → renewing
+    /// The thread waits for the next attempt. → renewing
     case pausing(nextAttempt: Instant)
-    /// Has the frames that the kernel has not taken completely. → pausing
+    /// The frames of the renewal wait for the bus's replies. The batch is nil once the kernel has taken it. → pausing
     case renewing(OutgoingBatch?)
   }
 
@@ -72,7 +73,7 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
-      // A resumed task may be the executor's, which runs before this thread waits.
+      // A resumed task may belong to the executor, and then must run before this thread waits.
       return .goesOn
     }
     let now = ContinuousClock.now

@@ -4,20 +4,20 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The work of a link's thread: connects, reads until the connection ends, and writes the frames that callers left.
-/// Its buffer grows with the bytes that arrive, never with an announced length.
+/// The work of a link's thread. The thread connects, reads until the link ends, and writes the frames that callers
+/// left. The receive buffer grows with the bytes that arrive, never with an announced length.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// With less free space, the unfinished bytes move to another buffer.
+  /// If the buffer has less free space than this, the unfinished bytes move to another buffer.
   private static let receiveMin = 4_096
-  /// A bus that closes the connection before its welcome may just have been killed, and the next one already listens.
-  /// The pause doubles with each attempt.
+  /// The number of attempts to get a welcome. A bus that closes the connection before its welcome may just have been
+  /// killed, and the next one already listens. The pause doubles with each attempt.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
-  /// Before the bus has announced its limits.
+  /// The limits for the bus's first frame, the welcome.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   private static let descriptorsWaitingMax = 16
-  /// No event reports that the bus has taken passed files, so the thread tries again.
+  /// No event reports that the bus has taken passed files, so the thread tries again after this time.
   private static let passRetryInterval = Duration.milliseconds(10)
 
   enum Greeting: Equatable {
@@ -67,7 +67,7 @@ struct LinkThread: ~Copyable {
         throw TribuneError(connecting: error, to: address)
       }
       try address.requireServer(of: link.socket)
-      // A new socket has space for it. If the write fails, the next read reports it.
+      // A new socket has space for the batch. If the write fails, the next read reports the error.
       let batch = OutgoingBatch(PassedCount())
       batch.appendHello(of: link)
       _ = batch.write(to: link.socket)
@@ -87,7 +87,7 @@ struct LinkThread: ~Copyable {
     try connect()
   }
 
-  /// Returns false at the end of the link.
+  /// Receives what has arrived; if `isWaiting`, waits for it. Returns false at the end of the link.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)
@@ -124,7 +124,7 @@ struct LinkThread: ~Copyable {
     }
     if let capacityDeadline, capacityDeadline <= .now {
       link.perform(link.state.withLock { $0.failOverdue(at: .now) })
-      // A resumed task may be the executor's, which runs before this thread waits.
+      // A resumed task may belong to the executor, and then must run before this thread waits.
       return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
@@ -144,7 +144,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Before the welcome, a failure of this process must not mean that there is no bus.
+  /// Before the welcome, `connectionLost` would mean a missing bus, so a failure of this process is `limitExceeded`.
   private func failure(of what: String, _ error: Errno) -> TribuneError {
     TribuneError(greeting == .done ? .connectionLost : .limitExceeded, "\(what) failed: \(error)")
   }
@@ -292,7 +292,7 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// Returns true if the link continues, with another connection or looking for the bus.
+  /// Returns true if the link continues, over another connection or by looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
     switch link.state.withLock({ $0.endOfStream(received: receiver.received) }) {
     case .reconnect: UnixSocket.shutdown(link.socket)

@@ -3,13 +3,14 @@
 import Synchronization
 import TribuneWire
 
-/// A question that the bus has not concluded yet, and its delegate's task.
+/// A question that the bus has not concluded yet, with the task in which the delegate answers it.
 ///
-/// Its answer and its ending come from different threads. The lock is held briefly, and taken after the link's if
-/// both are.
+/// The answer and the ending come from different threads, so a lock protects the state. A thread holds it briefly. If a
+/// thread also needs the link's lock, it takes that one first.
 final class OpenQuestion: Sendable {
+  /// The stage of the answer. Each arrow lists the stages that can follow.
   private enum Stage {
-    /// → answered, withdrawn
+    /// The bus waits for the answer. → answered, withdrawn
     case open
     /// The answer is in the outbox. Final.
     case answered
@@ -18,10 +19,10 @@ final class OpenQuestion: Sendable {
   }
 
   private struct State {
-    /// Nil if the task returned before it was stored here.
+    /// The delegate's task, for cancelling it; nil before `start` stores it, and after `answer` has returned.
     var task: Task<Void, Never>?
     var stage = Stage.open
-    /// Only then can the delegate learn how the query ended.
+    /// True once `answer` has returned. Only then may the delegate learn how the query ended.
     var hasReturned = false
     var ending: Conclusion.Ending?
   }
@@ -48,7 +49,7 @@ final class OpenQuestion: Sendable {
 
   func markAnswered() { state.withLock { $0.stage = .answered } }
 
-  /// Runs on the calling thread up to the first suspension.
+  /// Starts the delegate's task, which runs on the calling thread up to its first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
     // By now, the delegate, or its actor's queue, has the question.
@@ -61,7 +62,7 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // The question was withdrawn before its task could be cancelled.
+    // If the question was withdrawn before `start` stored a task to cancel, the task cancels itself.
     if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {
@@ -89,7 +90,7 @@ final class OpenQuestion: Sendable {
 
   /// Reports the ending to the delegate once `answer` has returned.
   ///
-  /// - Parameter here: the calling thread may run the delegate, up to its first suspension.
+  /// - Parameter here: true if the calling thread may run the delegate's method up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {
     withdraw()
     let hasReturned = state.withLock { state in

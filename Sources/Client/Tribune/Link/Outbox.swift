@@ -3,11 +3,11 @@
 import TribuneSystem
 import TribuneWire
 
-/// Frames that wait to be written, and which thread writes them: a caller that appends while nobody writes, or the
-/// link's thread.
+/// The frames that wait to be written, and the choice of the thread that writes them.
 ///
-/// The thread takes over when the kernel has no space, when others appended during the write, and in a burst. Frames
-/// that are appended during a write go into the next batch.
+/// While no thread writes, a caller that appends a frame also writes it. The link's thread takes over if the kernel has
+/// no space, if other callers appended during the write, and in a burst of posts. Frames that are appended during a
+/// write go into the next batch.
 struct Outbox {
   typealias Instant = ContinuousClock.Instant
 
@@ -17,12 +17,13 @@ struct Outbox {
     case wake
   }
 
+  /// The thread that writes. Each arrow lists the values that can follow.
   private enum Writer {
-    /// → caller, thread, noConnection, broken
+    /// No thread writes. → caller, thread, noConnection, broken
     case idle
-    /// → idle, thread, lateCaller, noConnection, broken
+    /// A caller writes. → idle, thread, lateCaller, noConnection, broken
     case caller
-    /// → idle, noConnection, broken
+    /// The link's thread writes. → idle, noConnection, broken
     case thread
     /// A caller is still writing to a lost connection. → noConnection, broken
     case lateCaller
@@ -35,7 +36,8 @@ struct Outbox {
   private enum Unfinished {
     case none
     case stuck(OutgoingBatch)
-    /// The batch is polled: the kernel has space, but the bus must take files first, which no event reports.
+    /// The kernel has space, but the bus must first take files. No event reports that, so the thread tries again
+    /// periodically.
     case fullOfFiles(OutgoingBatch)
 
     var batch: OutgoingBatch? {
@@ -49,8 +51,8 @@ struct Outbox {
   /// Over the high mark, posting waits until the unwritten bytes are below the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
-  /// Posts that callers write themselves within one tick of the coarse clock. Further ones are a burst: batches cost
-  /// a thread switch each instead of a system call per post.
+  /// The number of posts that callers write themselves within one tick of the coarse clock. Further posts are a burst.
+  /// In a burst, the thread writes batches: each costs one thread switch, instead of one system call for each post.
   private static let callerPostsMax = 16
 
   private let passed: PassedCount
@@ -64,7 +66,7 @@ struct Outbox {
   let survives: Bool
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
-  /// No waiting call's deadline is earlier.
+  /// The earliest deadline of the waiting calls, or an earlier moment.
   private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
@@ -78,7 +80,7 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
-  /// Appends a frame that the next one takes along.
+  /// Appends a frame that is written together with the next one.
   mutating func stage(_ fields: some FrameFields) {
     guard writer != .broken else { return }
     add(fields, Link.Message(), flags: .none, serial: 0)
@@ -92,7 +94,7 @@ struct Outbox {
     unwritten += bytes
   }
 
-  /// - Parameter tick: of the coarse clock, for a frame without a reply, which may go in a burst.
+  /// - Parameter tick: the time of the coarse clock, for a post that may be part of a burst; nil for other frames.
   mutating func append(
     _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
     serial: Serial, at tick: @autoclosure () -> Int64? = nil
@@ -108,7 +110,7 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// Returns calls that waited for capacity, and true if the link's thread must continue.
+  /// Returns the calls that waited for capacity. If `wake` is true, the link's thread must continue.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -122,7 +124,7 @@ struct Outbox {
       unfinished = .stuck(batch)
       writer = .noConnection
     case .failed:
-      // The writer stops the reading, and the end of reading resumes all calls.
+      // The writer also ends reading. The end of the link then resumes all waiting calls.
       writer = .broken
       pending = OutgoingBatch(passed)
       pendingBytes = 0
@@ -147,7 +149,7 @@ struct Outbox {
     return nil
   }
 
-  /// Returns the unsent frames. Their files must be closed outside the lock.
+  /// Returns the unsent frames. The caller must release them without the lock, because that closes their files.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
@@ -169,12 +171,12 @@ struct Outbox {
 
   mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
-  /// Writers have stopped using the socket.
+  /// True if all writers have stopped using the lost socket.
   var isInterrupted: Bool { writer == .noConnection }
 
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Filters unsent frames in order. Returns calls that regain capacity.
+  /// Filters the unsent frames in order. Returns the waiting calls if the outbox has capacity again.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
@@ -222,7 +224,7 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    // On a broken connection, its end resumes the calls with the reason.
+    // If the connection is broken, its end resumes these calls with the reason.
     guard !capacityWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
     return takeAllWaiters()
   }

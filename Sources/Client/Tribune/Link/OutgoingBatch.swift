@@ -4,7 +4,7 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// Outgoing frames, back to back.
+/// A batch of outgoing frames, back to back in one buffer.
 ///
 /// The lock is never contended, because the link's state and the writer take turns with the batch.
 final class OutgoingBatch: Sendable {
@@ -20,14 +20,14 @@ final class OutgoingBatch: Sendable {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
-    /// Of unwritten frames, at these offsets.
+    /// The files of unwritten frames, with the offset of each frame.
     var files: [(start: Int, file: MemoryFile)] = []
   }
 
   private static let initialCapacity = 4096
   private static let keptCapacity = 262_144
 
-  /// Bytes of files in flight to a bus that does not take them; other limits do not count them.
+  /// How many bytes of passed files the bus may not have received yet. Other limits do not count them.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
@@ -35,7 +35,7 @@ final class OutgoingBatch: Sendable {
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// A file goes with the frame's first byte. Returns the bytes, including the file's.
+  /// Appends a frame; a file goes with its first byte. Returns the number of appended bytes, including the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
@@ -60,7 +60,8 @@ final class OutgoingBatch: Sendable {
     }
   }
 
-  /// Returns the written bytes, including those of files. A wholly written batch is empty again.
+  /// Writes as much as the kernel takes. Returns the number of written bytes, including those of files. A wholly
+  /// written batch is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -104,7 +105,8 @@ extension OutgoingBatch {
     case shortened(UInt32)
   }
 
-  /// Moves wholly unwritten frames to the end of another batch. Returns the moved bytes, including those of files.
+  /// Moves wholly unwritten frames to the end of another batch. Returns the number of moved bytes, including those of
+  /// files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -134,7 +136,7 @@ extension FrameLimits {
 }
 
 extension OutgoingBatch.Content {
-  /// What one call can send: one file, and the frames up to the next file.
+  /// The part that one call can send: at most one file, and the frames up to the next file.
   fileprivate var nextSend: (range: Range<Int>, file: MemoryFile?) {
     guard let next = files.first else { return (written..<buffer.count, nil) }
     guard next.start == written else { return (written..<next.start, nil) }
@@ -142,7 +144,7 @@ extension OutgoingBatch.Content {
   }
 }
 
-/// Bytes of files that the bus may not have taken yet. Only the writer uses it.
+/// The number of bytes in files that the bus may not have taken yet. Only the thread that writes uses it.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps a stream registered: releasing the last reference takes the registration back.
+/// Keeps a stream registered. Releasing the last reference takes the registration back.
 final class Subscription<Element: LossReporting>: Sendable {
   let stream: DeliveryStream<Element>
   /// A stream in use keeps its connection open.
@@ -18,7 +18,7 @@ final class Subscription<Element: LossReporting>: Sendable {
 
   deinit {
     cancel()
-    // No reader can read the rest, but posters may wait for acknowledgements of it.
+    // The remaining elements have no reader. If they are awaited, their release reports failures to the posters.
     stream.discard()
   }
 

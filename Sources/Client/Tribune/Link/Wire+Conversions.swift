@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-// Conversions from the wire to the public API. Numbers from the bus are clamped, never trapped on.
+// Conversions from the wire to the public API. They clamp numbers from the bus, and never trap on them.
 
 extension TribuneError {
   init(code rawCode: UInt16, message: String) {

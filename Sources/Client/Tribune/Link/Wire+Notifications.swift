@@ -3,7 +3,6 @@
 import TribuneWire
 
 extension PostOptions {
-  /// Plain options are encoded as no fields.
   var fields: Post {
     var options = TribuneWire.PostOptions.none
     if isImmediate { options.insert(.immediately) }

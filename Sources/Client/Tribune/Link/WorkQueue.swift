@@ -3,10 +3,11 @@
 import Synchronization
 import TribuneSystem
 
-/// Work that runs client code, and which thread receives and which works (`LinkScheduler`).
+/// The queue of work that runs client code, and the roles of the link's threads: which one receives, and which one
+/// works (`LinkScheduler`).
 ///
-/// Work waits until the thread has handled everything that it read. The lock is held briefly, and client code never
-/// runs under it.
+/// Work waits until the thread has handled everything that it read. Threads hold the lock briefly, and never run client
+/// code under it.
 struct WorkQueue {
   enum Work: Sendable {
     case question(OpenQuestion)
@@ -21,13 +22,13 @@ struct WorkQueue {
     case handOver([Work])
   }
 
+  /// Which thread receives, and which works. Each arrow lists the turns that can follow.
   private enum Turn: Equatable {
     /// A thread receives, or is about to. → working, ended
     case receiving
-    /// The receiving thread does the work of this turn. → receiving, takenOver
+    /// The thread that received does the work of this turn. → receiving, takenOver
     case working(UInt64)
-    /// Another thread receives, or is being started for it. → receiving, ended; working if the thread could not be
-    /// started
+    /// Another thread receives, or is being started for that. → receiving, ended, or working if the start fails
     case takenOver(UInt64)
     /// Appended work goes to Swift's threads. Final.
     case ended
@@ -97,7 +98,7 @@ struct WorkQueue {
   // MARK: Watching
 
   enum CheckResult {
-    /// Checking ends: no work since the last check, a takeover, or the end of the link.
+    /// The checks end: no work came since the last check, another thread has taken over, or the link has ended.
     case nothing
     case turns(UInt64)
     /// A work turn has not ended in time: another thread must receive.
@@ -131,7 +132,7 @@ extension WorkQueue.Work {
     case .question(let open): open.start(on: link)
     case .conclusion(let open, let ending): open.conclude(ending, here: true)
     case .deliveries(let attached): attached.startDelivering()
-    // The link exists for as long as it has a thread.
+    // The unowned reference is valid, because the link exists as long as it has a thread.
     case .job(let job): unsafe job.runSynchronously(on: link.asUnownedTaskExecutor())
     }
   }
