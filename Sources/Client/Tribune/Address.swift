@@ -6,10 +6,10 @@ import TribuneSystem
 public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The socket's path.
   public var path: String { didSet { servers = nil } }
-  /// The users whose processes may serve the bus; nil for all.
+  /// The users whose processes may serve the bus; nil allows every user.
   var servers: [UInt32]?
 
-  /// The socket need not exist.
+  /// Makes an address without checking it. The socket need not exist.
   public init(path: String) { self.path = path }
 
   /// Parses `unix:PATH`.
@@ -25,14 +25,15 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     try validate()
   }
 
-  /// `unix:PATH`.
+  /// The address as text, such as `unix:/run/tribune/bus`.
   public var description: String { "unix:\(path)" }
 
   /// The system's bus: `/run/tribune/bus`.
   public static let system = Address(path: "/run/tribune/bus")
 
-  /// The bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil without the variable. The bus need
-  /// not run.
+  /// The address of the bus that this user's service manager runs: `$XDG_RUNTIME_DIR/tribune/bus`.
+  ///
+  /// Nil if the variable is unset or empty. The bus need not run.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -41,12 +42,15 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     Address(path: "\(runtimeDirectory)/tribune/bus")
   }
 
-  /// The default: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and, except for root,
-  /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
+  /// Finds the default address.
   ///
-  /// Such a folder must belong to this user, and this user or root must serve its bus: otherwise, if a program ran as
-  /// root with another user's environment, that user's delegates would decide. For root, `$TRIBUNE_ADDRESS` must also
-  /// lead to a bus that root serves, or to the system's.
+  /// If `$TRIBUNE_ADDRESS` is set, it is the default. Otherwise, the default is the first of these sockets that exists:
+  /// `$RUNTIME_DIRECTORY/bus`, then `$XDG_RUNTIME_DIR/tribune/bus` unless this user is root. If neither exists, the
+  /// default is `/run/tribune/bus`.
+  ///
+  /// This user must own those directories, and this user or root must serve the bus in them. Otherwise, if a program
+  /// ran as root with another user's environment, that user's delegates would decide. For root, root must also serve
+  /// the bus at `$TRIBUNE_ADDRESS`, unless that is the system's bus.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {
@@ -77,7 +81,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     return address
   }
 
-  /// Requires that a permitted user serves the bus at the other end.
+  /// Throws `notPermitted` unless one of `servers` serves the bus at the other end of the socket.
   func requireServer(of socket: borrowing FileDescriptor) throws(TribuneError) {
     guard let servers else { return }
     let user: UInt32
@@ -107,7 +111,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TribuneError {
-  /// A failure of this process (permission, resources) must not look like a missing bus.
+  /// The error is `unreachable` only if the bus is missing. A failure of this process (permission, resources) has
+  /// another code.
   init(connecting error: Errno, to address: Address) {
     switch error {
     case .noSuchFile, .connectionRefused:

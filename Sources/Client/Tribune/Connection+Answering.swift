@@ -6,22 +6,22 @@ package import TribuneWire
 extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
-  /// The connection does not retain the delegate. After the delegate's deallocation, the next question or
-  /// notification for it detaches it; the question is answered with ``Answer/abstain``.
+  /// The connection does not retain the delegate. Once the delegate is deallocated, the next question or notification
+  /// for it makes the connection detach it. The connection answers such a question with ``Answer/abstain``.
   ///
   /// - Parameters:
-  ///   - delegate: not retained.
-  ///   - object: empty for any object.
+  ///   - delegate: the delegate, to which the caller must keep a reference.
+  ///   - object: the object whose chain the delegate joins; empty for all objects.
   ///   - patterns: the names that the delegate responds to, 1 to 128.
-  ///   - order: the position in the chain: lower is earlier; equal values are ordered by time.
-  ///   - onFailure: the effect of a timeout, a lost connection or an error.
-  ///   - timeout: for each answer; nil for the bus's default, 5 s unless configured otherwise.
+  ///   - order: the position in the chain. Lower values come first; equal values keep the order of attaching.
+  ///   - onFailure: the effect of a timeout, a lost connection or an error of the delegate.
+  ///   - timeout: the time for each answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
   ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
   ///     protocol accepts only delegates that conform to it or to a protocol that inherits from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `conflict` when
-  ///   a delegate of this connection, perhaps the same one, responds to exactly these names of the object under this
-  ///   label: detach that first.
+  ///   this connection has already attached a delegate, perhaps the same one, with this object, these names and this
+  ///   label. Detach the earlier one first.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -33,8 +33,8 @@ extension Connection {
       label: label, conformingTo: protocols, onRefusal: nil)
   }
 
-  /// - Parameter onRefusal: called if the bus later ends the attachment for its policy, or refuses its renewal. Without
-  ///   it, the connection then ends.
+  /// - Parameter onRefusal: called if the bus later ends the attachment because of its policy, or refuses to renew it.
+  ///   If `onRefusal` is nil, the connection ends in these cases.
   package func attach(
     _ delegate: some Delegate, to object: String, respondingTo patterns: [String], order: Int32,
     onFailure: FailurePolicy, timeout: Duration?, label: String, conformingTo protocols: [String],
@@ -48,10 +48,12 @@ extension Connection {
 
   /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, it replaces delegates without an
-  /// object that respond to some of the same names; otherwise, these stay. If the call throws, all delegates stay.
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the call replaces those
+  /// delegates without an object that respond to some of the same names. Otherwise, it replaces only delegates of this
+  /// object. Delegates of other users stay, unless the policy lets this user replace them. If the call throws, all
+  /// delegates stay.
   ///
-  /// Parameters and errors: as for ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
+  /// The parameters and errors are those of ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult
   public func set(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -83,7 +85,8 @@ extension Connection {
     renewal.isSet = false
     let attached = AttachedDelegate(
       delegate, object: object, patterns: patterns, renewal: renewal, onRefusal: onRefusal)
-    // An equal delegate may be deallocated, but not detached yet.
+    // If an equal attachment of a deallocated delegate were still registered, the bus would refuse this one
+    // (`conflict`).
     link.detachDeallocated()
     let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
       .registration(reply, .attachment(attached))
@@ -91,16 +94,16 @@ extension Connection {
     return Attachment(attached, serial: serial, connection: self)
   }
 
-  /// Takes a ``Hold`` on queries whose names match a pattern, except value queries.
+  /// Takes a ``Hold``, which vetoes queries for permission whose names match a pattern.
   ///
   /// - Parameters:
-  ///   - pattern: the names to veto.
-  ///   - object: nil for any.
-  ///   - why: the reason in verdicts; truncated at 4,096 bytes.
+  ///   - pattern: the pattern of the names.
+  ///   - object: the object of the vetoed queries; nil for any object.
+  ///   - why: the reason in verdicts, truncated at 4,096 bytes.
   ///   - label: the holder's claimed name, at most 255 bytes.
-  ///   - span: nil to hold without expiry.
+  ///   - span: the time until the hold expires; nil if it does not expire.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or the
-  ///   reason is empty.
+  ///   reason is blank.
   @discardableResult
   public func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "", expiresIn span: Duration? = nil
@@ -110,10 +113,10 @@ extension Connection {
 
   /// - Parameters:
   ///   - isLast: true if the hold is the connection's last frame, so that `Hold.duplicateSocket()` can return a
-  ///     descriptor for a child. If the connection sends anything later, even by ``Hold/release()``, the bus ends the
-  ///     connection.
-  ///   - holder: the process in verdicts and lists; nil for this one. Only root and the user that runs the bus may
-  ///     name another.
+  ///     descriptor for a child process. If the connection sends anything later, even by ``Hold/release()``, the bus
+  ///     ends the connection.
+  ///   - holder: the process that verdicts and lists show as the holder; nil for this process. Only root and the user
+  ///     that runs the bus may name another process.
   package func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "",
     expiresIn span: Duration? = nil, isLast: Bool, for holder: PeerIdentity? = nil
@@ -134,18 +137,18 @@ extension Connection {
     return Hold(serial: serial, term: term, connection: self)
   }
 
-  /// Asks for more time on behalf of a delegate of this user, even of another connection.
+  /// Asks for more time on behalf of one of this user's delegates, even a delegate of another connection.
   ///
-  /// This is for programs that a delegate runs; a delegate uses ``Question/deferAnswer(by:status:)``. Returns when the
-  /// bus has accepted the new time.
+  /// This call is for programs that a delegate runs. A delegate itself uses ``Question/deferAnswer(by:status:)``. The
+  /// call returns when the bus has accepted the new time.
   ///
   /// - Parameters:
   ///   - query: the query in which the delegate was asked.
   ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
-  ///   - extension: the time until the answer, from now, within the asker's deadline.
-  ///   - status: for the asker; truncated at 4,096 bytes.
-  /// - Throws: `notFound` when the query does not wait for that delegate, and any other refusal of the bus, such as
-  ///   when 0 could mean several delegates.
+  ///   - extension: the new time for the answer, from now. The asker's deadline limits it.
+  ///   - status: a status text for the asker, truncated at 4,096 bytes.
+  /// - Throws: `notFound` when the query does not wait for that delegate; any other refusal of the bus, for example if
+  ///   `delegate` is 0 and the query waits for several delegates of this user.
   public func deferAnswer(
     query: UInt64, delegate: UInt64 = 0, by extension: Duration, status: String = ""
   ) async throws(TribuneError) {

@@ -3,27 +3,29 @@
 import TribuneWire
 
 extension Connection {
-  /// Asks the delegates of an object, and those for any object, for permission before an action.
+  /// Asks delegates for permission before an action.
   ///
-  /// If no delegate responds, the verdict is the default, at once. A matching hold vetoes, and so does a missing
-  /// delegate that the bus's configuration requires. Cancelling the task cancels the query on the bus.
+  /// The bus asks the delegates of the object and those attached without an object. If no delegate responds to the
+  /// name, the default becomes the verdict at once. A matching hold vetoes, and so does a missing delegate that the
+  /// bus's configuration requires. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
-  ///   - name: such as `window.shouldClose`.
-  ///   - object: empty for all objects.
-  ///   - userInfo: for the delegates.
-  ///   - deadline: of the verdict; nil for the bus's default, 30 s unless configured otherwise. It is rounded up to
-  ///     whole milliseconds, at least one; above ``BusInfo/deadlineMax``, it is `refused`.
-  ///   - mode: in which order to ask, and when to stop.
+  ///   - name: the question's name, such as `window.shouldClose`.
+  ///   - object: the object of the action; empty for all objects.
+  ///   - userInfo: the payload for the delegates.
+  ///   - deadline: the longest time until the verdict; nil for the bus's default, 30 s unless configured otherwise. The
+  ///     library rounds the time up to whole milliseconds, at least one. The bus refuses a time above
+  ///     ``BusInfo/deadlineMax`` with `refused`.
+  ///   - mode: the order in which the bus asks, and when it stops.
   ///   - default: the verdict when no delegate approves or vetoes.
-  ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
-  ///     verdict is allowed and lists the vetoes; the bus logs and posts it.
-  ///   - isDryRun: tells the delegates that no action will follow.
-  ///   - parent: the query that the caller is answering (``Question/query``).
-  ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
-  ///     thread and must not block.
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
-  ///   `notPermitted` when the bus does not let this user override, `refused` for an override without a reason,
+  ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An overridden
+  ///     verdict is *allowed* and lists the vetoes. The bus logs and announces it.
+  ///   - isDryRun: true to tell the delegates that no action will follow.
+  ///   - parent: the query that the caller is answering (``Question/query``); nil if there is none.
+  ///   - progress: called when the bus asks a delegate, when a delegate defers, and when a delegate has an outcome.
+  ///     This closure runs on the connection's thread and must not block.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`;
+  ///   `notPermitted` when the bus does not let this user override; `refused` for an override with a blank reason;
   ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func ask(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
@@ -36,10 +38,10 @@ extension Connection {
 
   /// Asks for permission, and begins the action in the same step if the verdict is *allowed*.
   ///
-  /// While the action is under way, the bus lists it, and each new hold that could have vetoed it learns that it is too
-  /// late (``Hold/late``).
+  /// While the action is under way, the bus lists it. If a new hold would have vetoed the action, the bus tells the
+  /// holder that the hold is too late (``Hold/late``).
   ///
-  /// Parameters and errors: as for `ask`.
+  /// The parameters and errors are those of `ask`.
   ///
   /// - Returns: the verdict, and the action if the verdict allows it.
   public func begin(
@@ -54,12 +56,13 @@ extension Connection {
     return (verdict, verdict.isAllowed ? action : nil)
   }
 
-  /// Asks the delegates of an object, and those for any object, for a value, one after the other until one gives it.
+  /// Asks delegates for a value, one after the other, until one of them gives a value.
   ///
-  /// Without a value, ``QueryReply/value`` is nil, and the outcomes say why. Holds do not affect value queries.
+  /// The bus asks the delegates of the object and those attached without an object. If none gives a value,
+  /// ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` has the reasons. Holds do not affect value queries.
   /// Cancelling the task cancels the query on the bus.
   ///
-  /// Parameters: as for `ask`; the name is such as `browser.numberOfRows`.
+  /// The parameters are those of `ask`. An example of a name is `browser.numberOfRows`.
   ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
   ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
@@ -70,9 +73,10 @@ extension Connection {
     try await ask(.first, name, object, userInfo, deadline, parent, progress)
   }
 
-  /// Asks all delegates of an object, and those for any object, at once, and collects every value.
+  /// Asks delegates for values, all at once, and collects every value.
   ///
-  /// Parameters and errors: as for ``query(_:object:userInfo:deadline:parent:progress:)``.
+  /// The bus asks the delegates of the object and those attached without an object. The parameters and errors are those
+  /// of ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
@@ -109,7 +113,7 @@ extension Connection {
 }
 
 extension Ask {
-  /// - Throws: `refused` for an override without a reason.
+  /// - Throws: `refused` for an override with a blank reason.
   fileprivate init(
     _ deadline: Duration?, _ mode: Mode, _ default: Verdict.Decision, _ override: String?, _ parent: UInt64?,
     _ flags: QueryFlags

@@ -5,17 +5,18 @@ import TribuneWire
 extension Connection {
   /// Declares the protocol of an object's delegates.
   ///
-  /// Later delegates of the object must conform to it, and queries and notifications about the object must be in it.
-  /// Attached delegates stay. The declaration lasts until ``Declaration/withdraw()`` or the end of the connection,
-  /// even if the returned object is not kept.
+  /// Delegates that attach to the object later must conform to the protocol. The protocol must also contain every query
+  /// and notification about the object. Delegates that are already attached stay. The declaration lasts until
+  /// ``Declaration/withdraw()`` or the end of the connection, even if the program does not keep the returned object.
   ///
   /// - Parameters:
-  ///   - object: not empty.
+  ///   - object: the object, which must not be empty.
   ///   - protocolName: a protocol that the bus knows, or that the definitions define.
-  ///   - definitions: protocols in the language of `.protocol` files; they last as long as the declaration.
+  ///   - definitions: protocols in the language of `.protocol` files; empty for none. They last as long as the
+  ///     declaration.
   /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the
-  ///   definitions have mistakes; `conflict` when the object is declared with another protocol, or a name is defined
-  ///   differently; `payloadTooLong`, `limitExceeded`.
+  ///   definitions have mistakes; `conflict` when the object is already declared with another protocol, or when a
+  ///   protocol of the same name has another definition; `payloadTooLong`, `limitExceeded`.
   @discardableResult
   public func declare(
     _ object: String, as protocolName: String, definitions: String = ""
@@ -28,8 +29,8 @@ extension Connection {
 
   /// Defines protocols without declaring an object.
   ///
-  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection, and while declared objects
-  /// use them.
+  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection. Beyond that, they last while
+  /// declared objects use them.
   ///
   /// - Parameter source: protocols in the language of `.protocol` files.
   /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`.

@@ -4,10 +4,10 @@ import Synchronization
 import TribuneSystem
 
 extension Connection {
-  /// Runs tasks on the thread that receives for this connection.
+  /// An executor that runs tasks on the thread that receives for this connection.
   ///
-  /// That thread resumes the tasks that wait for the bus. A task that also runs there is resumed without a thread
-  /// wake-up, which is most of the cost of a quick `ask`:
+  /// That thread resumes the tasks that wait for the bus. If such a task also runs on the thread, resuming it wakes no
+  /// other thread. A wake-up is most of the cost of a quick `ask`:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {
@@ -15,9 +15,10 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// A switch to the executor and back costs two hops, so it pays from the second `ask` on. The connection does not
-  /// receive until such a task suspends. After about 10 ms, another thread takes over receiving, and the executor's
-  /// tasks run on Swift's threads until the first thread is free, and after the connection's end.
+  /// A switch to the executor and back costs two hops, so the executor pays off from the second `ask` on. While a task
+  /// runs on the thread, the connection receives no frames until the task suspends. If that takes more than about 10
+  /// ms, another thread takes over receiving. Until the first thread is free, and after the connection's end, the
+  /// executor's tasks run on Swift's threads.
   public var executor: any TaskExecutor { link }
 }
 

@@ -11,7 +11,7 @@ extension Connection {
     throw .violation("the bus reports no status")
   }
 
-  /// Includes this connection.
+  /// The connections of the bus, including this one.
   public func connections() async throws(TribuneError) -> [ConnectionInfo] {
     try await link.list(.connections).compactMap {
       if case .connection(let entry) = $0 { ConnectionInfo(entry) } else { nil }
@@ -20,7 +20,7 @@ extension Connection {
 
   /// This connection, as the bus sees it.
   ///
-  /// - Throws: `protocolViolation` if the bus does not list it.
+  /// - Throws: `protocolViolation` if the bus does not list this connection.
   public func own() async throws(TribuneError) -> ConnectionInfo {
     let list = List(.connections, connection: session.connection.rawValue)
     for case .connection(let entry) in try await link.list(list, name: "", object: "") {
@@ -29,8 +29,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that left in the last minute, at most the latest 1,024, oldest first. A restarted bus begins
-  /// without any.
+  /// The connections that ended in the last minute, oldest first, at most the latest 1,024. After a restart, the bus
+  /// begins with an empty list.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -43,7 +43,7 @@ extension Connection {
     }
   }
 
-  /// The retained notifications, by name and object.
+  /// The retained notifications, sorted by name and object.
   public func retained() async throws(TribuneError) -> [RetainedInfo] {
     try await link.list(.retained).compactMap {
       if case .retained(let entry) = $0 { RetainedInfo(entry) } else { nil }
@@ -69,8 +69,8 @@ extension Connection {
     }
   }
 
-  /// The users' quotas, sorted by user: all users' if the policy lets this connection list everything, else its own
-  /// user's.
+  /// The users' quotas, sorted by user. If the policy does not let this connection list everything, the bus returns
+  /// only those of the connection's own user.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
     try await link.list(.accounts).compactMap {
       if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
@@ -91,32 +91,35 @@ extension Connection {
       .sorted { $0.query < $1.query }
   }
 
-  /// The busiest 1,000 names first, then one entry for all others, if the policy lets this connection list
-  /// everything.
+  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If it may list
+  /// everything, one entry for all other names follows.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
     }
   }
 
-  /// The outcomes of delegates and awaited observers: of all users if the policy lets this connection list everything,
-  /// else of its own user. The busiest 1,000 come first, then one entry for all others.
+  /// The outcomes of delegates and awaited observers, the busiest 1,000 first, then one entry for all others. If the
+  /// policy does not let this connection list everything, the bus returns only those of the connection's own user.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
     }
   }
 
-  /// By unit, otherwise like ``participantStatistics()``.
+  /// The activity of users' processes by unit. The bus chooses and sorts the entries as for
+  /// ``participantStatistics()``.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }
     }
   }
 
-  /// The last verdicts of a bus that writes to no journal, the oldest first: those that this user asked for, and those
-  /// on names that the policy lets this connection list. Since its start, the daemon keeps the last 1,000 verdicts for
-  /// root and its own user, and the last 1,000 for all other users.
+  /// The last verdicts of a bus that writes to no journal, the oldest first.
+  ///
+  /// The list has the verdicts that this user asked for, and the verdicts on names that the policy lets this connection
+  /// list. The daemon keeps the last 1,000 verdicts for root and its own user, and the last 1,000 for all other users.
+  /// It keeps none from before its start.
   ///
   /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
@@ -146,7 +149,8 @@ extension Connection {
     }
   }
 
-  /// The matching holds, the missing required delegates, and the delegates that a query would ask. Asks no delegate.
+  /// Returns the matching holds, the missing required delegates, and the delegates that a query would ask. The call
+  /// asks none of them.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
@@ -169,16 +173,16 @@ extension Connection {
     return explanation
   }
 
-  /// How the policy decides about an action, and why.
+  /// Asks how the policy decides about an action, and why.
   ///
   /// - Parameters:
-  ///   - action: such as `hold`; tribune-policy(5) lists them.
+  ///   - action: the action, such as `hold`; tribune-policy(5) lists all actions.
   ///   - pattern: the name of a message, or the pattern of a registration.
-  ///   - object: empty for none, or for any.
-  ///   - subject: whose rights to examine; nil for a connection's.
-  ///   - connection: without a subject: the connection, such as `:7`; nil for this one.
-  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` for an unknown action, or one that never has such a
-  ///   pattern or object; `reservedName` for a message of the bus; `notFound` for an unknown connection, or one hidden
+  ///   - object: the object. If it is empty, a message has no object, and a registration concerns every object.
+  ///   - subject: the subject about which the policy decides; nil for the subject of `connection`.
+  ///   - connection: the connection, such as `:7`, that is used if `subject` is nil; nil for this connection.
+  /// - Throws: `invalidPattern`, `invalidObject`; `refused` for an unknown action, or for an action that never has such
+  ///   a pattern or object; `reservedName` for a message of the bus; `notFound` if the connection is unknown, or hidden
   ///   from this process.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,

@@ -6,22 +6,23 @@ import TribuneWire
 extension Connection {
   /// Observes notifications by name and object.
   ///
-  /// Returns once the bus has confirmed the observation. It covers all later posts. With `retained`, the sequence
-  /// begins with the matching retained notifications (``Notification/isRetained``) and continues with new ones, without
-  /// a gap or a repetition.
+  /// The call returns once the bus has confirmed the observation, which covers all later posts. With `retained`, the
+  /// sequence begins with the matching retained notifications (``Notification/isRetained``) and continues with new
+  /// ones, without a gap or a repetition.
   ///
   /// The connection drops nothing. Once `limit` deliveries wait in the sequence, further ones wait on the bus, which
-  /// slows their posters down. All sequences of a connection, also those of monitors, share this flow: one that is full
-  /// stops the others. So read every sequence, or cancel it, and use a connection for each independent pace.
+  /// slows their posters down. All sequences of a connection, including those of monitors, share this flow: a full
+  /// sequence stops the others. So read every sequence or cancel it. To read sequences independently, use a connection
+  /// for each.
   ///
   /// - Parameters:
   ///   - pattern: the pattern of names; nil for any name.
   ///   - object: the object; nil for any object.
-  ///   - limit: how many unread deliveries wait in the sequence; at least one. If they have over 32 MiB of userInfo, no
-  ///     more are requested until some are read.
+  ///   - limit: how many unread deliveries may wait in the sequence; at least one. If these have over 32 MiB of
+  ///     userInfo, the connection requests no more until the program reads some.
   ///   - suspension: the treatment of notifications while the connection is suspended.
   ///   - retained: true to begin with the retained notifications.
-  ///   - awaited: true if awaited posts shall wait for this observer, which must acknowledge each of them
+  ///   - awaited: true if awaited posts must wait for this observer, which must acknowledge each of them
   ///     (``Notification/acknowledgement``).
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`.
   public func observe(
@@ -31,10 +32,11 @@ extension Connection {
     try await observe(pattern.map { [$0] } ?? [], object, limit, suspension, retained, awaited)
   }
 
-  /// Observes notifications whose name matches any of several patterns, one copy of each. The retained notifications of
-  /// a pattern can come after new ones of an earlier pattern.
+  /// Observes notifications whose name matches any of several patterns. The sequence has one copy of each notification.
   ///
-  /// - Throws: as the other `observe`; `invalidPattern` also for an empty array.
+  /// A retained notification that matches one pattern can come after a new one that matches an earlier pattern.
+  ///
+  /// - Throws: the errors of the other `observe`; `invalidPattern` also for an empty array.
   public func observe(
     anyOf patterns: [String], object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -58,7 +60,7 @@ extension Connection {
       key.pattern = pattern
       observations.append((key, try Checked.pattern(pattern)))
     }
-    // If one observation fails, the subscription is released, which takes back the others.
+    // If one observation fails, this function releases the subscription, which takes back the other observations.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
     return Notifications(subscription: subscription)
@@ -66,23 +68,25 @@ extension Connection {
 
   /// Suspends this connection's notifications, as Cocoa's NSDistributedNotificationCenter does.
   ///
-  /// Returns when the bus has confirmed. Until ``resume()``, each observation's ``SuspensionBehavior`` applies to its
-  /// notifications. Questions and notifications to delegates still arrive, and so do awaited and immediate
-  /// notifications (``PostOptions/isImmediate``), after the buffered ones. Suspending twice has no further effect.
-  /// Cancelling the task does not stop it.
+  /// The call returns when the bus has confirmed the suspension. Until ``resume()``, the ``SuspensionBehavior`` of each
+  /// observation decides about its notifications. Questions and notifications for delegates still arrive. Awaited and
+  /// immediate notifications (``PostOptions/isImmediate``) also arrive, after those that the bus has buffered.
+  /// Suspending twice has no further effect. Cancelling the task does not stop the suspension.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
-  /// Ends the suspension. The buffered notifications come first, in the order of their posts. On return, they are in the
-  /// sequences, unless one is full. Cancelling the task does not stop this.
+  /// Ends the suspension.
+  ///
+  /// The buffered notifications come first, in the order of their posts. When the call returns, they are in the
+  /// sequences, unless a sequence is full. Cancelling the task does not stop the call.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
-  /// As the bus last confirmed.
+  /// True if notifications are suspended, as the bus last confirmed.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
-  /// Monitors the traffic whose names match any of the patterns; without patterns, all traffic.
+  /// Monitors the frames whose names match any of the patterns. Without patterns, monitors all frames.
   ///
-  /// The bus sends each message to a connection once. If the connection monitors several times, each sequence has the
-  /// messages of all its monitors.
+  /// The bus sends each frame to a connection once. If a connection has several monitors, each sequence gets the frames
+  /// that any of them matches.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {

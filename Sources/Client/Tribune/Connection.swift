@@ -4,30 +4,34 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// A connection to the bus: posts, asks, observes and answers.
+/// A connection to the bus, over which a program posts, asks, observes and answers.
 ///
-/// Any number of tasks may use one connection at the same time. Every request can throw `connectionLost` and, unless it
-/// says otherwise, `cancelled`; its documentation lists further errors (``TribuneError/Code``). Releasing the last
-/// reference to the connection and to the objects that it returned ends the connection as ``close()`` does, without
-/// waiting.
+/// Any number of tasks may use one connection at the same time. Every request can throw `connectionLost`. It can also
+/// throw `cancelled`, unless its documentation says otherwise. The documentation of a request lists further errors
+/// (``TribuneError/Code``).
 ///
-/// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. If the bus
-/// stops, or is killed at a moment that it cannot recover from, this object reconnects. It then renews all
-/// registrations: observations, delegates, holds, declarations, monitors, and suspension.
+/// If the program releases its last reference to the connection and to the objects that it returned, the connection
+/// ends as by ``close()``, but without waiting.
 ///
-/// - An unanswered request that the bus may have received fails with `connectionLost`: its outcome is unknown. New
-///   requests, and old ones that the bus cannot have received, wait for the new connection; queries and awaited posts
-///   wait at most until their deadlines. A ``post(_:object:userInfo:options:)`` that was already sent may be lost
-///   without notice; a waiting one is lost if its userInfo is over the new bus's limit.
-///   ``postAcknowledged(_:object:userInfo:options:)`` reports both.
-/// - Open questions end as ``Conclusion/Ending/cancelled``, and their answers are discarded.
-/// - Sequences and delegates learn of missed notifications (``Delivery/lost(_:)``, ``Delivery/interrupted``).
+/// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. If the
+/// connection is lost, for example because the bus was killed at a moment from which it cannot recover, this object
+/// reconnects. It then renews all registrations: observations, delegates, holds, declarations, monitors, actions under
+/// way, and suspension.
+///
+/// - If the bus may have received a request that it has not answered, the request fails with `connectionLost`: its
+///   outcome is unknown. All other requests wait for the new connection; queries and awaited posts wait at most until
+///   their deadlines.
+/// - A ``post(_:object:userInfo:options:)`` that was already sent may be lost without notice. A post that still waits
+///   is lost if its userInfo exceeds the new bus's limit. ``postAcknowledged(_:object:userInfo:options:)`` throws an
+///   error in both cases.
+/// - Open questions end as ``Conclusion/Ending/cancelled``, and the library discards their answers.
+/// - Sequences and delegates receive reports of missed notifications (``Delivery/lost(_:)``, ``Delivery/interrupted``).
 /// - The ids of the connection, of delegates and of holds change.
 ///
-/// If the bus is not back in time, or if the new bus refuses a registration, the connection ends, so that its owner
+/// If the bus does not return in time, or if the new bus refuses a registration, the connection ends. The program thus
 /// learns that its registrations are no longer in force.
 public final class Connection: Sendable {
-  /// `:N`, which the bus never uses again. It changes after an interruption.
+  /// The connection's id, such as `:7`. It changes after an interruption. The bus never uses an id again.
   public var id: String { session.connection.description }
   public var bus: BusInfo { session.bus }
 
@@ -47,23 +51,23 @@ public final class Connection: Sendable {
   /// Connects to a bus.
   ///
   /// - Parameters:
-  ///   - address: by default ``Address/resolve()``, which says whose bus is accepted.
-  ///   - limit: how long to wait for the bus's welcome. New connections wait at the socket of a bus that restarts, or
-  ///     that hangs and is about to be replaced.
-  ///   - reconnectTimeout: how long to look for a lost bus at the same address; zero for never, nil for ever, even if
-  ///     the bus stops (`shuttingDown`). This call itself tries again only if the bus closes the connection before its
-  ///     welcome.
-  ///   - identifiesPosters: true if notifications shall have their ``Notification/poster``. The bus sends the facts
+  ///   - address: the bus's address; by default ``Address/resolve()``, which also restricts who may serve the bus.
+  ///   - limit: how long to wait for the bus's welcome. While a bus restarts, or hangs and is about to be replaced, new
+  ///     connections wait at its socket.
+  ///   - reconnectTimeout: how long to look for a lost bus at the same address. With zero, the connection does not
+  ///     reconnect. With nil, it looks for ever, even if the bus stops (`shuttingDown`). The first connection is
+  ///     retried only if the bus closes it before its welcome.
+  ///   - identifiesPosters: true if notifications must have their ``Notification/poster``. The bus sends the facts
   ///     about each poster once, so this costs nothing per notification.
-  ///   - pace: how long this connection's posts wait for slow observers. Posts, and any other message behind them, wait
-  ///     in this process, so ``post(_:object:userInfo:options:)`` waits once its buffer is full.
-  ///   - events: called when the connection is lost and when it is back; runs on the connection's thread and must not
-  ///     block.
-  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach the
-  ///   socket, or another user serves the bus; `limitExceeded` when it has no descriptor left; `refused` when
-  ///   connect(2) fails otherwise; `protocolViolation` when the peer is not a bus;
-  ///   from a bus that refuses the connection, `limitExceeded`, `shuttingDown`, `tooSlow` (it waited too long for the
-  ///   hello) or `connectionLost` (it was restarted).
+  ///   - pace: how long this connection's posts wait for slow observers. Such posts, and all messages behind them, wait
+  ///     in this process. So ``post(_:object:userInfo:options:)`` suspends once the buffer is full.
+  ///   - events: called when the connection is lost, and when it is back. This closure runs on the connection's thread
+  ///     and must not block.
+  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach
+  ///   the socket, or when an untrusted user serves the bus; `limitExceeded` when this process has no descriptor left;
+  ///   `refused` when connect(2) fails otherwise; `protocolViolation` when the peer is not a bus. If the bus refuses
+  ///   the connection: `limitExceeded`, `shuttingDown`, `tooSlow` (the bus waited too long for the hello) or
+  ///   `connectionLost` (the bus was restarted).
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
     reconnectingFor reconnectTimeout: Duration? = .seconds(10),
@@ -76,28 +80,29 @@ public final class Connection: Sendable {
       pace: pace, events: events)
   }
 
-  /// Returns the reason when the connection has ended; nil after ``close()``, and on cancellation.
+  /// Waits for the end of the connection, and returns the reason. Returns nil after ``close()``, and if the task is
+  /// cancelled.
   public func closed() async -> TribuneError? { await link.ended() }
 
-  /// False while the connection is interrupted.
+  /// True once the connection has ended. An interruption is not an end.
   public var hasEnded: Bool {
     link.state.withLock { $0.hasEnded }
   }
 
-  /// Writes the posts, then ends the connection; returns when it has ended.
+  /// Writes the queued posts, ends the connection, and returns when it has ended.
   ///
-  /// Sequences end without an error; unanswered requests fail with `connectionLost`. Closing waits at most 5 s for a
-  /// bus that does not read, or that is gone while posts still wait for it.
+  /// Sequences end without an error; unanswered requests fail with `connectionLost`. The call takes at most 5 s, even
+  /// if the bus does not read, or is gone while posts still wait.
   public func close() async { await link.close() }
 }
 
 /// A change of a connection's state.
 public enum ConnectionEvent: Equatable, Sendable {
-  /// The client looks for the bus.
+  /// The connection is lost, and the client looks for the bus.
   case disconnected(TribuneError)
   /// The connection is back, with another id, and all its registrations are renewed.
   ///
-  /// `lost` is the number of missed notifications, which sequences and delegates receive as ``Delivery/lost(_:)``;
-  /// nil if unknown: then they receive ``Delivery/interrupted``.
+  /// `lost` is the number of missed notifications, which sequences and delegates receive as ``Delivery/lost(_:)``. If
+  /// the number is unknown, `lost` is nil, and they receive ``Delivery/interrupted``.
   case reconnected(lost: UInt64?)
 }

@@ -2,7 +2,7 @@
 
 /// The reason why a request to the bus failed.
 public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// For programs. Later versions may add codes: compare with those you know, and treat the rest alike.
+  /// The kind of an error, for programs. Later versions may add codes, so treat all unknown codes alike.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private let name: String
 
@@ -10,14 +10,15 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// No bus answers at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. An
-    /// unanswered request may have been carried out.
+    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. The bus
+    /// may have carried out an unanswered request.
     public static let connectionLost = Code("connectionLost")
-    /// The task was cancelled, and its request withdrawn if possible.
+    /// The task was cancelled. The library has withdrawn its request, if that was possible.
     public static let cancelled = Code("cancelled")
-    /// A name is invalid: it must be tokens of `[A-Za-z0-9_-]`, separated by dots, 1 to 255 bytes in all.
+    /// A name is invalid: it must consist of tokens of `[A-Za-z0-9_-]`, separated by dots, 1 to 255 bytes in all.
     public static let invalidName = Code("invalidName")
-    /// A pattern is invalid: it must be a name, in which `*` stands for one token and a final `**` for one or more.
+    /// A pattern is invalid: it must be a name, in which `*` matches one token and a final `**` matches one or more
+    /// tokens.
     public static let invalidPattern = Code("invalidPattern")
     /// An object is not UTF-8, has control characters, or is longer than 255 bytes.
     public static let invalidObject = Code("invalidObject")
@@ -39,34 +40,34 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let shuttingDown = Code("shuttingDown")
     /// The text is not the address of a bus.
     public static let invalidAddress = Code("invalidAddress")
-    /// The query is asked within itself: an enclosing query has the same name and object, or more than 32 queries
-    /// enclose it.
+    /// An enclosing query has the same name and object as this one, or more than 32 queries enclose this one.
     public static let recursion = Code("recursion")
-    /// This user may not do that.
+    /// This user lacks a permission, or an untrusted user serves the bus.
     public static let notPermitted = Code("notPermitted")
     /// The bus does not know the protocol.
     public static let unknownProtocol = Code("unknownProtocol")
     /// The definitions have mistakes; the message has their lines and columns.
     public static let invalidProtocol = Code("invalidProtocol")
-    /// The delegate does not conform to the protocol of the object; the message says how, in full.
+    /// The delegate does not conform to the object's protocol; the message has all reasons.
     public static let notConforming = Code("notConforming")
-    /// The protocol of the object has no message of that name and kind.
+    /// The object's protocol has no message of that name and kind.
     public static let unknownName = Code("unknownName")
-    /// userInfo does not fit the parameters in the protocol of the object; the message names the field.
+    /// userInfo does not fit the parameters that the object's protocol defines; the message names the field.
     public static let invalidParameter = Code("invalidParameter")
-    /// A different definition or declaration already has that name.
+    /// A definition, declaration or attachment exists with which the new one conflicts.
     public static let conflict = Code("conflict")
-    /// The request is refused for a reason that only the message gives.
+    /// The request was refused for another reason, which the message gives.
     public static let refused = Code("refused")
 
     public var description: String { name }
   }
 
   public var code: Code
-  /// For people: one line without a full stop; mistakes in definitions have a line each.
+  /// The message for people: one line without a full stop. For mistakes in definitions, it has one line for each
+  /// mistake.
   public var message: String
 
-  /// For delegates and tests.
+  /// Makes an error. It is public for delegates and tests.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
@@ -74,6 +75,6 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
   public var description: String { "\(message) (\(code))" }
 
-  /// True if no bus was there to refuse the request.
+  /// True if the request failed because the bus was unreachable or went away, and not by a decision of the bus.
   package var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
