@@ -5,13 +5,13 @@ import TribuneWire
 
 /// A connection's notifications that wait, because its client has no room or a snapshot comes first.
 ///
-/// They follow the connection's queue in order, as do `lost` frames and introductions of posters. All other frames
-/// overtake them.
+/// The bus sends them after the connection's queue, in order with their `lost` frames and the introductions of
+/// their posters. All other frames overtake them.
 struct Backlog: ~Copyable {
-  /// Retained notifications are encoded when they are sent.
+  /// The retained notifications of one observation. Each is encoded when it is sent.
   struct Snapshot {
     let serial: Serial
-    /// The first to send is the last.
+    /// In reverse order: the last element is sent first.
     var values: [RetainedNotification]
     var byteCount: Int
 
@@ -30,7 +30,7 @@ struct Backlog: ~Copyable {
 
   final class Part {
     fileprivate(set) var snapshot: Snapshot?
-    /// Comes after the snapshot.
+    /// The notifications behind the snapshot.
     fileprivate(set) var queue = OutboundQueue()
     /// The last poster introduced in `queue`.
     var introduced = ConnectionID.bus
@@ -52,7 +52,7 @@ struct Backlog: ~Copyable {
     }
   }
 
-  /// Of all parts, because there can be as many as observations.
+  /// Sums over all parts, kept because a backlog can have as many parts as observations.
   fileprivate struct Totals {
     var (queuedBytes, snapshotBytes, notifications, lost, unreportedLost) = (0, 0, 0, 0, 0)
 
@@ -86,7 +86,7 @@ struct Backlog: ~Copyable {
 
   var lastIntroduced: ConnectionID { isEmpty ? .bus : parts[parts.count - 1].introduced }
 
-  /// Changes the queue behind everything.
+  /// Changes the queue of the last part.
   mutating func changeLast<E: Error>(_ change: (inout OutboundQueue) throws(E) -> Void) throws(E) {
     if isEmpty { parts.append(Part()) }
     try self.change(parts[parts.count - 1]) { part throws(E) in try change(&part.queue) }
@@ -111,7 +111,7 @@ struct Backlog: ~Copyable {
     }
   }
 
-  /// Moves notifications up to the next snapshot, and returns the control frames among them.
+  /// Moves notifications to `queue`, up to the next snapshot. Returns the control frames among them.
   mutating func moveOldest(to queue: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     while let part = first, part.snapshot == nil {
@@ -139,7 +139,7 @@ struct Backlog: ~Copyable {
 
   /// Drops the oldest notifications until `target` bytes are left.
   ///
-  /// - Parameter dropsSnapshots: false to spare notifications that are retained anyway.
+  /// - Parameter dropsSnapshots: false to keep snapshots, whose notifications the bus retains anyway.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool) -> UInt64 {
     var dropped: UInt64 = 0
     for part in parts[head...] {
@@ -163,7 +163,7 @@ struct Backlog: ~Copyable {
     return dropped
   }
 
-  /// For a hand-over: retained notifications become frames.
+  /// Turns snapshots into frames, for a hand-over.
   func encodeSnapshots(_ encode: (RetainedNotification, Serial, inout OutboundQueue) -> Void) {
     for part in parts[head...] {
       guard var snapshot = part.snapshot else { continue }
@@ -181,6 +181,6 @@ struct Backlog: ~Copyable {
     for part in parts[head...] { part.queue.forEachWaiting(body) }
   }
 
-  /// Earlier parts have not changed.
+  /// Consolidates the last part. Earlier parts have not changed since the previous call.
   func consolidate(with pool: BufferPool) { parts.last?.queue.consolidate(with: pool) }
 }

@@ -4,7 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Reports drained stale questions to the core, to release queued ones.
+/// Tells the core when a client has read its unread questions (`QuestionTurns`). The core then sends the questions
+/// that wait for their turns.
 extension Interpreter {
   func checkUnread() {
     while let slot = bus.value.popUnreadInbox() {
@@ -24,8 +25,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      // Reading causes no event, so a timer checks again. Its period grows with the sessions: one user can have
-      // thousands that do not read.
+      // No event reports that a client has read, so a timer checks again. Its period grows with the number of
+      // sessions, because one user can have thousands that do not read.
       guard !session.output.isReadCheckScheduled else { return }
       session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)
@@ -37,10 +38,11 @@ extension Interpreter {
     }
   }
 
-  /// Ignores frames that were queued after questions began to wait: notifications could be endless.
+  /// True if the client has read all frames that were queued when its questions began to wait. Later frames do not
+  /// matter, because they may never end.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // Dropped notifications can keep `sentByteCount` below `awaitedByteCount`.
+    // If notifications were dropped, `sentByteCount` may stay below `awaitedByteCount`.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

@@ -5,7 +5,7 @@ import TribuneWire
 
 /// Hands events to the core, and applies its effects.
 final class Interpreter {
-  /// Up to this length, copying a question's tail costs less than a second part in the sending call.
+  /// In bytes. To copy a question's tail up to this length costs less than a second I/O vector in the sending call.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -19,11 +19,11 @@ final class Interpreter {
   private let snapshots: Snapshots
   private let effects = Cell(Batch<Effect>())
   private let unsentQuestions = Cell<[Question]>([])
-  /// Awaited posts may wait for their room.
+  /// Sessions that have ended an awaited observation while notifications waited in their backlogs.
   private let observeLess = Cell<[Session]>([])
   private let verdicts = Cell<[VerdictEntry]>([])
 
-  /// `bus` must outlive the interpreter, because a `Reference` does not retain it.
+  /// `bus` must outlive the interpreter, because a `Reference` does not retain its cell.
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
     _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ snapshots: Snapshots,
@@ -36,7 +36,7 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Performs the transaction of a frame. The log gets it if it is accepted.
+  /// Gives a client's frame to the core, in one transaction. The recorder logs the frame if the core accepts it.
   ///
   /// - Throws: an error that closes the connection.
   func receive(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) -> Receipt {
@@ -72,9 +72,11 @@ final class Interpreter {
     return receipt
   }
 
-  /// Performs one transaction. If a replay cannot derive the event, the event must log it.
+  /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other entries,
+  /// `event` must log it.
   ///
-  /// - Parameter compacts: true if the log has the event's causes only in the queries and posts of a compaction.
+  /// - Parameter compacts: true for a recovery, which logs no event: a compaction commits, and writes the resulting
+  ///   queries and awaited posts.
   func perform(compacting compacts: Bool = false, _ event: () -> Void) {
     transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()
@@ -88,7 +90,8 @@ final class Interpreter {
   }
 
   @inline(__always) var isAnythingDue: Bool {
-    // Read before the `guard`: inside it, the access to the bus would be a coroutine with separate memory.
+    // This is read before the `guard`: inside the `guard`, the access to the bus would be a coroutine with separate
+    // memory.
     let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
@@ -126,7 +129,7 @@ final class Interpreter {
     while isDelivering { perform { isDelivering = next(&bus.value) } }
   }
 
-  /// Required after each transaction, and after plain posts, which are not transactions.
+  /// Must be called after each transaction, and after plain posts, which need no transaction.
   @inline(__always) func relieveAndAnnounceIfNeeded() {
     if sender.isOverLimits || !sender.events.value.isEmpty { relieveAndAnnounce() }
   }
@@ -134,7 +137,7 @@ final class Interpreter {
   private func relieveAndAnnounce() {
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
-        // Posts that wait for the end of the iteration are queued before `relieve` writes anything.
+        // `relieve` may write now, so posts that wait for the end of the iteration are queued first.
         while bus.value.hasSoonPosts { transact { _ = bus.value.deliverSoon() } }
         sender.relieve()
       }
@@ -154,7 +157,7 @@ final class Interpreter {
     } while failUnsentQuestions() || abandonAwaitedPosts()
   }
 
-  /// - Returns: true if any failed; the core may then ask further delegates, whose queues may be full.
+  /// - Returns: true if a question failed. The core may then ask further delegates, whose queues may also be full.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -167,7 +170,7 @@ final class Interpreter {
     return true
   }
 
-  /// - Returns: true if connections awaited less; the core may then have answers for posters.
+  /// - Returns: true if a session had ended an awaited observation. The core may then have answers for posters.
   private func abandonAwaitedPosts() -> Bool {
     guard !observeLess.value.isEmpty else { return false }
     while let session = observeLess.value.popLast() {
@@ -179,7 +182,8 @@ final class Interpreter {
     return true
   }
 
-  /// Those that wait for room: its client learns of them too late to acknowledge them.
+  /// The posts in the session's backlog that its client will never acknowledge: all the session's awaited
+  /// observations of them have ended.
   private func abandonedPosts(by session: Session) -> [(poster: ConnectionID, serial: Serial)] {
     var found: [(poster: ConnectionID, serial: Serial)] = []
     session.output.backlog.forEachWaiting { part in
@@ -299,7 +303,8 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Does not check the flow: the notifications are bounded in size, and the next one checks.
+  /// Does not pace or drop: the buffered notifications are bounded in size, and the delivery of the next
+  /// notification checks the flow.
   func enqueueBuffered(_ flushed: FlushedNotifications, for slot: ConnectionSlot) {
     context.statistics.value.delivered += flushed.count
     defer { recorder.storeBufferedCount(for: slot) }
@@ -340,7 +345,7 @@ final class Interpreter {
     if context.log.keeps(verdict.verdict, isOverridden: verdict.isOverridden) {
       context.log.keep(VerdictEntry(decision, of: tail))
     }
-    // A user must not hide its override behind other queries.
+    // The line budget does not limit overridden verdicts: a user must not hide an override behind other queries.
     if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
       verdict.isOverridden
         || context.mayLog(.verdicts, about: decision.askerPeer.uid, weight: VerdictEntry.weight(of: verdict))

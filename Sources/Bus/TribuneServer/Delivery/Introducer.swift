@@ -3,11 +3,13 @@
 import TribuneCore
 import TribuneWire
 
-/// Introduces each poster to observers that ask for it, before its first notification.
+/// Introduces each poster to the observers that have asked for introductions, before the poster's first
+/// notification.
 ///
-/// Each such observer has a bit for each slot (`Output.knownPosters`), which is cleared when the slot's
-/// session ends. Departed posters share one slot, so one is introduced again after another. So are the posters of a
-/// backlog, during which slots can be reused. These frames are never dropped, since later notifications rely on them.
+/// Each such observer has a bit for each slot (`Output.knownPosters`). When the slot's session ends, the bit is
+/// cleared. All departed posters share one slot number, so a departed poster is introduced again after another one.
+/// The same holds for all posters in a backlog, because slots can be reused while the backlog waits. Introductions
+/// are never dropped, because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -19,7 +21,7 @@ final class Introducer {
   }
 
   /// - Parameter count: the notifications that follow.
-  /// - Returns: false if they must not be sent. They are then reported as lost.
+  /// - Returns: false if the notifications must not be sent. They are then already reported as lost.
   @inline(__always)
   func introduce(_ poster: Session, to receiver: Receiver, before count: Int) -> Bool {
     guard let observer = sessions.output(at: receiver.slot), observer.value.wantsPosters else { return true }
@@ -31,8 +33,9 @@ final class Introducer {
   }
 
   /// - Parameters:
-  ///   - peer: for a departed poster.
-  ///   - wereBuffered: the notifications are already counted, as buffered.
+  ///   - peer: the poster's identity. It is used if the poster has departed, or if the introduction waits in the
+  ///     backlog.
+  ///   - wereBuffered: true if the log already counts the notifications as buffered.
   ///   - overtakesBacklog: true for a delegate, or a notification of a snapshot.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
@@ -84,9 +87,9 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// A client that posts from one connection after another must not get an observer closed (`tooSlow`). If
-  /// undroppable frames fill a quarter of the hard limit, or its user exceeds its share, the observer loses
-  /// the notifications.
+  /// Introductions cannot be dropped. So a client that posts from one connection after another could fill an
+  /// observer's queue, and make the bus close the observer (`tooSlow`). Therefore, a slow observer loses the
+  /// notifications if its user exceeds its share, or if it is lossy and has a quarter of the hard limit unread.
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

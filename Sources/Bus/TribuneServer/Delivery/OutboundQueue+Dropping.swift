@@ -4,7 +4,8 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops until `target` bytes are left. The cost is proportional to the drops, not to the queue's length.
+  /// Drops notifications until `target` bytes are left. The cost grows with the number of drops, not with the
+  /// queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -41,17 +42,17 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The place of the `lost` frame to increase; nil if a new one is needed. If the last one is at or after `end`, the
-  /// search goes back from `end` only to the entry before `start`.
+  /// The index of a `lost` frame whose count can grow; nil if a new frame is needed. If the queue's last `lost`
+  /// frame is at or after `end`, searches backwards from `end`, only as far as the entry before `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
     return found.flatMap { $0 > head || $0 == head && partialLeft == 0 ? $0 : nil }
   }
 
-  /// Keeps a partly sent frame.
+  /// Drops the oldest notifications of an entry, but never a partly sent one.
   ///
-  /// - Returns: the parts of the entry before and after the dropped frames, and their number.
+  /// - Returns: the parts of the entry before and after the dropped frames, and the number of dropped frames.
   private mutating func drop(
     from entry: Entry, isFirst: Bool, downTo target: Int
   ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
@@ -81,12 +82,13 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Moves the shorter side.
+  /// Replaces entries. Moves the entries before or after them, whichever are fewer.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
     let gap = range.count - kept.count
-    // Entries before `head` stay in memory for a while. Attachments must not.
+    // If the front moves, the old entries before `head` stay in memory for a while. They must not keep attachments
+    // there.
     let movesFront =
       gap > 0 && range.lowerBound - head < entries.count - range.upperBound
       && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }
@@ -136,7 +138,8 @@ nonisolated extension OutboundQueue {
     insertLost(count, at: head)
   }
 
-  /// Inserts or increases the `lost` frame. Its notifications are already counted as unsent.
+  /// Inserts a `lost` frame, or increases the count of the one at `place`. The caller has already counted the
+  /// notifications as unsent.
   private mutating func insertLost(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {

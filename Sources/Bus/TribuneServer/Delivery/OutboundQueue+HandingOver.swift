@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// A part of an outbound queue, for a queue in another process.
+/// A part of an outbound queue, for the queue of the next daemon.
 nonisolated struct WaitingFrames {
   enum Kind: UInt8, Sendable, CaseIterable {
     case notifications = 0
@@ -12,11 +12,11 @@ nonisolated struct WaitingFrames {
   }
 
   var kind: Kind
-  /// Unsent bytes: the rest of a partial frame, if any, and then whole frames.
+  /// The unsent bytes: the rest of a partly sent frame, if any, and then whole frames.
   var slice: ByteSlice
-  /// Only the first part has any.
+  /// The unsent bytes of a partly sent frame, which only the first part can have.
   var partialCount: Int
-  /// Frames that end in this part; for a `lost` frame, the notifications that it reports.
+  /// The number of frames that end in this part; for a `lost` frame, the number of notifications that it reports.
   var count: UInt64
 
   init(kind: Kind, slice: ByteSlice, partialCount: Int, count: UInt64) {
@@ -26,7 +26,7 @@ nonisolated struct WaitingFrames {
     self.count = count
   }
 
-  /// The file is sent with the first byte, so it is nil for the rest of a frame.
+  /// Nil for the rest of a partly sent frame, because the file goes with a frame's first byte.
   var attachment: (any AttachedFile)? { partialCount == 0 ? slice.buffer.attachment : nil }
 }
 
@@ -59,7 +59,7 @@ nonisolated extension OutboundQueue {
     }
   }
 
-  /// Parts must come in order.
+  /// Appends a part. The parts of a queue must be restored in order.
   ///
   /// - Throws: an error if the part is invalid; the queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {

@@ -4,10 +4,10 @@ import TribuneWire
 
 /// Moves frames from one queue of a connection to another. The bytes stay in their buffers.
 nonisolated extension OutboundQueue {
-  /// Moves the oldest frames until `room` notifications are moved. A `lost` frame takes as much room as it counts, and
-  /// always moves. No frame may be cut or partly sent.
+  /// Moves the oldest frames, with up to `room` notifications. A `lost` frame takes as much room as it counts
+  /// notifications, but moves even without room. No frame may be partly sent, or extend over two entries.
   ///
-  /// - Returns: moved control frames.
+  /// - Returns: the control frames that were moved.
   mutating func moveOldest(to other: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     closeEntry()
@@ -36,7 +36,7 @@ nonisolated extension OutboundQueue {
     return controlFrames
   }
 
-  /// Counts `entry` as sent.
+  /// Subtracts `entry` from the unsent counts.
   private mutating func remove(_ entry: Entry) {
     unsentCount -= entry.slice.count
     attachedCount -= entry.slice.buffer.attachment?.length ?? 0

@@ -2,23 +2,23 @@
 
 import TribuneWire
 
-/// The unread frames of one connection, in order, as slices of the buffers that they arrived in.
+/// The unsent frames of one connection, in order, as slices of the buffers that they arrived in.
 ///
 /// Contiguous frames become one entry. Short frames are copied into one buffer, which costs less than an
 /// entry and an I/O vector for each. A long frame can take two entries.
 ///
-/// Only notifications can be dropped, the oldest first, except a partly sent one. A `lost` frame takes their
-/// position and counts them.
+/// Only notifications can be dropped: the oldest first, but never a partly sent one. A `lost` frame takes their
+/// place, and counts them.
 ///
-/// A frame with an attachment has a separate entry and buffer. The attachment is sent with the first byte,
-/// and its weight leaves the queue then.
+/// A frame with an attachment has a separate entry and buffer. The attachment is sent with the frame's first byte.
+/// From then on, the queue's `byteCount` excludes the attachment's length.
 nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
     /// The entry is a `lost` frame, whose count can change until its first byte is sent.
     var isLost = false
-    /// The entry is in `ownBuffer`, or is long enough to keep its buffer.
+    /// The entry's bytes are in `ownBuffer`, or are so many that they may keep their buffer.
     var isConsolidated = false
     var isCut = false
     /// Includes the partly sent frame, but no `lost` frame.
@@ -47,7 +47,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry, if it ends at the end of `ownBuffer`.
+  /// The kind of the last entry, if it ends where `ownBuffer` ends. Short frames can then extend it.
   private enum OpenEntry {
     case none
     case notification
@@ -64,19 +64,19 @@ nonisolated struct OutboundQueue: ~Copyable {
   // fetching each queue's memory dominates the cost.
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
-  /// Copied frames not yet counted in the open entry (`completeEntry()`).
+  /// Copied frames that the open entry does not count yet (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
   var unsentCount = 0
   var attachedCount = 0
-  /// Includes losses that were not reported.
+  /// Includes lost notifications whose `lost` frame is unsent.
   var unsentNotificationCount: UInt64 = 0
-  /// Includes the hello.
+  /// The number of all other unsent frames, including the hello.
   var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
-  /// The first entry; earlier ones were sent.
+  /// The index of the first entry. Earlier entries were sent.
   var head = 0
-  /// Sent bytes of the first entry.
+  /// The sent bytes of the first entry.
   var headSent = 0
   /// The unsent bytes of a partly sent frame. They can extend into the second entry.
   var partialLeft = 0
@@ -129,9 +129,9 @@ nonisolated struct OutboundQueue: ~Copyable {
     slice.count <= copiedLength && slice.buffer.attachment == nil
   }
 
-  /// Inlined, for the loop over the receivers of a post.
+  /// Copies `slice` to the open entry. Inlined, because a post calls this for each receiver.
   ///
-  /// - Returns: false without an open entry, or if its buffer is full.
+  /// - Returns: false if no entry of this kind is open, or if its buffer is full.
   @inline(__always) mutating func extendOpenEntry(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -148,8 +148,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// A short queue copies only if the pool has a free buffer, because many short queues would otherwise hold
-  /// much memory.
+  /// Appends a slice, by copying if it is short. A short queue copies only if the pool has a free buffer:
+  /// otherwise, many short queues would take much memory.
   ///
   /// - Parameters:
   ///   - count: 0 for the beginning of a frame, whose rest must follow.
@@ -194,7 +194,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(copy, isNotification: isNotification, count: count, isConsolidated: true))
   }
 
-  /// Required before reading the length or the frame count of the last entry.
+  /// Makes the open entry count all copied frames. Must be called before its length or frame count is read.
   mutating func completeEntry() {
     guard openFrameCount > 0 else { return }
     guard let own = ownBuffer else { preconditionFailure("an open entry lies in the queue's own buffer") }
@@ -208,7 +208,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     openEntry = .none
   }
 
-  /// The queue must not be empty or partly sent at its front.
+  /// The first frame, whole. The queue must not be empty, and this frame must not be partly sent.
   mutating func firstFrame() -> ByteSlice {
     precondition(!isEmpty && !isMidFrame, "no whole frame comes first")
     completeEntry()
@@ -224,11 +224,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     return ByteSlice(joined, 0..<length)
   }
 
-  /// Calls `body` with each range that one call can send, until it returns false. An unsent attachment always
-  /// belongs to the first range.
+  /// Calls `body` with each range that the next sending call can include, until `body` returns false. An unsent
+  /// attachment always belongs to the first range.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
-    // A span lends its elements, where an array copies them.
+    // A span lends its elements; an array would copy them.
     let entries = entries.span
     for index in head..<entries.count {
       let range = entries[index].slice.range
@@ -323,11 +323,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentOtherCount = 0
   }
 
-  /// A few waiting bytes must not keep a whole receive buffer. The queue's memory stays within a small factor
-  /// of `byteCount`.
+  /// Copies short entries into one buffer, because a few waiting bytes must not keep a whole receive buffer.
+  /// Afterwards, the queue's memory is within a small factor of `byteCount`.
   mutating func consolidate(with pool: BufferPool) {
     closeEntry()
-    // Dropped frames leave gaps in the buffers of the others.
+    // Dropped frames leave gaps in the buffers of the remaining frames.
     let isSpread = droppedCount > unsentCount
     if isSpread {
       droppedCount = 0

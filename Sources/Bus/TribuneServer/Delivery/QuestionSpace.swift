@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// Bytes of questions that each user has queued for a delegate since it last read everything.
+/// The bytes of questions that each user has queued for a delegate since the delegate last read everything.
 ///
 /// The first user may take half of the space, the second a sixth, and so on, because one user's questions
 /// must not shut out others.

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneVarlink
 import TribuneWire
 
-/// Queues the bus's frames, and shows them to monitors.
+/// Queues the bus's own frames for clients, and shows them to monitors.
 final class Replier {
   private let sender: Sender
   private let monitor: TrafficMonitor

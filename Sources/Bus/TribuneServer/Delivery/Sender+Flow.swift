@@ -5,10 +5,11 @@ import TribuneWire
 
 /// Controls the flow to slow observers, and from their posters.
 ///
-/// Past its high mark, an observer is *paced*: the bus does not read from its posters. If it does not drain below the
-/// low mark in time, it becomes *lossy* until it does: its oldest notifications are dropped, a `lost` frame counts
-/// them, and its posters are read again. It becomes lossy at once if there is no poster to pause, if its user exceeds
-/// its share of unread bytes, or if that user has delayed others' posters for too long.
+/// If an observer's unread bytes pass the high mark, the observer is *paced*: the bus does not read from its
+/// posters. If the bytes do not fall below the low mark in time, the observer becomes *lossy* until they do. The
+/// bus then drops its oldest notifications, reports their number in a `lost` frame, and reads from its posters
+/// again. An observer becomes lossy at once if it has no poster that can be paused, if its user exceeds the share
+/// of unread bytes, or if that user has delayed others' posters for too long.
 extension Sender {
   // MARK: Pacing
 
@@ -45,7 +46,8 @@ extension Sender {
 
   func mayWait(_ poster: Session, since: Instant) -> Bool {
     let waited = context.now.nanoseconds(since: since)
-    // A paused client cannot raise its limit, so two could wait for each other for ever.
+    // A paused client cannot raise its limit on notifications. If a poster's own notifications wait for that limit,
+    // its longer `pace` must not count: two such clients could wait for each other forever.
     guard poster.output.flags.pace > 0, poster.output.backlog.isEmpty else {
       return waited < context.configuration.queue.paceMaxNanoseconds
     }
@@ -94,7 +96,7 @@ extension Sender {
     session.pacing.pauseCount -= 1
     guard session.pacing.pauseCount == 0 else { return }
     session.pacing.pauses.end(at: context.now)
-    // The client could not complete its partial frame while paused.
+    // While paused, the client could not complete its partial frame.
     session.input.partialSince = context.now
     loop.updateInterest(of: session)
   }
@@ -115,7 +117,7 @@ extension Sender {
     if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isAnnounced: isAnnounced) }
   }
 
-  /// - Parameter lost: the total losses before this state; nil for the current total.
+  /// - Parameter lost: the observer's total losses before it became lossy; nil for its current total.
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
     countPause(for: observer)
     observer.pacing.flow = .lossy(
@@ -190,7 +192,7 @@ extension Sender {
     if isOverTotal { relieveTotal() }
   }
 
-  /// Frames that the kernel takes at once need not be dropped.
+  /// Flushes first, because frames that the kernel takes at once need not be dropped.
   private func flushAll() {
     for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -199,7 +201,7 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// Lowers `relievedAbove` to at most a quarter of the configured memory above the queues.
+  /// Lowers `relievedAbove` to the queued bytes plus a quarter of `MemoryMax=`, but not below `MemoryMax=`.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
@@ -232,17 +234,19 @@ extension Sender {
     }
   }
 
-  /// Above this, some connections of unprivileged users are closed.
+  /// In bytes. Above this, the bus closes some connections of unprivileged users.
   private var totalMax: Int { accounts.total(of: .queues) / 8 * 7 }
 
   private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
 
   private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
 
-  /// Each slow observer keeps as much as the low mark, or an even part of half of the share if that is less.
+  /// Drops notifications of the user's slow observers. Each keeps as many bytes as the low mark, or as an equal
+  /// part of half of the user's share if that is less.
   ///
-  /// Control frames stay. If they alone exceed the share, the bus stops reading from connections with longer queues. If
-  /// the user's bytes still exceed its lone share by an eighth of the memory, the bus closes its largest connections.
+  /// Control frames stay. If the user still exceeds its share, the bus stops reading from slow connections whose
+  /// queues are still longer. If the user's bytes exceed even a lone user's share plus an eighth of the memory, the
+  /// bus closes its largest connections but one.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
@@ -252,14 +256,14 @@ extension Sender {
     }
     account.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
-    // The queue drains even if the client cannot raise its limit.
+    // The client can then not raise its limit on notifications, but its queue drains nevertheless.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)
     }
     let alone = accounts.loneShare(of: .queues, for: account)
     guard account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 else { return }
-    // The largest one stays: it has a separate limit, and may be reading a long list.
+    // The largest connection stays: `HardLimit=` bounds it, and its client may be reading a long list.
     let most = slow.reduce(0) { max($0, $1.output.byteCount) }
     closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
   }
@@ -268,7 +272,8 @@ extension Sender {
     sessions.all.filter { $0.account === account && $0.output.isHeld && $0.isServed }
   }
 
-  /// Closes slow connections of the largest users: each user has a share, but many users have exempt bytes.
+  /// Closes slow connections of the largest users that exceed their shares. `relieve` tolerates some excess of each
+  /// user, and many such users could exceed the total.
   private func relieveTotal() {
     isOverTotal = false
     totalRelievedAbove = accounts.used(.queues) + reliefStep
@@ -283,7 +288,7 @@ extension Sender {
     }
   }
 
-  /// - Parameter skipped: the largest connections to spare.
+  /// - Parameter skipped: how many of the largest connections to spare.
   /// - Returns: the freed bytes.
   @discardableResult
   private func closeLargest(

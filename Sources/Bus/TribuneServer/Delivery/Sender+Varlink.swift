@@ -4,10 +4,10 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Writes the queues of Varlink clients: each frame becomes a reply, or none. A frame leaves the queue when
-/// its reply is written whole.
+/// Writes the queues of Varlink clients: each frame becomes a reply, or none. A frame leaves the queue when the bus
+/// has written its whole reply.
 extension Sender {
-  /// Frame bytes translated in one iteration, because translation is slow.
+  /// The frame bytes to translate in one flush, because translation is slow.
   private static let translatedMax = 16_384
 
   func sendReplies(
@@ -18,7 +18,7 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          // A long queue is also flushed while its next flush is scheduled.
+          // A long queue is flushed early, so its regular flush may be scheduled already.
           if session.output.flush == .none { postpone(session) }
           return .open
         }

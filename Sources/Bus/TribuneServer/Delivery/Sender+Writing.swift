@@ -5,11 +5,12 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// A lossy observer may never take its files, so retries for it are rarer.
+  /// A lossy observer may never take its files, so the bus retries for it less often.
   private static let retryNanoseconds: UInt64 = 10_000_000
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
-  /// In the order of scheduling: an asker gets its verdict before its delegates learn of the query's end.
+  /// Takes sessions in the order of scheduling: an asker gets its verdict before its delegates learn of the query's
+  /// end.
   func takeScheduled() -> Session? {
     guard takenCount < scheduled.value.count else {
       takenCount = 0
@@ -71,11 +72,11 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    // Nothing follows the reason for a connection's end.
+    // Nothing may follow the frame with the reason for a connection's end.
     guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
-    // A snapshot may have been dropped, which leaves a `lost` frame.
+    // If a snapshot was dropped, its `lost` frame can move into the queue.
     refill(session)
     if !session.output.queue.isEmpty { scheduleFlush(session) }
     guard session.output.backlog.first?.snapshot != nil, session.output.grantedRoom > 0,
@@ -85,7 +86,7 @@ extension Sender {
     snapshotsDue.value.append(session)
   }
 
-  /// - Parameter isRead: set if the kernel takes anything, because the client must then have read.
+  /// - Parameter isRead: set to true if the kernel takes any bytes, because the client must then have read some.
   @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
     if let file, !unreadFiles.canSend(file, to: session) { return .stalled }

@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Queues frames for connections, and writes the queues when the iteration ends.
 ///
-/// Control frames are never dropped: past the hard limit, the connection is closed. The sender never calls
-/// the core: an `Event` reports a change, and `Interpreter.relieveAndAnnounceIfNeeded` handles it.
+/// Control frames are never dropped: past the hard limit, the bus closes the connection. The sender never calls the
+/// core: an `Event` reports a change, and `Interpreter.relieveAndAnnounceIfNeeded` handles it.
 final class Sender {
   enum Event {
     case lost(UInt64, Session)
@@ -21,11 +21,11 @@ final class Sender {
 
   private static let headLength = 48
 
-  /// Longer notifications and questions are not queued for users over their share. A partly sent frame cannot
-  /// be dropped, so many connections would each keep a long one.
+  /// In bytes. Longer notifications and questions are not queued for a user that exceeds its share. A partly sent
+  /// frame cannot be dropped, so each of many connections could keep a long one.
   private static let shortLength = 4096
 
-  /// A socket that takes more bytes nearly always has space for this many.
+  /// In bytes. A socket that is not full nearly always has space for this many.
   private static let promptLength = 65_536
 
   let context: ServerContext
@@ -49,12 +49,12 @@ final class Sender {
   let overSoftLimit = Cell<[Session]>([])
   let overShare = Cell<[UserAccount]>([])
   var isOverTotal = false
-  /// All users' unread bytes are examined again above this number.
+  /// `relieveTotal` examines the queues of all users again above this number of bytes.
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
   let answered = Cell<[Session]>([])
-  /// They can take more of their snapshots.
+  /// Sessions that can take more of their snapshots.
   let snapshotsDue = Cell<[Session]>([])
 
   init(
@@ -71,7 +71,7 @@ final class Sender {
 
   // MARK: Queueing
 
-  /// Pauses the poster if the observer is slow.
+  /// Queues a run of posts for an observer. Pauses the poster if the observer is slow.
   func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
     let slot = receiver.slot
     guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
@@ -83,7 +83,7 @@ final class Sender {
     enqueue(run, for: observer, isNotification: true, count: count, waitsForRoom: !receiver.isDelegate)
     guard isSlow(observer) else { return }
     switch observer.pacing.flow {
-    // A paused client could not raise its limit.
+    // A client that observes its own posts is not paused for them, because it could then not raise its limit.
     case .flowing where observer === poster: applyHardLimit(to: observer)
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
@@ -93,7 +93,8 @@ final class Sender {
     }
   }
 
-  /// Patient posters wait for the observer, so what it has not read is kept, and a new notification is lost.
+  /// Patient posters wait until the observer has read the older notifications. So these are kept, and the new ones
+  /// are lost.
   private func lose(_ count: Int, for observer: Session) {
     enqueueLost(UInt64(count), for: observer)
     events.value.append(.lost(UInt64(count), observer))
@@ -144,7 +145,7 @@ final class Sender {
 
   /// - Parameters:
   ///   - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
-  ///   - wereBuffered: the notifications are already counted, as buffered.
+  ///   - wereBuffered: true if the log already counts the notifications as buffered.
   ///   - waitsForRoom: false to overtake the backlog.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
@@ -182,7 +183,7 @@ final class Sender {
     if session.output.queue.byteCount > softLimit { limitQueue(of: session, isNotification: isNotification) }
   }
 
-  /// Queues what the client has room for. The rest waits.
+  /// Queues as many notifications as the client has room for. The others wait in the backlog.
   private func hold(_ run: ByteSlice, count: Int, for session: Session, wereBuffered: Bool) {
     changeOutput(of: session) { output in
       output.backlog.changeLast { queue in
@@ -219,14 +220,14 @@ final class Sender {
     return ByteSlice(buffer, start..<buffer.count)
   }
 
-  /// Queues a notification of a snapshot, which is counted already.
+  /// Queues a notification of a snapshot, which `Snapshots.begin` has already counted.
   func enqueueFirst(_ slice: ByteSlice, for session: Session) {
     guard let slice = readable(slice, by: session) else { return enqueueFirstLost(for: session) }
     session.output.queue.append(slice, isNotification: true, copyingInto: queuePool)
     queuedByteCount += slice.weight
   }
 
-  /// Nil if the client takes no files, and this one cannot be read.
+  /// The frame, with its userInfo inlined if the client accepts no files. Nil if the file cannot be read.
   @inline(__always) func readable(_ slice: ByteSlice, by session: Session) -> ByteSlice? {
     guard slice.buffer.attachment != nil, !session.output.acceptsFiles else { return slice }
     return files.inlined(slice)
@@ -243,7 +244,8 @@ final class Sender {
     for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
   }
 
-  /// Before the bus stops, it sends what waits, without regard to room. The rest of snapshots is lost.
+  /// Queues the backlog regardless of room, because the bus stops. The remaining notifications of snapshots are
+  /// lost.
   func releaseBacklog(of session: Session) {
     changeOutput(of: session) { output in
       context.statistics.value.lost += output.backlog.dropSnapshots()
@@ -258,7 +260,8 @@ final class Sender {
     scheduled.value.append(session)
   }
 
-  /// Waking a client for a `concluded` frame costs a fifth of the time of an ask.
+  /// Schedules a flush with the client's next frame, or after a delay. To wake a client for a `concluded` frame
+  /// alone would cost a fifth of the time of an ask.
   private func deferFlush(_ session: Session) {
     guard session.output.flush == .none else { return }
     session.output.flush = .deferred
@@ -280,8 +283,8 @@ final class Sender {
     }
   }
 
-  /// A long frame gets a separate buffer: in a shared one, a partly sent frame would keep a dropped long
-  /// frame in memory.
+  /// A long frame gets a separate buffer. In a shared buffer, a partly sent frame would keep a long frame in memory
+  /// even after the long one was dropped.
   func bufferToEncode(for length: Int = 0) -> ByteBuffer {
     if length > pool.bufferCapacity { return ByteBuffer(capacity: length) }
     let buffer = encodeBuffer
@@ -295,15 +298,15 @@ final class Sender {
     return fresh
   }
 
-  /// Questions must not get a delegate closed: a client could remove vetoing delegates with long questions.
-  /// They may use half of the queue, which leaves space for the frames that conclude them. Users share that
-  /// half.
+  /// Questions must not make the bus close a delegate's connection: with long questions, a client could remove
+  /// delegates that would veto. Questions may use half of the queue, and users share this half. The other half is
+  /// for the frames that conclude the questions.
   func hasSpace(
     forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
   ) -> Bool {
     let waiting = delegate.output.queue.byteCount
     if tailLength > Self.shortLength, accounts.isOverShare(of: .queues, delegate.account) { return false }
-    // A prompt reader would have read these few bytes if they had been sent.
+    // These few bytes do no harm: a prompt reader would have read them if they had been sent.
     if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
     let free = context.configuration.queue.hardLimitBytes / 2 - waiting
     guard tailLength + Self.encodeSpace <= free, !accounts.isOverShare(of: .queues, delegate.account)

@@ -5,7 +5,8 @@ import TribuneWire
 
 /// Sends retained notifications to observers that ask for them, as fast as each reads.
 ///
-/// A snapshot refers to what is retained, so it takes memory only for what is replaced before it is sent.
+/// A snapshot shares its notifications with the core. It takes memory only for those that the core replaces before
+/// they are sent.
 final class Snapshots {
   /// One connection's share of an iteration, in bytes.
   private static let chunkLength = 65_536
@@ -46,7 +47,7 @@ final class Snapshots {
     }
   }
 
-  /// Must precede a hand-over, for which snapshots are frames like any others.
+  /// Turns all snapshots into frames. Must be called before a hand-over, which writes frames only.
   func encodeAll() {
     for session in sessions.all where session.isServed && !session.output.backlog.isEmpty {
       var introduced = ConnectionID.bus
@@ -77,7 +78,7 @@ final class Snapshots {
   }
 
   private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {
-    // With a count of 0, an introduction without space reports no loss by itself.
+    // The count is 0: if the introduction has no space, `enqueueFirstLost` reports the loss.
     guard
       introducer.introduce(
         retained.sender, retained.peer, toObserverAt: session.slot, before: 0, overtakesBacklog: true)
