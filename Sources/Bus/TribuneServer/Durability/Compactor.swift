@@ -4,21 +4,22 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Compacts the write-ahead log, and decides which frames it admits.
+/// Compacts the write-ahead log, and decides which frames the log admits.
 ///
-/// A compaction copies live entries (`LiveEntries`), some in each iteration. Its end writes the counters, the
-/// configuration, and all open queries and awaited posts. A full compaction blocks the loop for up to a second.
+/// A compaction copies live entries (`LiveEntries`), some in each iteration. At its end, it writes the counters,
+/// the configuration, and all open queries and awaited posts. If it runs as a whole (`compactNow`), it blocks the
+/// loop for up to a second.
 ///
 /// Above its admission limit, the log admits no new work. Consequences of admitted work are always appended:
 /// without them, a replay would decide differently.
 final class Compactor {
   private static let stepLength = 131_072
-  /// Bytes that a step reads for each byte appended since the last one. Above 1, so compaction catches up with the end
-  /// of the log.
+  /// How many bytes a step reads for each byte that was appended since the last step. This is more than 1, so that
+  /// the compaction catches up with the end of the log.
   private static let stepPerAppended = 4
-  /// The time between compactions that may free little.
+  /// The shortest time between compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// Bytes kept free for the rest of a transaction; few append more.
+  /// The bytes kept free for the rest of a transaction. Few transactions append more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
@@ -27,7 +28,7 @@ final class Compactor {
   private let live: LiveEntries
   let turnover = LogTurnover()
   private let context: ServerContext
-  /// `Recorder.record` may compact while the recorder's buffer holds an entry.
+  /// Separate from the recorder's buffer, because `Recorder.record` may compact while that one holds an entry.
   private let buffer = ByteBuffer(capacity: 256)
 
   private var relocations: [Relocation] = []
@@ -39,7 +40,7 @@ final class Compactor {
   private var isFull = false
   private var refusedLength = 0
 
-  /// `bus` must outlive the compactor, because a `Reference` does not retain it.
+  /// `bus` must outlive the compactor, because a `Reference` does not retain its cell.
   init(
     _ wal: WriteAheadLog, _ live: LiveEntries, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ context: ServerContext
@@ -63,7 +64,7 @@ final class Compactor {
 
   func compactNow(at now: Instant) {
     wal.commit()
-    // The current compaction has copied entries that may be dead by now, so another one follows.
+    // The current compaction has copied entries that may be dead by now, so another compaction follows.
     if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }
@@ -104,7 +105,8 @@ final class Compactor {
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     clearFullIfPossible()
-    // If live entries fill the log, it refuses frames instead of delaying them.
+    // Users share at least an eighth of the limit, even if live entries leave less. The log then refuses frames, so
+    // that users need not wait.
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
@@ -146,8 +148,9 @@ final class Compactor {
 
   // MARK: Space
 
-  /// Compaction within a transaction is impossible. Only the small segments of processes with little memory
-  /// get that full.
+  /// Compacts if the log lacks space for `length` bytes and the rest of the transaction, because a compaction
+  /// within a transaction is impossible. Only the short segments of a log that was made with little memory get that
+  /// full.
   @inline(__always) func reserve(_ length: Int, at now: Instant) {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
@@ -159,7 +162,7 @@ final class Compactor {
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // Compacting then takes little longer than appending did.
+    // A compaction now takes little longer than it took to append these bytes.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
@@ -199,7 +202,7 @@ final class Compactor {
   }
 
   func clearFullIfPossible() {
-    // With less space, the two messages would alternate in the journal.
+    // If less free space were enough, this message and the warning would alternate in the journal.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

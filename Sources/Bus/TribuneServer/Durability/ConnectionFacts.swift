@@ -4,7 +4,7 @@ import TribuneCore
 import TribunePolicy
 import TribuneWire
 
-/// The content of a connect entry.
+/// The content of a log entry of the kind `connect`.
 nonisolated struct ConnectionFacts {
   var slot: Int
   /// SO_COOKIE, which is the same in every process that has the socket.
@@ -76,7 +76,7 @@ extension ConnectionFacts {
   }
 }
 
-/// The last used ids.
+/// The last ids of queries, delegates and connections.
 nonisolated struct LoggedCounters {
   var bus: BusCounters
   var lastConnection: ConnectionID

@@ -10,29 +10,29 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case connect = 2
   case frame = 3
   case disconnect = 4
-  /// The core's time was advanced; some connections' deadlines wait.
+  /// The core's time was advanced. The entry lists the connections whose deadlines wait for their input.
   case advance = 5
   case retained = 6
   case query = 7
   case awaitedPost = 8
-  /// Must not be lost; its time is a `ControlFrameID`.
+  /// A queued control frame that must not be lost. The entry's time is a `ControlFrameID`.
   case controlFrame = 9
   case questionFailure = 10
-  /// Partial input and unsent output, handed over.
+  /// A connection's partial input and unsent output, in a hand-over.
   case inFlight = 11
-  /// Notifications for a suspended connection, handed over.
+  /// A suspended connection's buffered notifications, in a hand-over.
   case buffered = 12
   case handoverEnd = 13
   case postponedPost = 14
   case postponedPostDone = 15
   /// The client must reconnect before the entry's time.
   case detached = 16
-  /// The configuration of all later entries (`Bus.restoreConfiguration`); empty if it was too long.
+  /// The configuration for all later entries (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
   case registrationEnd = 18
-  /// Waiting questions by delegate, and the unread ones.
+  /// The questions that wait for delegates of a connection, and its unread questions (`QuestionTurns`).
   case questionTurns = 19
-  /// Stale questions were read, which released waiting ones.
+  /// The client has read its unread questions, so that waiting ones could follow.
   case questionsRead = 20
   case succession = 21
   /// The connection will not acknowledge an awaited post.

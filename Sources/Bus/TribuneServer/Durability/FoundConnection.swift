@@ -8,9 +8,10 @@ import TribuneWire
 struct FoundConnection {
   enum Fate {
     case survives
-    /// Resumed without this many unsent notifications.
+    /// The connection continues, but has lost this many notifications.
     case loses(UInt32)
-    /// The client must reconnect. If `isNotified`, a refusal tells it, unless the socket may be in mid-frame.
+    /// The client must reconnect. If `isNotified`, the bus first sends it a refusal. `isNotified` is false if the
+    /// socket may be in mid-frame.
     case restarts(isNotified: Bool)
   }
 
@@ -26,14 +27,16 @@ struct FoundConnection {
   var controlSent: UInt32 = 0
   var isMidFrame: Bool { flags.contains(.sending) }
   var fate = Fate.survives
-  /// The replay refused a registration or query: the configuration has changed.
+  /// The replay refused a registration or query of this connection, for example because the configuration has
+  /// changed.
   var isRefused = false
   var isIncomplete = false
   var isDetached = false
   var predecessors: [ConnectionID] = []
   var detachedUntil: Instant?
 
-  /// After a death without a hand-over, the counter slot has the losses.
+  /// Decides whether the connection survives. After a death without a hand-over, the counter slot tells how many
+  /// notifications are lost.
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
     guard let counters, counters.connection == id else {
@@ -46,7 +49,8 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // Unreported earlier losses are reported with the in-flight I/O or with this restart's losses.
+    // The counter has only the losses that were reported to the client. The others are in the in-flight I/O, or
+    // count in the losses of this restart.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

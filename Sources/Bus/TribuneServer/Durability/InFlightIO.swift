@@ -6,12 +6,12 @@ import TribuneWire
 
 /// The in-flight I/O of a handed-over connection.
 struct InFlightIO {
-  /// Unhandled input, its descriptors, and the unsent frames.
+  /// Unhandled input, its descriptors, and unsent frames.
   var bytes: ByteBuffer?
   var buffered: ByteBuffer?
 }
 
-/// Descriptors of files in logged or handed-over frames, by inode. Owned elsewhere.
+/// Descriptors of files in logged or handed-over frames, by inode. This type does not own them.
 struct FilesHandedOver {
   private(set) var descriptors: [UInt64: CInt] = [:]
 
@@ -22,7 +22,8 @@ struct FilesHandedOver {
     return inode
   }
 
-  /// Foreign descriptors are neither examined nor passed on.
+  /// For a descriptor that waits for its frame. If it is no file in memory, it is neither examined further nor
+  /// handed over.
   mutating func insert(waiting descriptor: CInt) -> UInt64 {
     if descriptor == PassedDescriptors.lost { return Self.lost }
     return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign
@@ -36,7 +37,7 @@ struct FilesHandedOver {
     buffer.append((file as? InFlightFile)?.user.uid ?? 0)
   }
 
-  /// Not inodes.
+  /// In place of an inode: `foreign` for a descriptor that is no file in memory, `lost` for a lost one.
   static let foreign: UInt64 = 0
   static let lost = UInt64.max
 }

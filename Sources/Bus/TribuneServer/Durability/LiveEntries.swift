@@ -22,7 +22,7 @@ final class LiveEntries {
   /// changes to others' registrations.
   private var ended: Set<ConnectionID> = []
 
-  /// `bus` must outlive this, because a `Reference` does not retain it.
+  /// `bus` must outlive this object, because a `Reference` does not retain its cell.
   init(_ sessions: SessionTable, _ bus: Cell<Bus>.Reference, _ postponed: PostponedPosts) {
     (self.sessions, self.bus, self.postponed) = (sessions, bus, postponed)
   }
@@ -31,13 +31,13 @@ final class LiveEntries {
 
   func markEnded(_ id: ConnectionID) { ended.insert(id) }
 
-  /// Also forgets a registration that another connection has ended.
+  /// True if a compaction must keep the entry. Also forgets the log position of a registration that has ended.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .action, .questionTurns,
       .awaitedPost, .abandonment, .inFlight, .buffered, .handoverEnd:
       false
-    // The entry is of a newer version, which this one cannot update.
+    // A newer version wrote the entry, and this version cannot keep it up to date.
     case nil: false
     case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
     case .postponedPost: postponed.contains(entry)
@@ -54,12 +54,12 @@ final class LiveEntries {
     sessions.withPositions(of: entry.connection) { positions, _ in positions.connect } == entry.position
   }
 
-  /// Most entries are control frames, so this avoids hash lookups.
+  /// Most entries are control frames, so this finds the session by its slot, without a hash lookup.
   private func isUnsent(_ entry: LogEntry) -> Bool {
     let frame = ControlFrameID(entry.moment)
     guard let session = sessions.session(ifAt: frame.slot), session.id == entry.connection
     else { return false }
-    // Frames are sent in order, so the last `unsentOtherCount` are unsent.
+    // Control frames are sent in order, so the last `unsentOtherCount` of them are unsent.
     return session.output.controlCount &- frame.number
       < UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
   }
@@ -103,7 +103,7 @@ final class LiveEntries {
   }
 }
 
-/// The new position is valid when the segments have changed roles.
+/// An entry's move to the other segment. Its new position is valid once the segments have changed roles.
 struct Relocation {
   enum What {
     case connection

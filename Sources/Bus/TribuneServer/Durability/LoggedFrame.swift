@@ -4,7 +4,8 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// A control frame's slot, and its number in that slot, stored as the entry's time.
+/// The slot of a control frame's receiver, and the frame's number there. The log stores both as the time of the
+/// frame's entry.
 nonisolated struct ControlFrameID {
   /// Wraps around.
   let number: UInt32
@@ -20,8 +21,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: the last query and delegate ids before it, the frame, then its context
-/// (`Acceptance.context`).
+/// The content of a `frame` entry: the last query and delegate ids before a client's frame, the frame, and its
+/// context (`Acceptance.context`).
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

@@ -13,7 +13,8 @@ extension Recorder {
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: the notifications stay counted as buffered, because two counters cannot change at once.
+  /// - Parameter wereBuffered: true if the log already counts the notifications as buffered. They stay counted
+  ///   there, because two counters cannot change at once.
   func countQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
@@ -44,7 +45,7 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Must be called before the bus has finished with the poster: the log has these counts nowhere else.
+  /// Must be called before `markReceived` for the poster, because the log has these counts nowhere else.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }
@@ -80,7 +81,7 @@ extension Recorder {
     wal.set(.lost, of: session.slot.index, to: UInt32(clamping: reported))
   }
 
-  /// An earlier daemon's queued control frames are not in the log.
+  /// Counts the control frames that an earlier daemon had queued. They are not in the log.
   func countRestoredFrames(of session: Session) {
     let count = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
     guard survivesDeath, count > 0 else { return }

@@ -29,7 +29,7 @@ extension Recorder {
     record(.retained, buffer.bytes)
   }
 
-  /// Makes the keeper keep a file, once for all its names.
+  /// Makes the keeper keep a file, once for all notifications that have it. Returns the file's inode.
   private func keptFile(_ file: any AttachedFile) -> UInt64? {
     guard let inode = FileDescriptor.lending(file.rawDescriptor, { $0.inode }) else { return nil }
     guard !retainedFiles.value.recall(inode) else { return inode }
@@ -41,14 +41,14 @@ extension Recorder {
     return inode
   }
 
-  /// Call after the commit of the entries that forget the notifications.
+  /// Must be called after the commit of the entries that forget the notifications.
   func removeForgottenFiles() {
     for inode in retainedFiles.value.takeForgotten().sorted() { keeper.forget(.file(inode)) }
   }
 }
 
 struct RetainedFiles {
-  /// In bytes: a flag for retained, and the file.
+  /// In bytes: the flag for a retained notification, and the record of its file.
   static let headLength = 1 + FilesHandedOver.recordLength
 
   private var files: [ExactText: UInt64] = [:]
@@ -64,14 +64,14 @@ struct RetainedFiles {
   var hasForgotten: Bool { !forgotten.isEmpty }
   var inodes: Set<UInt64> { forgotten.union(files.values) }
 
-  /// `takeForgotten` returns the file unless another key has it.
+  /// The next `takeForgotten` returns the key's file, unless another key has it too.
   mutating func forget(_ key: String) {
     guard !files.isEmpty, let file = files.removeValue(forKey: ExactText(key)), !files.values.contains(file)
     else { return }
     forgotten.insert(file)
   }
 
-  /// - Returns: true if the file is kept; a forgotten one is then retained again.
+  /// - Returns: true if the keeper still has the file. A forgotten file is then kept again.
   mutating func recall(_ inode: UInt64) -> Bool {
     forgotten.remove(inode) != nil || files.values.contains(inode)
   }

@@ -7,26 +7,28 @@ import TribuneWire
 
 /// Logs everything that the next daemon needs if this one dies (see `WriteAheadLog`).
 ///
-/// Disconnects, deadlines and most frames are logged unchanged, posts by their effect, and control frames when they are
-/// queued. The counter slots hold the reads and writes in progress, and the counts of queued notifications.
+/// The recorder logs disconnects, deadlines and most frames as they come in, posts by their effects, and control
+/// frames when the bus queues them. The counter slots have the reads and writes in progress, and the counts of
+/// queued notifications.
 ///
-/// A *transaction* is one event for the core with all its effects. One store commits them before any is sent, so the
-/// next daemon knows every frame that a client has read, and finds all other frames in the log. If only half of a
-/// transaction were committed, its replay would produce the other half again, for no client. A compaction commits, so
-/// none begins within a transaction.
+/// A *transaction* is one event for the core with all its effects. One store commits these before any is sent. So
+/// the next daemon knows every frame that a client has read, and finds the unsent frames in the log. If only half
+/// of a transaction were committed, the other half would reach no client, because a replay drops the effects that
+/// it produces. A compaction also commits, so none begins within a transaction.
 final class Recorder {
-  /// There is one, which the recorder has while no transaction is open.
+  /// Permission to apply effects. Only one exists; the recorder has it while no transaction is open.
   struct Transaction: ~Copyable {
     fileprivate init() {}
   }
 
-  /// In bytes. If a longer one is unsent when the daemon dies, its client must reconnect.
+  /// In bytes; longer control frames are not logged. If one is unsent when the daemon dies, its client must
+  /// reconnect.
   private static let controlFrameLengthMax = 65_536
 
   let wal: WriteAheadLog
   private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// Nothing is logged without a keeper.
+  /// False without a keeper. The recorder then logs nothing.
   let survivesDeath: Bool
   let keeper: KeeperLink
   private let context: ServerContext
@@ -39,7 +41,7 @@ final class Recorder {
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
-  /// `bus` must outlive the recorder, because a `Reference` does not retain it.
+  /// `bus` must outlive the recorder, because a `Reference` does not retain its cell.
   init(
     _ wal: WriteAheadLog, _ keeper: KeeperLink, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ files: UserInfoFiles, _ context: ServerContext
@@ -53,7 +55,7 @@ final class Recorder {
 
   // MARK: Compaction
 
-  /// A compaction reads committed entries only, up to the end of the log.
+  /// Commits first, because a compaction reads only committed entries.
   func commitAndCompact() {
     commit()
     compactor.step(at: context.now)
@@ -65,14 +67,15 @@ final class Recorder {
 
   var hasOpenTransaction: Bool { transaction == nil }
 
-  /// - Parameter length: bytes to log, besides consequences. If nil, the log is not compacted before.
+  /// - Parameter length: the bytes to log, without consequences. The log may first be compacted to make space for
+  ///   them. If nil, it is not compacted.
   func begin(reserving length: Int?) -> Transaction {
     guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
     if let length { compactor.reserve(length, at: context.now) }
     return transaction
   }
 
-  /// - Parameter compacts: if true, the store that commits is that of a compaction.
+  /// - Parameter compacts: true if a compaction is to commit the transaction.
   func end(_ transaction: consuming Transaction, compacting compacts: Bool = false) {
     storeAllBufferedCounts()
     if compacts { compactor.compactWhole(committing: true, at: context.now) }
@@ -91,7 +94,7 @@ final class Recorder {
 
   // MARK: Frames
 
-  /// Before the core gets the frame. May compact.
+  /// Must be called before the core gets the frame. May compact.
   ///
   /// - Returns: true if the frame must be logged when it is accepted.
   /// - Throws: a refusal, if the log has no space.
@@ -100,7 +103,7 @@ final class Recorder {
     switch frame.header.kind?.effect {
     case .decides, .asks:
       if let error = compactor.refusal(of: frame, from: session.account, at: context.now) { throw error }
-    // Without space, observers and monitors are admitted unlogged, and must reconnect after a restart.
+    // If the log has no space, observers and monitors are admitted unlogged, and must reconnect after a restart.
     case .observes:
       if compactor.refusal(of: frame, from: session.account, at: context.now) != nil {
         setFlag(.incomplete, of: session)
@@ -113,9 +116,9 @@ final class Recorder {
     return true
   }
 
-  /// Must precede the frame's effects.
+  /// Must be called before the frame's effects are applied.
   ///
-  /// - Parameter last: the last ids before the frame.
+  /// - Parameter last: the last query and delegate ids before the frame.
   func record(_ frame: FrameView, _ acceptance: Acceptance, after last: BusCounters, of session: Session) {
     let (words, bytes) = ((last.lastQuery, last.lastDelegate), frame.bytes)
     let position: EntryPosition?
@@ -125,8 +128,7 @@ final class Recorder {
       position = record(.frame, of: session.id, words: words, bytes)
     }
     switch frame.header.kind?.effect {
-    // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no
-    // counter.
+    // Notifications stay counted as buffered after they are queued, so a new suspension changes no counter.
     case .suspends: session.positions.suspend = position
     case .observes, .decides:
       if acceptance.isRegistered { session.positions.registrations[frame.header.serial] = position }
@@ -135,7 +137,7 @@ final class Recorder {
     keepOpen(session)
   }
 
-  /// Call before a client learns of the ids.
+  /// Must be called before a client learns of the ids.
   func storeIDs(givenTo acceptance: Acceptance) {
     guard survivesDeath else { return }
     if let query = acceptance.query { wal.setLast(.query, query.rawValue) }
@@ -169,7 +171,8 @@ final class Recorder {
     session.positions.connect = record(.connect, of: session.id, buffer.bytes)
   }
 
-  /// In a transaction: a compaction would drop the connect entry that the disconnect entry needs.
+  /// Must be called in a transaction. Outside, `record` could compact, which would drop the connect entry that the
+  /// disconnect entry needs.
   func recordDisconnection(of id: ConnectionID) {
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
@@ -180,7 +183,7 @@ final class Recorder {
     record(.disconnect, of: id)
   }
 
-  /// In a recovery, which must end before a compaction.
+  /// Must be called in a recovery. Does not compact, because the recovery must end first.
   func recordDetached(_ id: ConnectionID, until end: Instant) {
     if survivesDeath { append(.detached, of: id, at: end) }
   }
@@ -230,11 +233,12 @@ final class Recorder {
     record(.questionFailure, buffer.bytes)
   }
 
-  /// A planned restart delivers such a post first.
+  /// Logs a post that waits for its delivery, in case the daemon dies. A planned restart delivers such posts first.
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
     guard survivesDeath else { return }
-    // The keeper does not keep its file: waiting userInfo is short or waits briefly.
+    // If userInfo is in a file, the log gets a copy, and the keeper does not get the file: such userInfo is short
+    // or waits briefly.
     guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
     let buffer = emptyBuffer()
     buffer.append(number)
@@ -250,7 +254,7 @@ final class Recorder {
     record(.postponedPostDone, buffer.bytes)
   }
 
-  /// Logs the current configuration, before any event that it decides.
+  /// Logs the current configuration. Must be called before any event that this configuration decides.
   func recordConfiguration() {
     wal.admissionLimit = context.configuration.logMaxBytes
     compactor.clearFullIfPossible()
@@ -293,8 +297,8 @@ final class Recorder {
     }
   }
 
-  /// In bytes. If the log is over half full after a compaction, unread control frames share an eighth of it
-  /// evenly.
+  /// In bytes. Control frames in longer queues are not logged. If the log is over half full after a compaction, all
+  /// connections share an eighth of it evenly.
   private var queueRecordedMax: Int {
     let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
@@ -342,11 +346,11 @@ final class Recorder {
   }
 
   private func endReceiving(from session: Session) {
-    // Until its effects are committed, a read is lost if the daemon dies.
+    // If the daemon dies before the effects of a read are committed, the read is lost.
     commit()
     // The counter slot of a closed session may have another owner.
     guard !session.isClosed, session.input.isEmpty else { return }
-    // The log lacks posts that are delivered at the end of the iteration.
+    // The log does not have posts that wait for the end of the iteration, so the read stays marked until then.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)
   }

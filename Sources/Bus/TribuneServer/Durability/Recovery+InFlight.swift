@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Restores the in-flight I/O of handed-over connections.
 extension Recovery {
-  /// By connection id. Nil without a hand-over, or if its file is damaged.
+  /// The in-flight I/O by connection id. Nil without a hand-over, or if its file is damaged.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode)
     else { return nil }
@@ -76,7 +76,8 @@ extension Recovery {
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
         if let varlink = session.varlink { try restoreReply(from: &fields, of: varlink) }
-        // Output comes first: an error in the rest is then reported behind it, and not in mid-frame.
+        // Output is restored first. If the rest is invalid, the error then follows the output, and is not in
+        // mid-frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
         recorder.countRestoredFrames(of: session)
         try reader.restore(input, of: session)

@@ -13,7 +13,7 @@ struct ReplayedLog {
   var skippedCount = 0
 }
 
-/// Rebuilds the state of the bus that wrote a log, from its frames.
+/// Rebuilds a bus's state from its log.
 extension Recovery {
   /// The core must be empty. Drops all effects.
   func replayLog() -> (ReplayedLog, LogDamage?) {
@@ -31,7 +31,7 @@ extension Recovery {
     }
     bus.value.endReplay()
     bus.value.apply(context.configuration, at: context.now, log: context.log)
-    // In each slot, the last connection has the highest id.
+    // Each counter slot has the id of its last connection. New ids must be higher than all of these.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.raiseLastID(to: counters.connection) }
@@ -51,7 +51,7 @@ extension Recovery {
     case .counters: restore(try LoggedCounters(from: &reader))
     case .connect:
       let facts = try ConnectionFacts(from: &reader)
-      // A connection that was handed over before its hello is logged again after it.
+      // A connection that was handed over before its hello is logged again when the hello comes.
       if let known = replayed.found[id], !known.facts.isOpen {
         replayed.found[id] = nil
         replayed.takenSlots.remove(known.facts.slot)
@@ -66,7 +66,7 @@ extension Recovery {
       }
     case .frame: return try replayFrame(entry, into: &replayed)
     case .disconnect:
-      // The connect entry may already have left the log.
+      // A compaction may already have dropped the connect entry.
       guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
       if gone.facts.isOpen { bus.value.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
@@ -117,7 +117,8 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // The log lacks frames that the old bus refused. A request counts as refused until the core accepts it.
+    // The log has only frames that the old bus accepted. If this core refuses a request among them, `isRefused`
+    // stays set.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
@@ -166,7 +167,8 @@ extension Recovery {
     do throws(WireError) {
       found = try file(from: &reader)
     } catch {
-      // The notification that replaced this one follows, unless it is also lost.
+      // The file is gone, so the notification was replaced. The entry of its replacement follows, unless that is
+      // lost too.
       let key = try bus.value.forgetRetained(body.extracting(droppingFirst: RetainedFiles.headLength))
       recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return

@@ -9,7 +9,7 @@ import TribuneWire
 final class Recovery {
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
-  /// More than can have been used since the highest known id.
+  /// More ids than can have been used since the highest known one.
   private static let idsSkipped: UInt64 = 1 << 32
 
   let context: ServerContext
@@ -58,7 +58,8 @@ final class Recovery {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
-      // The keeper lacks its socket, but its client may reconnect.
+      // If the keeper lacks the socket of a connection with registrations or actions, its client may still
+      // reconnect.
       let slot = ConnectionSlot(index: session.facts.slot)
       let isToReturn =
         !session.positions.registrations.isEmpty || session.facts.isOpen && bus.value.hasActionsOrBound(slot)
@@ -76,7 +77,7 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    // These connections are not in the log, so their in-flight I/O and registrations are unknown.
+    // The remaining connections are not in the log, so their in-flight I/O and registrations are unknown.
     unknownCount = passed.shutConnections()
     commitDetachedTimeouts()
     interpreter.perform(compacting: true) {
@@ -150,7 +151,8 @@ final class Recovery {
     return true
   }
 
-  /// Each session gets one timeout, even over several restarts. Its charges do not keep its client from reconnecting.
+  /// Each detached session gets one timeout, which further restarts do not extend. Its charges do not keep its
+  /// client from registering the same again.
   private func commitDetachedTimeouts() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
@@ -159,7 +161,8 @@ final class Recovery {
       bus.value.markDetached(session.slot)
       context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
-    // Must precede the changes to the counter slots, which end reads and writes in progress.
+    // This commit must precede the changes to the counter slots, which clear the marks of reads and writes in
+    // progress.
     recorder.commit()
   }
 
@@ -169,7 +172,7 @@ final class Recovery {
     session.output.queuedCount = found.queuedCount
     session.output.bufferedBefore = found.bufferedCount
     session.output.queue.lostCount = UInt64(found.lostCount)
-    // If this daemon dies before the recovery is committed, the next one judges by the counter slot again.
+    // If this daemon dies before the recovery is committed, the next daemon judges by the counter slot again.
     session.output.flags = found.flags
     session.output.setLimit(nil)
     session.input.hasLast = found.flags.contains(.hasLast)
@@ -177,7 +180,7 @@ final class Recovery {
     switch found.fate {
     case .survives:
       if let inFlight { restore(inFlight, of: session) }
-      // Without the rest of a partial frame, sending must stop.
+      // If the rest of a partly sent frame is missing, the bus can send no other frame.
       if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
       session.beginCounting()
     case .loses(let count):
@@ -219,7 +222,7 @@ final class Recovery {
   }
 
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
-    // The bus's hello, and the welcome.
+    // The bus's hello and welcome, as far as they are unsent.
     let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))
     restore(greeting, of: session)
     if lost > 0 {

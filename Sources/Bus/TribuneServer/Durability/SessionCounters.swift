@@ -18,7 +18,7 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is in progress, or a partial frame was read. `sending` is the same for writes.
+  /// A read is in progress, or a partial frame was read. `sending` means the same for writes.
   package static let receiving = SessionFlags(rawValue: 1)
   package static let sending = SessionFlags(rawValue: 2)
   /// A queued control frame must not be lost, and is not in the log.
@@ -26,11 +26,12 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame, which the log may lack if its hold has ended.
+  /// The client has sent its last frame (`isLast` of a hold or action). If this hold or action has ended, the log
+  /// may lack the frame.
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)
-  /// The client has sent a limit, which no log has.
+  /// The client has sent a limit (`room`). The limit itself is not in the log.
   package static let limited = SessionFlags(rawValue: 256)
 
   /// The limit of the client's last `pace`.
@@ -48,7 +49,7 @@ nonisolated package struct SessionCounters: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var controlSent: UInt32 = 0
   package var buffered: UInt32 = 0
-  /// Nil if damaged; no decision depends on it.
+  /// Nil if the counter is damaged; no decision depends on it.
   package var lost: UInt32? = 0
 }
 
