@@ -7,8 +7,9 @@ import TribuneWire
 
 /// Hands the bus over to the next daemon.
 ///
-/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output, in a
-/// separate file because of their size: a log whose last entry equals that of the bus's log.
+/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output. Because of
+/// their size, these are in a separate file, which is also a log. Both logs end with a `handoverEnd` of the same
+/// time.
 final class Handover {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -25,7 +26,7 @@ final class Handover {
     (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
   }
 
-  /// Unread input stays in the sockets. Afterwards, the bus must not change.
+  /// Unread input stays in the sockets. After this call, the bus must not change.
   func write() throws(Errno) {
     for session in sessions.all {
       recorder.storeCounters(ofHandedOver: session)
@@ -43,7 +44,7 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // Retained files are already kept, except after a lack of descriptors.
+    // The keeper already has the files of retained notifications, unless descriptors were short.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -51,8 +52,9 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice. The next
-  /// daemon must not find these connections; it gives their clients time to reconnect.
+  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice the loss. The
+  /// keeper forgets these connections, so the next daemon does not find them, and gives their clients time to
+  /// reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)
@@ -60,7 +62,7 @@ final class Handover {
     keeper.forgetUnkept()
   }
 
-  /// Must be called after the last change to the bus's log.
+  /// Must be called when the bus and its log have changed for the last time, except for the `handoverEnd`.
   private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for session in sessions.all

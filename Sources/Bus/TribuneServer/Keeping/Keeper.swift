@@ -9,9 +9,9 @@ import TribuneWire
 /// It serves one bus, and returns all descriptors to a bus that resumes. It never parses client data or reads
 /// from a kept descriptor.
 package final class Keeper {
-  /// Includes the served bus.
+  /// The most connected buses, including the served one.
   private static let peersMax = 4
-  /// Messages taken from one bus before others have their turn.
+  /// The messages to take from one bus before others have their turn.
   private static let messagesPerTurn = 64
 
   private static let delayMilliseconds: CInt = 20
@@ -50,7 +50,7 @@ package final class Keeper {
   private var nextPeer = BusID(Token.firstPeer)
   private var watchedLease: CInt?
   private var isTransferDelayed = false
-  /// Nil while the keeper watches the listener.
+  /// When the keeper accepts connections again; nil while it watches the listener.
   private var acceptsFrom: Instant?
   private var hasEnded = false
   private let beat: (() -> Void)?
@@ -74,7 +74,7 @@ package final class Keeper {
     try epoll.add(self.signals.rawValue, for: .readable, token: Token.signals)
   }
 
-  /// Replaces a stale file.
+  /// A socket that listens at `path`. Replaces a stale file there.
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
@@ -105,7 +105,8 @@ package final class Keeper {
   package func turn(isWaiting: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
     beatIfDue()
-    // The order decides: an ended lease is noticed before a departure, and a departure before an arrival.
+    // The order matters: the keeper must notice an ended lease before a departure, and a departure before an
+    // arrival.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
     for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
       receive(from: BusID(epoll.event(at: index).token))
@@ -173,7 +174,7 @@ package final class Keeper {
     while let socket = try nextSocket() {
       do throws(KeeperChannel.Failure) {
         let channel = try KeeperChannel(socket)
-        // Removes buses that connected and ended while the keeper could not accept.
+        // Buses may have connected and ended while the keeper could not accept. Receiving removes them.
         if peers.count == Self.peersMax { for bus in peers.keys.sorted() { receive(from: bus) } }
         guard peers.count < Self.peersMax else {
           _ = try channel.send(.refusal("too many buses are connected"))
@@ -194,7 +195,7 @@ package final class Keeper {
     } catch {
       guard error.isOutOfResources else { throw error }
       log.warning("not accepting connections for \(Self.acceptPauseMilliseconds) ms: \(error)")
-      // The listener stays readable, and would wake this process constantly.
+      // A watched listener would stay readable, and wake this process constantly.
       try epoll.remove(listener.rawValue)
       acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
       return nil
@@ -280,13 +281,14 @@ package final class Keeper {
     drop(bus)
   }
 
-  /// The bus is alive and continues without this keeper: another bus must not get its descriptors.
+  /// Disconnects a bus that is alive and continues without this keeper. Another bus must not get its descriptors.
   private func drop(_ bus: BusID) {
     if bus == state.owner { perform(state.finish(bus)) }
     depart(bus)
   }
 
-  /// Drops a bus with a full socket: unread messages never exceed a window, so that bus does not read.
+  /// Drops the bus if its socket is full. A bus that reads has at most a window of unread messages, so this one
+  /// does not read.
   private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
     case .sent, .ended: break
@@ -379,8 +381,7 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // The bus may have died unnoticed. The keeper must notice that first; otherwise, it would wait for
-    // another bus.
+    // The bus may have died, too. The keeper must notice the death first; otherwise, it would wait for another bus.
     if let owner = state.owner { receive(from: owner) }
     guard watchedLease == lease else { return }
     forgetLease()

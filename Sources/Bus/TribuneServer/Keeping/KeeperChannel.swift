@@ -47,7 +47,8 @@ package final class KeeperChannel {
     guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
   }
 
-  /// A starting child process may have a copy, which would delay the end.
+  /// A child process that is just starting may have a copy of the socket, which would delay the end of the
+  /// connection.
   deinit { UnixSocket.shutdown(socket) }
 
   package static func connect(to path: String) throws(Failure) -> KeeperChannel {
@@ -72,13 +73,13 @@ package final class KeeperChannel {
       return try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0
     } catch {
       if error.isDisconnection { throw .ended }
-      // The error is temporary: the other end takes descriptors that are in flight.
+      // The error is temporary: the other end will receive the descriptors in flight, or resources become free.
       guard error == .tooManyPassed || error.isOutOfResources else { throw .failed(error) }
       return false
     }
   }
 
-  /// Nonblocking. At this process's limit on descriptors, the message has only the first ones.
+  /// Does not block. At this process's limit on descriptors, the message has only the first of its descriptors.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)
@@ -104,8 +105,8 @@ package final class KeeperChannel {
     }
   }
 
-  /// If the other end closes with unread messages, the kernel reports a reset before that end's last
-  /// messages, which may have connections of a killed bus.
+  /// If the other end closes with unread messages, the kernel reports a reset before that end's last messages.
+  /// These can contain connections of a killed bus, so a second call reads them.
   private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
     do throws(Errno) {
       return try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)

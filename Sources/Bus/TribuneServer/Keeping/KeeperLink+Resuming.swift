@@ -19,10 +19,11 @@ extension KeeperLink {
 
   // MARK: Coming
 
-  /// Without a keeper, the bus looks for one later.
+  /// Receives the previous daemon's descriptors from the keeper. If there is no keeper, the bus looks for one
+  /// later.
   ///
-  /// - Throws: an error if the keeper serves another bus or does not answer, because this bus would start
-  ///   without its connections.
+  /// - Throws: an error if the keeper serves another bus or does not answer. Otherwise, this bus would start
+  ///   without the connections that the keeper has.
   func resume(into passed: PassedAtStart) throws(Failure) {
     guard !hasEnded else { return }
     let channel: KeeperChannel
@@ -94,7 +95,7 @@ extension KeeperLink {
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items came") }
         return count - receivedCount
       case .acknowledged: return 0
-      // The keeper repeats this when it has given everything.
+      // The keeper sends this message again when it has given everything.
       case .leaving: break
       case .attach, .forget, .finished, .refusal:
         throw .malformed("unexpected message from the keeper")
@@ -146,7 +147,8 @@ extension KeeperLink {
     return false
   }
 
-  /// The keeper may have taken these without acknowledging them. Does not wait for its answer.
+  /// Makes the keeper forget connections that it has not acknowledged, because it may have taken them. Does not
+  /// wait for an answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections

@@ -6,16 +6,18 @@ import TribuneWire
 
 /// The bus's end of its connection to the keeper (`Keeper`).
 ///
-/// The bus never waits for its keeper. Descriptors are sent at the end of an iteration, with a bounded number
-/// of messages ahead of the acknowledgements. If a keeper does not acknowledge in time, the bus leaves it,
-/// looks for another one, and sends that one everything again.
-// The module's default isolation does not reach another module that inlines the initializer (Swift 6.2).
+/// The bus never waits for its keeper. At the end of an iteration, it sends descriptors, with a bounded number of
+/// messages ahead of the acknowledgements. If a keeper does not acknowledge in time, the bus leaves it, looks for
+/// another one, and sends that one everything again.
+// Stated here because a module that inlines the initializer does not see this module's default isolation (Swift
+// 6.2).
 @MainActor
 final class KeeperLink {
+  /// An arrow names the states that may follow.
   enum State {
-    /// Looks for a keeper at `until`. → attaching, up, ended
+    /// The bus looks for a keeper at `until`. → attaching, up, ended
     case down(until: Instant)
-    /// Connected, without an answer; only `attach` was sent. → up, down, ended
+    /// The bus is connected, but has no answer yet; it has sent only `attach`. → up, down, ended
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
@@ -24,12 +26,13 @@ final class KeeperLink {
   }
 
   struct Entry {
+    /// An arrow names the states that may follow.
     enum Progress {
       /// → sent
       case waiting
       /// → kept, refused, waiting
       case sent
-      /// The keeper has no space for it. → waiting
+      /// The keeper has no space for the item. → waiting
       case refused
       /// → waiting
       case kept
@@ -48,7 +51,7 @@ final class KeeperLink {
 
   private static let answerLimitNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
-  /// The time before a full keeper is offered another item.
+  /// How long the bus waits before it offers a full keeper another item.
   private static let offerAgainNanoseconds: UInt64 = 1_000_000_000
   private static let forgettingMax = 65_536
 
@@ -59,7 +62,7 @@ final class KeeperLink {
   private let clock: () -> Instant
   var state: State
   private(set) var entries: [KeptItem: Entry] = [:]
-  /// In order, from `waitingHead` on. May include forgotten items.
+  /// The items to send, in order, from `waitingHead` on. May include forgotten items.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
@@ -67,11 +70,11 @@ final class KeeperLink {
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
   private var retryAt: Instant?
-  /// Items from the keeper that are neither kept nor forgotten yet.
+  /// Items that the keeper has given, and that the bus has neither kept nor forgotten yet.
   var given: Set<KeptItem> = []
   private var lastRefusal: String?
   private var refillBegan: Instant?
-  /// Most iterations leave it false.
+  /// True if `endIteration` must be called. It is false in most iterations.
   let hasChanged = Cell(true)
   var isHandingOver = false
 
@@ -92,7 +95,7 @@ final class KeeperLink {
   // MARK: Kept items
 
   /// - Parameter descriptor: must stay open until the item is forgotten.
-  /// - Returns: true if a keeper must have it.
+  /// - Returns: true if the keeper, or the next one, will get the item.
   @discardableResult
   func keep(_ item: KeptItem, lending descriptor: CInt) -> Bool {
     guard !hasEnded else { return false }
@@ -113,7 +116,7 @@ final class KeeperLink {
     hasChanged.value = true
   }
 
-  /// The next keeper is sent all entries, so they need not be queued now.
+  /// Without a keeper, the item need not be queued, because the next keeper gets all entries.
   private func wait(_ item: KeptItem) {
     switch state {
     case .attaching, .up: waiting.append(item)
@@ -208,7 +211,7 @@ final class KeeperLink {
     retryAt = nil
     while case .up(let channel) = state, hasWork {
       guard !sendNext(over: channel) else { continue }
-      // Without messages in flight, no acknowledgement would cause another try.
+      // If no message is in flight, no acknowledgement will cause another try.
       if unacknowledged.isEmpty, hasWork { retryAt = now.advanced(byNanoseconds: Self.retryNanoseconds) }
       return
     }
@@ -216,7 +219,7 @@ final class KeeperLink {
 
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
-      // Forgotten items go first, because an item that is kept again must be sent after it was forgotten.
+      // The items to forget go first. If one is kept again, it must be sent after the message that forgets it.
       let items = Array(forgetting.prefix(KeeperMessage.itemsMax))
       guard send(.forget(items), as: .forget, over: channel) else { return false }
       forgetting.removeFirst(items.count)
@@ -306,7 +309,7 @@ final class KeeperLink {
     }
     guard count < items.count else { return offerRefused() }
     defer { offerAgainAt = now.advanced(byNanoseconds: Self.offerAgainNanoseconds) }
-    // A full keeper is offered one item at a time, and is reported once.
+    // The bus offers a full keeper one item at a time, and reports the lack of space once.
     guard offerAgainAt == nil || items.count > 1 else { return }
     log.warning("the keeper has no space for \((items.count - count).counted("descriptor"))")
   }
@@ -371,8 +374,8 @@ final class KeeperLink {
     }
   }
 
-  /// The lease is new for each bus and keeper, because an end of an earlier pair may be lost. The service manager drops
-  /// its end when the other end is closed.
+  /// Makes a new lease for each bus and keeper, because one end of an earlier pair of sockets may be lost. The
+  /// service manager drops its end when the other end is closed.
   func renewLease() {
     guard let manager else { return }
     do throws(Errno) {
@@ -380,7 +383,8 @@ final class KeeperLink {
       let one = try pair.one.duplicate().release()
       manager.store(lease: pair.other.rawValue) { [weak self] isSent in
         let descriptor = FileDescriptor(owning: one)
-        // Otherwise, the lease would end with this process, and the keeper would close everything.
+        // The keeper gets its end only if the service manager gets the other. Otherwise, the lease would end with
+        // this process, and the keeper would close everything.
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {

@@ -4,9 +4,9 @@ package import TribuneWire
 
 /// The messages between a bus and its keeper, one in each packet of a Unix socket (SOCK_SEQPACKET).
 ///
-/// The bus attaches, and then sends the descriptors to keep and the items to forget. The keeper acknowledges
-/// each of these messages, in order. A bus that resumes first gets everything that the keeper has, acknowledges
-/// each message, and then gets the count.
+/// The bus attaches, and then sends the descriptors to keep and the items to forget. The keeper acknowledges each
+/// of these messages, in order. A bus that resumes first gets everything that the keeper has, and acknowledges each
+/// message. The keeper then sends the number of items (`end`).
 ///
 /// A message is a head of 8 bytes and a body:
 ///
@@ -23,17 +23,17 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   case end(count: Int)
-  /// The keeper must end. A bus that can spare it sends `finished`, and looks for the next one.
+  /// The keeper must end. A bus that does not need this keeper sends `finished`, and looks for another one.
   case leaving
-  /// The bus must not be resumed.
+  /// No other bus may get the descriptors.
   case finished
   case refusal(String)
 
   package static let version: UInt8 = 1
   /// The kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// Messages ahead of the acknowledgements. Times `itemsMax`, they stay below the kernel's limit on a user's
-  /// descriptors in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// The most unacknowledged messages. With `itemsMax` descriptors each, they stay below the number of descriptors
+  /// that a user may have in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
   /// In bytes.
   package static let lengthMax = 8 + 8192
@@ -59,17 +59,17 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
 
 nonisolated package enum KeeperAttachment: Equatable, Sendable {
   case begin
-  /// Takes over everything kept with the log of this inode, or with any log if it is 0.
+  /// Takes over everything kept with the log of this inode, or with any log if the inode is 0.
   case resume(log: UInt64)
 }
 
-/// A kept descriptor's key: a cookie for a connection, an inode for others.
+/// The kind and key of a kept descriptor. The key is a connection's socket cookie, an inode, or 0 for the lease.
 nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case log = 1
     case connection = 2
     case file = 3
-    /// A listening socket, with the inode of its file.
+    /// A listening socket. Its key is the inode of its file.
     case listener = 5
     /// One end of a pair of sockets. The service manager closes the other end when the bus has finally ended.
     case lease = 4

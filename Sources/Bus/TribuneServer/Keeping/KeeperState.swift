@@ -6,12 +6,13 @@ package import TribuneCore
 nonisolated package struct KeeperState: Equatable {
   package typealias BusID = Int
 
+  /// An arrow names the states that may follow.
   package enum Phase: Equatable {
     /// → owned
     case vacant
     /// → awaited, vacant
     case owned(by: BusID)
-    /// Until this time, or for as long as the lease lasts. → owned, vacant
+    /// The keeper waits for the next bus until this time; if nil, until the lease ends. → owned, vacant
     case awaited(until: Instant?)
   }
 
@@ -25,12 +26,12 @@ nonisolated package struct KeeperState: Equatable {
     case exit
   }
 
-  /// The limit without a lease.
+  /// How long the keeper waits for the next bus without a lease.
   package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
   package private(set) var phase = Phase.vacant
-  /// Nil unless the keeper must end. Final once it is set.
+  /// When the keeper exits at the latest; nil unless it must end. Does not change once it is set.
   package private(set) var endsBy: Instant?
   private var hasLease = false
 
@@ -51,7 +52,7 @@ nonisolated package struct KeeperState: Equatable {
     case (.awaited, _), (.vacant, _):
       phase = .owned(by: bus)
       hasLease = false
-      // The bus has all descriptors, so an ending keeper can end; the bus finds another one.
+      // This bus has all its descriptors itself, so a keeper that must end can exit. The bus finds another keeper.
       return endsBy == nil ? .serveAnew(bus) : .exit
     }
   }
@@ -60,7 +61,7 @@ nonisolated package struct KeeperState: Equatable {
 
   // MARK: Ending
 
-  /// Call when the bus has been given everything.
+  /// Must be called when the keeper has given the bus everything.
   package func askToLeaveIfEnding() -> Action {
     if case .owned(let bus) = phase, endsBy != nil { .askToLeave(bus) } else { .nothing }
   }
@@ -78,10 +79,10 @@ nonisolated package struct KeeperState: Equatable {
     phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
-  /// The descriptors must not be resumed: this bus has finally ended, or continues without this keeper.
+  /// No other bus may get the descriptors: this bus has finally ended, or continues without this keeper.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
-  /// The keeper stays while only it has the descriptors.
+  /// The keeper must end. It stays while a bus is attached or awaited, but at most for `endingNanoseconds`.
   package mutating func end(at now: Instant) -> Action {
     if endsBy == nil { endsBy = now.advanced(byNanoseconds: Self.endingNanoseconds) }
     return switch phase {

@@ -8,7 +8,7 @@ final class KeptDescriptors {
   private let capacity: Int
   private let hasThreads: Bool
   private var descriptors: [KeptItem: CInt] = [:]
-  /// A sender can make closing a connection with unread data slow.
+  /// Closes connections with unread data, because a sender can make closing slow.
   private let closing = ClosingThreads()
   private let accounts = Accounts()
 
@@ -23,7 +23,7 @@ final class KeptDescriptors {
   func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
   func descriptor(of item: KeptItem) -> CInt? { descriptors[item] }
 
-  /// - Returns: the number of taken ones, from the first on.
+  /// - Returns: the number of taken items, which are the first ones.
   func take(_ items: [KeptItem], _ passed: consuming PassedDescriptors) -> Int {
     var taken = 0
     var passed = passed
@@ -54,8 +54,8 @@ final class KeptDescriptors {
     closing.close(owned, of: accounts.account(of: user).descriptors)
   }
 
-  /// The user to charge for closing: a connection's peer if it has unread data, or this process's user for a
-  /// listening socket, whose backlog may have some.
+  /// The user to charge if closing can take long; otherwise, nil. For a connection with unread data, this is its
+  /// peer's user. For a listening socket, whose backlog may have unread data, it is this process's user.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
     switch UnixSocket.role(of: descriptor) {
     case .listening: return ThisProcess.effectiveUser

@@ -9,11 +9,11 @@ enum StoredName: String {
   case lease
 }
 
-/// Stores the write-ahead log and one end of the lease with the service manager. Nonblocking (sd_notify(3),
-/// `FDSTORE=1`).
+/// Stores the write-ahead log and one end of the lease with the service manager (sd_notify(3), `FDSTORE=1`). Does
+/// not block.
 ///
-/// The manager decides when a bus has finally ended: it keeps both descriptors until a due restart, and
-/// closes them otherwise.
+/// The manager decides when a bus has finally ended. If it will start the bus again, it keeps both descriptors;
+/// otherwise, it closes them.
 final class ManagerStore {
   private static let retryNanoseconds: UInt64 = 100_000_000
 
@@ -34,10 +34,10 @@ final class ManagerStore {
     enqueue("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
   }
 
-  /// The manager drops it when the keeper's end is closed.
+  /// Stores the manager's end of the lease. The manager drops this end when the keeper's end is closed.
   ///
-  /// - Parameter then: called with true when the notification is sent, and therefore outlasts this process;
-  ///   with false if sending failed permanently.
+  /// - Parameter then: called with true when the message to the manager is sent, because it then outlasts this
+  ///   process; with false if sending failed permanently.
   func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
     enqueue("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
   }
