@@ -32,7 +32,7 @@ final class FrameDispatcher {
 
   func dispatch(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
-    // Read once, and compared by `switch`: `==` on a type of another module is a function call.
+    // `kind` is read once, and compared by `switch`: `==` on a type of another module is a function call.
     let kind = header.kind
     let isShown =
       switch kind {
@@ -48,7 +48,7 @@ final class FrameDispatcher {
       if let error = refusalToAnswer(session) {
         return replier.refuse(session, serial: header.serial, error)
       }
-      // Listing can take long, and has no effect on the core.
+      // A list can take long, and has no effect on the core. The bus sends it in parts later.
       if case .list = kind {
         session.listing = Listing(frame)
         return
@@ -67,7 +67,7 @@ final class FrameDispatcher {
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
-  /// Refuses long replies to users whose unread bytes exceed their share.
+  /// The error if the user's unread bytes exceed its share, because the reply may be long; otherwise, nil.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
@@ -131,15 +131,16 @@ final class FrameDispatcher {
 
   // MARK: Restarts
 
-  /// A detached session's missed notifications are reported to the connection that replaces it.
+  /// Lets `session` replace its client's detached session, and reports the notifications that the detached one
+  /// missed.
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // The successor may have died before its client learned of the losses, or of the successor. Processes outside the
-    // bus's pid namespace all have pid 0, so pid 0 identifies none.
+    // The detached session may itself have replaced the named connection, and may have been lost before its client
+    // read the answer. Processes outside the bus's pid namespace all have pid 0, so pid 0 identifies none.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),
@@ -150,7 +151,8 @@ final class FrameDispatcher {
         session, serial: serial,
         WireError(.notFound, "this process has no detached connection \(fields.predecessor)"))
     }
-    // Notifications are not counted for observations that were not logged, or were refused in the replay.
+    // The bus does not count missed notifications for observations that were not logged, or that the replay
+    // refused.
     guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Finds the calls in the bytes of Varlink clients.
 ///
-/// The bus handles a call after writing the last reply to the previous one. Until then, it keeps waiting
+/// The bus handles a call after it has written the last reply to the previous one. Until then, it stores further
 /// calls like a partial frame, and does not read from the client.
 extension FrameReader {
   func handleCalls(
@@ -61,7 +61,8 @@ extension FrameReader {
 
   private func handleKeptCalls(of session: Session) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
-    // Without time, hundreds of long calls must not be copied in each iteration.
+    // If the user has no time, its calls stay in their buffers: otherwise, hundreds of long calls could be copied
+    // in each iteration.
     guard hasTime(for: session) else {
       varlink.waitsForTime = true
       return sender.answered.value.append(session)
@@ -72,7 +73,8 @@ extension FrameReader {
     recorder.markReceived(from: session)
   }
 
-  /// The client may still wait for replies. If it closes fully, another event follows.
+  /// Handles the end of the client's input. The client may still wait for replies; if it closes fully, another
+  /// event follows.
   ///
   /// - Returns: false if the connection must be closed.
   func halfClose(_ session: Session) -> Bool {

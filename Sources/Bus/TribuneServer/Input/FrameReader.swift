@@ -6,11 +6,11 @@ import TribuneWire
 
 /// Reads from sockets, and finds the frames in the bytes.
 ///
-/// Reads go into one shared buffer, and frames are handled in place. A partial frame is copied out, and
-/// copied in again before that connection's next read. A longer frame gets a separate buffer once its header
-/// is known to be within the limits.
+/// The bus reads all sockets into one shared buffer, and handles frames in place. It copies a partial frame out,
+/// and back before that connection's next read. A long frame gets a separate buffer once its header is known to be
+/// within the limits.
 final class FrameReader {
-  /// In bytes; with less space, a read gets a new buffer.
+  /// In bytes. If the shared buffer has less space, a read gets a new one.
   private static let receiveSpace = 16_384
 
   /// Enough reads to empty a socket even if its peer continues to send: the kernel holds less than this many
@@ -34,8 +34,8 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
-  /// Unread connections (`waiting`) come before partly handled ones (`unfinished`), or one with many
-  /// expensive frames would always be first.
+  /// Connections that wait to be read (`waiting`) come before partly handled ones (`unfinished`). Otherwise, a
+  /// connection with many expensive frames would always be first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
@@ -59,7 +59,7 @@ final class FrameReader {
 
   /// Reads until the socket is empty or the user's time is spent.
   ///
-  /// - Parameter evenIfPaused: true if posts need not wait for slow observers.
+  /// - Parameter evenIfPaused: true to read also from a poster that waits for slow observers.
   /// - Returns: true if the socket is empty.
   func hear(_ session: Session, evenIfPaused: Bool = false) -> Bool {
     guard evenIfPaused || !session.pacing.isPaused else { return false }
@@ -132,7 +132,7 @@ final class FrameReader {
     return true
   }
 
-  /// Closing a connection with many registrations takes long.
+  /// Closing a connection with many registrations takes long, so the time is charged to its user.
   private func close(_ session: Session) {
     timeShares.beginCharging(session.account)
     gatekeeper.close(session)
@@ -233,7 +233,8 @@ final class FrameReader {
     waiting.value = []
     unfinished.value = []
     for session in toRead {
-      // The user's budget is spent: skip its sessions.
+      // If the user's previous session has to wait again, no time is left for the user. This session then waits,
+      // too.
       if waiting.value.last?.account === session.account {
         waiting.value.append(session)
       } else {
@@ -256,7 +257,7 @@ final class FrameReader {
 
   // MARK: Lists
 
-  /// Sends one chunk, then more until lists have used their share of the iteration.
+  /// Sends a chunk of one list, then more chunks until lists have used up their share of the iteration.
   private func goOnListing() {
     repeat {
       let session = listing.value.removeNext()
@@ -285,7 +286,7 @@ final class FrameReader {
     return hasEnded
   }
 
-  /// Another daemon cannot continue partly sent lists.
+  /// Ends partly sent lists, because another daemon cannot continue them.
   func endLists() {
     for session in sessions.all {
       guard let list = session.listing, list.hasBegun else { continue }

@@ -7,15 +7,15 @@ import TribuneWire
 
 /// Keeps partial frames until the rest arrives.
 ///
-/// Most reads of a busy poster end within a frame. A few pooled buffers save these posters three allocations.
-/// Beyond the pool, a connection gets a buffer of just its bytes.
+/// Most reads of a busy poster end within a frame. A few pooled buffers save three allocations each time. If all
+/// pooled buffers are lent, a connection gets a buffer of just its bytes.
 final class PartialFrames {
   static let messageTooLong = WireError(
     .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
 
-  /// A message, and the further bytes of one read.
+  /// In bytes: the longest message, and one further read.
   private static let messagesMax = VarlinkCall.lengthMax + 65_536
-  /// Frames up to this length are short. In bytes.
+  /// In bytes. Frames up to this length are short.
   static let shortLength = 16_384
   private static let pooledMax = 4
 
@@ -26,11 +26,11 @@ final class PartialFrames {
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// The socket is read directly into a long partial frame's buffer.
+  /// True if the frame is long. The socket is then read directly into the frame's buffer.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
-  /// Each user has a share of the bytes for long partial frames, because one who never completes them must
-  /// not keep others from sending. The connection limit bounds the short ones.
+  /// Each user has a share of the bytes for long partial frames: a user that never completes them must not keep
+  /// others from sending. The limit on connections bounds the short ones.
   func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {
@@ -44,7 +44,7 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// A message's length is unknown before its end, so long ones get twice the space each time.
+  /// A message's length is unknown before its end, so the buffer of a long one doubles each time.
   func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     let isSame = session.input.partial === buffer

@@ -7,10 +7,9 @@ import TribuneWire
 /// Shares the time of an iteration among users, because a user's expensive frames must not delay others,
 /// however many connections send them.
 ///
-/// A user may take half of an iteration, and all users together the whole. After that, users without time in
-/// this iteration get one frame each: privileged users always, and up to `lateUsersMax` others in turns. The
-/// clock is read when the user changes, after every `framesPerLook` frames, and before and after expensive
-/// frames.
+/// A user may take half of an iteration, and all users together the whole. After that, users that have had no time
+/// yet in this iteration get one frame each: privileged users always, and up to `lateUsersMax` others in turns. The
+/// clock is read when the user changes, after every `framesPerLook` frames, and before and after expensive frames.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let listNanosecondsMax = iterationNanosecondsMax / 10
@@ -24,18 +23,19 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: UserAccount?
   private var framesSinceLook = 0
-  /// Unprivileged users whose frames came too late in this iteration: with a turn, and in all.
+  /// Unprivileged users whose frames came too late in this iteration. `lateTurns` counts those that got a turn,
+  /// `lateUsers` all.
   private var lateTurns = 0
   private var lateUsers = 0
   /// Iterations between two late turns of a user.
   private var roundCount: UInt64 = 0
-  /// The clock must be read before the next socket.
+  /// True if the clock must be read before the bus reads another socket.
   private(set) var isTight = false
-  /// True if the clock was read, or work was expensive. An ask is cheap; its fan-out may not be.
+  /// True if the iteration may have taken long: the clock was read, or work was expensive.
   private var mayBeLong = false
   private var longest = LongestIteration()
 
-  /// `clock` returns nanoseconds; without one, work takes no time.
+  /// `clock` returns nanoseconds. Without a clock, work takes no time.
   init(clock: (() -> UInt64)? = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
 
   func begin(at now: Instant) {
@@ -68,7 +68,8 @@ final class TimeShares {
     return look(account, isMuchWork)
   }
 
-  /// False if the caller expects each frame to be handled in the iteration that reads it.
+  /// False to handle each frame in the iteration that reads it, even if its user would have to wait for a
+  /// compaction.
   var heedsLog = true
 
   @inline(__always) func waitsForCompaction(_ account: UserAccount) -> Bool {
@@ -116,7 +117,7 @@ final class TimeShares {
     return hasTime
   }
 
-  /// A turn after the end of the iteration's time, for a user without time in it.
+  /// True if an unprivileged user without time in this iteration gets a turn after the iteration's time is over.
   private func hasLateTurn(_ account: UserAccount, isFirst: Bool) -> Bool {
     if isFirst { lateUsers += 1 }
     guard account.lateTurn.value.last != iterationCount else { return true }

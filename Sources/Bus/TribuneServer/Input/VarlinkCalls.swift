@@ -48,7 +48,7 @@ final class VarlinkCalls {
     replier.enqueue(Okay(), for: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
-  /// If the bus refuses a frame, cancels the earlier ones.
+  /// Handles the frames of one call. If the bus refuses one, cancels the earlier ones.
   private func take(_ frames: ByteBuffer, of session: Session) throws(WireError) {
     var position = 0
     while position < frames.count, session.isServed {
@@ -91,7 +91,7 @@ final class VarlinkCalls {
 
   /// Handles the answer as if it came from the asked connection.
   ///
-  /// - Returns: the bus's refusal.
+  /// - Returns: the bus's refusal; nil if it has accepted the answer.
   private func answer(
     _ ticket: Ticket, _ frame: ByteBuffer, of session: Session
   ) throws(WireError) -> WireError? {

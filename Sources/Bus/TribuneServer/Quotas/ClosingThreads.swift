@@ -10,8 +10,8 @@ import TribuneSystem
 /// are limited, in all and for each user, because one user must not delay others. If a user has many unclosed
 /// descriptors, the bus refuses more.
 ///
-/// A signal ends the wait for a peer, and the kernel closes the descriptor nevertheless. It does not end the
-/// wait for a file system. When the process ends, the kernel waits for all.
+/// A signal ends the wait for a socket's peer, and the kernel closes the descriptor nevertheless. A signal does not
+/// end the wait for a file system. When the process ends, the kernel waits until all its descriptors are closed.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   private static let threadsPerUserMax = 4

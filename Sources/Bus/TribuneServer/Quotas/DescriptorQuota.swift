@@ -35,7 +35,7 @@ final class DescriptorQuota {
       count <= Self.waitingMax
     else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard isMore else { return }
-    // The descriptors are already counted.
+    // The descriptors are already counted, so this requires no more of them.
     do throws(WireError) {
       try accounts.requireDescriptors(0, of: session.account)
     } catch {
@@ -64,8 +64,8 @@ final class DescriptorQuota {
     closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 
-  /// Requires `chargeUnclosedConnection`, and releases that charge. Uses a thread only if closing can take
-  /// long.
+  /// `Accounts.chargeUnclosedConnection` must have been called. This releases that charge. Uses a thread only if
+  /// closing can take long.
   func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
     guard !UnixSocket.canHaveUnreadDescriptors(socket) else {
       return closing.close(socket, of: account.descriptors, isChargedConnection: true)

@@ -35,7 +35,7 @@ struct FileFrames {
     return buffer
   }
 
-  /// Closes unused files. Must not be called during a send.
+  /// Closes the files that are no longer used. Must not be called during a send.
   mutating func collect() {
     var index = 0
     while index < lent.count {
@@ -52,7 +52,8 @@ struct FileFrames {
     guard var file = buffer.removeAttachment() as? InFlightFile else {
       preconditionFailure("a frame with a file must have an attachment")
     }
-    // A retained or buffered notification is a copy of the frame that shares its file.
+    // A retained or buffered notification is a copy of the frame that shares its file, so the file may still be
+    // used.
     guard isKnownUniquelyReferenced(&file), buffer.capacity <= Self.frameLength else { return }
     file.close()
     buffer.truncate(to: 0)

@@ -5,10 +5,10 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// A memory file of a post, while receivers need it. The object is reused.
+/// The memory file of a post, while receivers need it. The object is reused for further files.
 ///
-/// The atomics are for the compiler, which lets any thread release the last reference. They cost as much as
-/// plain integers here.
+/// The fields are atomic only because the compiler allows any thread to release the last reference. Here, atomics
+/// cost as much as plain integers.
 nonisolated final class InFlightFile: AttachedFile {
   private static let none: Int32 = -1
 

@@ -6,13 +6,13 @@ import TribuneWire
 
 /// Limits the sent files that clients have not received.
 ///
-/// The kernel charges them to the bus's user. Beyond that user's limit on open files, neither the bus nor the
-/// keeper can send any descriptor. Each file is therefore charged to its receiver's user, even after the
-/// connection has ended, because the file is still in the client's socket. All users together may have half
-/// of the kernel's limit.
+/// The kernel charges these files to the bus's user. Beyond that user's limit on open files, neither the bus nor
+/// the keeper can send any descriptor. The bus therefore charges each file to its receiver's user, even after the
+/// connection has ended, because the file is still in the client's socket. All users together may have half of the
+/// kernel's limit.
 ///
-/// The kernel reports only a socket's memory in use, and reading causes no event. A socket is therefore
-/// examined before it gets another file, and all are when a user reaches its share.
+/// The kernel reports only how much memory a socket uses, and no event when a client reads. The bus therefore
+/// examines a socket before it sends another file there, and all sockets when a user reaches its share.
 final class UnreadFiles {
   private static let endedNanoseconds: UInt64 = 100_000_000
   /// A lower bound of the kernel's memory for a frame, in bytes. Linux 6.18 takes 768.
@@ -45,9 +45,8 @@ final class UnreadFiles {
 
   // MARK: Sending
 
-  /// Half of a user's share is for clients that have received everything, because slow ones must not use all
-  /// of it. A client's files are also limited by length: they are in no queue, and take their poster's
-  /// memory.
+  /// Half of a user's share is for clients that have received everything, because slow clients must not use up the
+  /// share. The length of a client's files is limited, too: they are in no queue, and take their poster's memory.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)
     let unread = session.output.unreadFiles
@@ -116,7 +115,7 @@ final class UnreadFiles {
 
   // MARK: Restarting
 
-  /// The length of an earlier daemon's files is unknown.
+  /// Charges the files that an earlier daemon has sent. Their length is unknown.
   func restore(for session: Session) {
     let length = UnixSocket.unreadMemory(of: session.descriptor)
     guard length > 0 else { return recorder.clearUnreadFiles(of: session) }
@@ -129,13 +128,13 @@ final class UnreadFiles {
     end(socket, of: account, count: count)
   }
 
-  /// An upper bound, within the user's share, because a higher charge would burden others. May undercount;
-  /// the kernel's limit leaves slack.
+  /// The number of files to charge: as many as the socket can hold, but no more than the user's share has left,
+  /// because a higher charge would burden others. So the number may be too low; the kernel's limit leaves slack.
   ///
   /// - Parameter length: the socket's kernel memory in bytes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {
     let share = accounts.share(of: .unreadFiles, for: account)
-    // A privileged user's share is everything that others leave.
+    // The share of a privileged user is everything that others leave, which is too much here.
     let most = account.isPrivileged ? min(share, accounts.total(of: .unreadFiles) / 16) : share
     return max(
       1, min((length + Self.frameMemory - 1) / Self.frameMemory, most - account.use(of: .unreadFiles)))
@@ -183,8 +182,8 @@ final class UnreadFiles {
 }
 
 extension UnixSocket {
-  /// In nanoseconds: 10 ms, or 15 µs for each socket if that is more. Examining one takes about a hundredth
-  /// of that.
+  /// In nanoseconds: 10 ms, or 15 µs for each socket if that is more. The examination itself takes about a
+  /// hundredth of this period.
   static func examinationPeriod(count: Int) -> UInt64 { max(10_000_000, UInt64(count) * 15_000) }
 
   static func unreadMemory(of socket: borrowing FileDescriptor) -> Int {

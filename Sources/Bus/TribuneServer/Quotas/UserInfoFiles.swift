@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// userInfo in sealed memory files, which are passed on to observers that accept files.
+/// userInfo in sealed memory files, which the bus forwards to observers that accept files.
 ///
 /// The bus never maps a file. It copies the contents for other observers, and to check them against a
 /// protocol.
@@ -19,7 +19,7 @@ final class UserInfoFiles {
     self.log = log
   }
 
-  /// Closes the descriptor if it throws.
+  /// If this throws, it also closes the descriptor.
   func frameBuffer(
     for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of account: UserAccount, limit: Int
   ) throws(WireError) -> ByteBuffer {
@@ -65,7 +65,7 @@ final class UserInfoFiles {
     return length
   }
 
-  /// All receivers share one copy.
+  /// The frame with its userInfo inline. All receivers share one copy.
   ///
   /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {

@@ -6,17 +6,19 @@ import TribuneWire
 
 /// Accepts connections on the bus's sockets. Pauses while descriptors, memory or counter slots are exhausted.
 final class Acceptor {
-  /// Accepted from one listener in one iteration: fast clients must not starve the rest.
+  /// How many connections to accept from one listener in one iteration: clients that connect constantly must not
+  /// starve other work.
   private static let perIteration = 256
   /// A pause ends earlier if a connection is closed.
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
 
+  /// An arrow names the states that may follow.
   private enum State {
     /// → paused, stopped
     case accepting
     /// Resources are exhausted. → resumed, stopped
     case paused
-    /// Accepting again, with a backlog. → accepting, paused, stopped
+    /// The bus accepts again; the kernel's backlog is not empty yet. → accepting, paused, stopped
     case resumed
     /// Final.
     case stopped

@@ -5,10 +5,10 @@ import TribuneWire
 
 /// Handles due deadlines of the core and timeouts of sessions, when an iteration begins.
 ///
-/// Input that a connection sent before its deadline counts, so the bus first reads overdue connections. If
-/// their users' time is spent, the deadlines wait for a limited number of rounds.
+/// Input that a client sent before its deadline counts, so the bus first reads overdue connections. If their users'
+/// time is spent, the deadlines wait for a limited number of rounds.
 final class DueTimeouts {
-  /// For one connection. A round lasts at least `roundNanoseconds`.
+  /// The most rounds in which deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100
   private static let roundNanoseconds: UInt64 = 10_000_000
 
@@ -32,7 +32,7 @@ final class DueTimeouts {
     advance()
     interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) { check(kind, token) }
-    // Timeouts of connections that have sent their hello must not wake the bus.
+    // The hello timeouts of greeted connections must not wake the bus.
     context.timeouts.value.drop { kind, token in
       kind == .hello && sessions[token]?.isAwaitingHello != true
     }

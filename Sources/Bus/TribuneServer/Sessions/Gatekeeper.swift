@@ -42,7 +42,7 @@ final class Gatekeeper {
 
   // MARK: Coming
 
-  /// Not inlined: otherwise, every wait would check for exclusive access.
+  /// Not inlined: otherwise, the event loop would check for exclusive access after every wait.
   @inline(never) func accept(at listener: Int) {
     acceptor.accept(at: listener, receive)
     admitArrivals()
@@ -61,7 +61,7 @@ final class Gatekeeper {
     sessions.accounts.countConnections()
     do throws(WireError) {
       try sessions.accounts.require(1, of: .connections, for: account)
-      // The connection is not read while too many of the user's descriptors await closing.
+      // The bus admits no connection while too many of its user's descriptors await closing.
       try quota.requireClosed(of: account.descriptors)
     } catch {
       refuse(socket, error, isVarlink: listener.isVarlink)
@@ -78,7 +78,7 @@ final class Gatekeeper {
     let (id, slot) = (sessions.nextID, sessions.nextSlot)
     let (cookie, peer, subject): (UInt64, PeerIdentity, Subject)
     do throws(Errno) {
-      // As with descriptors, a counter slot may become free.
+      // This error pauses the acceptor. As with descriptors, a counter slot may become free.
       guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
       cookie = try UnixSocket.cookie(of: socket)
       (peer, subject) = try identify(socket, credentials)
@@ -99,7 +99,7 @@ final class Gatekeeper {
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Needs a descriptor briefly. The accepted socket may have taken this process's last one.
+  /// Needs a descriptor briefly. If the accepted socket has taken this process's last one, gives up a spare one.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {
@@ -117,7 +117,7 @@ final class Gatekeeper {
     of descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> Groups {
     let named = bus.value.groupsInPolicy
-    // The kernel needs some 30 ns for each group.
+    // The kernel takes about 30 ns for each group, so all groups are read only if the policy names any.
     let groups = try UnixSocket.groups(ofPeer: descriptor, countMax: named.isEmpty ? Groups.keptMax : .max)
     return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }
@@ -151,7 +151,7 @@ final class Gatekeeper {
     }
   }
 
-  /// Closes the connection when the kernel has taken the reason, or after a second.
+  /// Sends the reason, and closes the connection when the kernel has taken the reason, or after a second.
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: "connection \(session.id) of \(session.peer.summary)", error, session)
@@ -166,9 +166,9 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
-  /// Sends the reason once, to a client without a session.
+  /// Sends the reason to a client without a session, without retries.
   ///
-  /// - Parameter isVarlink: the refusal is the reply to the client's current or first call.
+  /// - Parameter isVarlink: true to send the refusal as the reply to the client's current or first call.
   func refuse(
     _ socket: borrowing FileDescriptor, _ error: WireError, isGreeted: Bool = false, isVarlink: Bool = false
   ) {
@@ -176,7 +176,7 @@ final class Gatekeeper {
     if isVarlink {
       buffer.append(message: VarlinkError.refused(error).reply)
     } else {
-      // After a hello, an ungreeted client can read the refusal.
+      // A client can read the refusal only after a hello.
       if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
       buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
     }
@@ -213,7 +213,7 @@ final class Gatekeeper {
 
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     guard session.isGreeted else {
-      // If the connection was handed over before its hello, the log has it.
+      // If the connection was handed over before its hello, the log has a connect entry.
       return interpreter.perform { recorder.recordDisconnection(of: session.id) }
     }
     sessions.rememberDeparture(of: session, because: reason, at: context.now)
@@ -238,7 +238,7 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// - Parameter succeed: is part of the transaction.
+  /// - Parameter succeed: called first, in the same transaction.
   func close(_ session: DetachedSession, succeed: () -> Void = {}) {
     sessions.rememberDeparture(of: session, at: context.now)
     interpreter.perform {

@@ -6,14 +6,14 @@ import TribuneWire
 
 /// A session's unhandled bytes and descriptors.
 struct Input: ~Copyable {
-  /// The user's time is spent, so a later iteration reads.
+  /// The user's time is spent, so a later iteration reads the socket.
   var isWaiting = false
   var deferred: ByteBuffer?
   var deferredStart = 0
-  /// For a long frame, the buffer has space for all of it.
+  /// A partial frame. The buffer of a long frame has space for all of it.
   var partial: ByteBuffer?
   var partialReserved = 0
-  /// Since then, the client could have sent the rest.
+  /// The moment from which the client has been able to send the rest.
   var partialSince = Instant(nanoseconds: 0)
   var isWatchedForProgress = false
   /// Consecutive rounds in which deadlines have waited for this input.

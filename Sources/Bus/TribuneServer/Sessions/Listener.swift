@@ -4,8 +4,8 @@ package import TribuneSystem
 
 /// A listening socket, passed by systemd or bound by the daemon.
 ///
-/// If the kernel supports it, clients cannot send descriptors before admission, because closing a refused
-/// connection's descriptors can take long.
+/// The socket accepts no descriptors from clients before their admission, if the kernel supports that: closing a
+/// refused connection's descriptors can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
     case alreadyServed(path: String, pid: Int32)
@@ -66,8 +66,8 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called with the folder locked: another daemon must not mistake the stale file, or the new one,
-  /// for its file.
+  /// Must be called with the folder locked. Otherwise, if two daemons found the same stale file, one could remove
+  /// the other's new file.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {
     if let failure = try removeStaleFile() { return failure }
     try UnixSocket.bind(descriptor, to: path, mode: mode)
@@ -109,10 +109,10 @@ package final class Listener {
     }
   }
 
-  /// Whether the path leads to this listener.
+  /// True if the path leads to this listener.
   var isReached: Bool { place == nil || SocketFile(at: path) == place }
 
-  /// False for systemd's.
+  /// False for a listener that systemd has passed.
   var isOwn: Bool { file != nil }
 
   /// Nil if this process does not own the path's current file.

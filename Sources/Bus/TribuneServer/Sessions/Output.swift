@@ -5,13 +5,14 @@ import TribuneWire
 
 /// A session's queued frames, and the counts of its notifications and control frames.
 struct Output: ~Copyable {
+  /// An arrow names the states that may follow.
   enum Writing {
     /// → full, stalled, closed
     case open
     /// → open, stalled, closed
     case full
-    /// The client or its user must take files first, or the host lacks memory. Without an event for the end,
-    /// a timeout retries. → open, full, closed
+    /// The client or others of its user must first receive files, or the host lacks memory. No event reports when
+    /// this ends, so a timeout retries. → open, full, closed
     case stalled
     /// Writing is impossible; earlier input can still be read. Final.
     case closed
@@ -19,12 +20,13 @@ struct Output: ~Copyable {
     func mayBecome(_ next: Writing) -> Bool { self != .closed && self != next }
   }
 
+  /// An arrow names the states that may follow.
   enum Flush {
     /// → scheduled, deferred
     case none
-    /// Sent with the next frame, or after a millisecond. → scheduled, none
+    /// The queue is sent with the next frame, or after a millisecond. → scheduled, none
     case deferred
-    /// Sent when the iteration ends. → none
+    /// The queue is sent when the iteration ends. → none
     case scheduled
 
     func mayBecome(_ next: Flush) -> Bool {
@@ -36,11 +38,11 @@ struct Output: ~Copyable {
     }
   }
 
-  /// Fast-path filter for posts.
+  /// Which posts the connection accepts on the fast path.
   enum Acceptance {
     case nothing
     case everything
-    /// Posters that the client knows. Others are introduced first.
+    /// Posts of posters that the client knows. Other posters are introduced first.
     case knownPosters
   }
 
@@ -65,7 +67,8 @@ struct Output: ~Copyable {
   var backlog = Backlog()
   /// How many notifications the queue still takes: 0 or less while a backlog waits.
   private(set) var room = Int.max
-  /// As the client last sent it; nil if it has to send it again. Irrelevant without `SessionFlags.limited`.
+  /// The limit that the client has sent last; nil if it must send the limit again. Irrelevant without
+  /// `SessionFlags.limited`.
   private var limit: UInt32?
   var chargedByteCount = 0
   /// The bus does not read from the client, because its user's unread bytes exceed their share.
@@ -81,11 +84,12 @@ struct Output: ~Copyable {
   var isSnapshotDue = false
   var isRetryScheduled = false
 
-  /// Notifications and control frames ever queued, the latter only if the log counts them.
+  /// The numbers of notifications and control frames ever queued. Control frames count only if the connection is in
+  /// the log.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
-  /// Notifications that were buffered, and are now queued or reported as lost. The log's counter of buffered ones still
-  /// includes them: each counter is stored separately, so none may depend on another.
+  /// How many notifications were buffered, and are now queued or reported as lost. The log's counter of buffered
+  /// ones still includes them: each counter is stored separately, so none may depend on another.
   var bufferedBefore: UInt32 = 0
   var flags: SessionFlags = []
 
@@ -117,12 +121,12 @@ struct Output: ~Copyable {
 
   // MARK: Room
 
-  /// The client cannot take more now, or has no room.
+  /// The kernel takes no more bytes now, or notifications wait in the backlog.
   var isHeld: Bool { isBlocked || !backlog.isEmpty }
 
   var isEmpty: Bool { queue.isEmpty && backlog.isEmpty }
   var byteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.byteCount) }
-  /// Without snapshots, whose notifications are retained anyway.
+  /// Excludes snapshots, whose notifications are retained anyway.
   var unreadByteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.queuedByteCount) }
   var lostCount: UInt64 { queue.lostCount + backlog.lostCount }
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
@@ -130,13 +134,13 @@ struct Output: ~Copyable {
 
   @inline(__always) mutating func takeRoom(_ count: Int) { room &-= count }
 
-  /// - Parameter limit: nil if the client has to send it again.
+  /// - Parameter limit: nil if the client must send it again.
   mutating func setLimit(_ limit: UInt32?) {
     self.limit = limit
     updateRoom()
   }
 
-  /// Must follow changes of the backlog and of the counts.
+  /// Must be called after changes of the backlog and of the counts.
   mutating func updateRoom() { room = backlog.isEmpty ? grantedRoom : 0 }
 
   /// Moves notifications from the backlog into the queue, up to the next snapshot, and returns the control frames among
@@ -153,12 +157,13 @@ struct Output: ~Copyable {
   var grantedRoom: Int {
     guard flags.contains(.limited) else { return .max }
     guard let limit else { return 0 }
-    // As in `succeed`, counts wrap around.
+    // The counts wrap around, so only their difference matters.
     let end = queuedCount &+ bufferedBefore &- UInt32(truncatingIfNeeded: backlog.notificationCount)
     return Int(Int32(bitPattern: limit &- end))
   }
 
-  /// Restores a part of the queue or of the backlog. Without a limit, all notifications wait.
+  /// Restores a part of the queue or of the backlog. If the client had a limit, all notifications wait until it
+  /// sends the limit again.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     let isOrdered =
       switch part.kind {
@@ -177,7 +182,7 @@ struct Output: ~Copyable {
   /// Drops the oldest notifications until `target` bytes are left.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool = false) -> UInt64 {
     let waiting = dropsSnapshots ? byteCount - queue.byteCount : unreadByteCount - queue.byteCount
-    // A queue that the kernel still takes will be sent.
+    // If the kernel still takes bytes, the queue will be sent, so only the backlog loses notifications.
     var dropped = isBlocked ? queue.dropOldest(downTo: max(0, target - waiting)) : 0
     if !backlog.isEmpty {
       dropped += backlog.dropOldest(downTo: max(0, target - queue.byteCount), dropsSnapshots: dropsSnapshots)

@@ -2,19 +2,22 @@
 
 import TribuneCore
 
-/// Flow control of one session's observed and posted notifications.
+/// Flow control of one session, as an observer and as a poster.
 struct Pacing {
+  /// An arrow names the states that may follow.
   enum Flow {
     /// → pacing, lossy
     case flowing
-    /// The queue has passed the high mark. The bus does not read from its posters. → flowing, lossy
+    /// The unread bytes have passed the high mark. The bus does not read from the session's posters. → flowing,
+    /// lossy
     ///
-    /// - isOver: the time of posters that did not ask for more is over. Their posts are lost, while patient ones wait.
+    /// - isOver: true once posters without a longer `pace` have waited long enough. Their new posts are lost, while
+    ///   patient posters still wait.
     case pacing(since: Instant, isOver: Bool)
     /// The oldest notifications are dropped. → flowing
     ///
-    /// - lostBefore: its total losses before this state.
-    /// - isAnnounced: the start was announced; the end will be.
+    /// - lostBefore: the session's total losses before this state.
+    /// - isAnnounced: true if the start of this state was announced. Its end will then be announced, too.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
 
     func mayBecome(_ next: Flow) -> Bool {

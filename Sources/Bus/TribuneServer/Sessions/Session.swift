@@ -8,18 +8,19 @@ import TribuneWire
 
 /// The daemon's end of one client's connection.
 ///
-/// An idle session holds no buffer, and otherwise only a partial frame.
+/// An idle session holds no buffer, except one for a partial frame.
 final class Session {
+  /// An arrow names the states that may follow.
   enum State {
     /// → open, ending, dismissing, closed
     case awaitingHello
     /// → ending, dismissing, closed
     case open
-    /// Will be dismissed at the end of the iteration. → dismissing, closed
+    /// The session will be dismissed at the end of the iteration. → dismissing, closed
     case ending(isGreeted: Bool)
-    /// Off the bus; the reason is queued. → closing
+    /// The session has left the bus, and the bus is queueing the reason. → closing
     case dismissing(isGreeted: Bool)
-    /// Until the kernel has taken the reason, or a timeout. → closed
+    /// The bus waits until the kernel has taken the reason, or for a timeout. → closed
     case closing
     /// Final.
     case closed
@@ -43,7 +44,7 @@ final class Session {
   let connected: Instant
   let cookie: UInt64
   let limits: FrameLimits
-  /// Varlink-only state; nil for others.
+  /// Varlink-only state; nil for other clients.
   let varlink: VarlinkState?
   /// True if `varlink` is set. Reading this costs no reference count.
   let speaksVarlink: Bool
@@ -63,9 +64,9 @@ final class Session {
   var traffic = TrafficCounts()
   /// The traffic under earlier daemons.
   private(set) var inherited = TrafficCounts()
-  /// The client's further frames wait until the list ends.
+  /// The list in progress. The client's further frames wait until it ends.
   var listing: Listing?
-  /// Connections that this one replaced, directly or through other lost ones.
+  /// The connections that this one has replaced, directly or through others.
   var predecessors: [ConnectionID] = []
   var isKnownPoster = false
   var isKept = false
@@ -160,12 +161,12 @@ final class Session {
   var interest: Readiness {
     var interest: Readiness = []
     if !pacing.isPaused, !isClosing, !speaksVarlink || takesCalls { interest.insert(.readable) }
-    // A socket stays writable, however many files wait in it.
+    // A stalled socket is not watched: it stays writable, however many files wait in it.
     if case .full = output.writing { interest.insert(.writable) }
     return interest
   }
 
-  /// Calls that wait behind the one in progress stop the reading.
+  /// False if a call is in progress and others wait behind it: the bus then stops reading.
   var takesCalls: Bool {
     !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }

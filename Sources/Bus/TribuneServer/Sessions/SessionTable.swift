@@ -26,19 +26,19 @@ final class SessionTable {
 
   subscript(id: ConnectionID) -> Session? { slots[id].flatMap { bySlot.value[$0] } }
 
-  /// Nil if that session has ended, even if its slot is in use again.
+  /// Nil if the token's session has ended, even if its slot is in use again.
   subscript(token: WatchToken) -> Session? {
     guard case .connection(let slot, _) = token, let session = bySlot.value[slot], session.token == token
     else { return nil }
     return session
   }
 
-  /// Every notification uses this, without retaining the session.
+  /// The session's output. Every notification uses this, because it does not retain the session.
   @inline(__always) func output(at slot: ConnectionSlot) -> Cell<Output>.Reference? {
     outputs.value[slot.index]
   }
 
-  /// A snapshot: sessions may come and go while a caller iterates.
+  /// A copy: sessions may come and go while a caller iterates.
   var all: [Session] { bySlot.value.compactMap { $0 } }
 
   func session(ifAt index: Int) -> Session? {
@@ -137,7 +137,7 @@ final class SessionTable {
     take(session.slot, for: session.id)
     accounts.charge(1, of: .connections, to: session.account)
     bySlot.value[session.slot.index] = session
-    // `remove` clears both, so references never outlive their session.
+    // `remove` clears both entries, so references never outlive their session.
     outputs.value[session.slot.index] = unsafe session.outputCell.reference
   }
 
@@ -188,7 +188,7 @@ final class SessionTable {
     ending.value.append((session, error))
   }
 
-  /// Required after inserts in any order.
+  /// Must be called after insertions into other slots than `nextSlot`.
   func collectFreeSlots() {
     freeSlots = bySlot.value.indices.reversed().filter {
       bySlot.value[$0] == nil && detachedBySlot[$0] == nil

@@ -6,11 +6,11 @@ import TribuneWire
 final class VarlinkState {
   /// Makes the tickets of this connection hard to guess.
   let secret: UInt64
-  /// Leading bytes without a zero byte.
+  /// The leading bytes of the input that are known to have no zero byte.
   var scannedCount = 0
   var waitsForTime = false
-  /// The reply to the queue's first frame, and its sent bytes. Once a part is sent, one byte of the frame is
-  /// consumed, which protects the frame from dropping.
+  /// The reply to the queue's first frame. Once a part of it is sent, one byte of the frame is consumed, because
+  /// partly sent frames are never dropped.
   var reply: ByteBuffer?
   var sentCount = 0
   var isLast = false
