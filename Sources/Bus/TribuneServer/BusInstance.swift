@@ -14,8 +14,8 @@ package final class BusInstance {
   private let keeper: KeeperLink
 
   /// - Parameters:
-  ///   - keeperPath: without a keeper, connections end with this process.
-  ///   - isStepped: the caller runs the main queue, and its thread closes all descriptors.
+  ///   - keeperPath: the path of the keeper's socket. If nil, connections end with this process.
+  ///   - isStepped: true if the caller runs the main queue. Descriptors are then closed on the caller's thread.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -42,7 +42,7 @@ package final class BusInstance {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
         keeper.keep(log: wal.rawDescriptor)
-        // If the log came from the keeper, the service manager gets it too.
+        // A log that came from the keeper is not stored with the service manager yet.
         if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
         return wal
       } catch {
@@ -55,7 +55,8 @@ package final class BusInstance {
     return wal
   }
 
-  /// Long enough for any configuration, if memory allows, because all later daemons take over this log.
+  /// Makes the log long enough for any configuration, because all later daemons take it over. If memory is short,
+  /// makes it long enough for this configuration.
   private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
@@ -81,13 +82,13 @@ package final class BusInstance {
 
   // MARK: From the first to the last
 
-  /// A death before `endTakeOver` counts as an unfinished recovery of the log.
+  /// If this process dies before `endTakeOver`, the log counts an unfinished recovery.
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
   }
 
-  /// Call also if starting fails for a reason other than the log.
+  /// Must also be called if starting fails for a reason other than the log.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {
@@ -97,7 +98,8 @@ package final class BusInstance {
     }
   }
 
-  /// Ends the take-over after the first iteration: all waiting input is then handled, so the log works.
+  /// Ends the take-over after the first iteration. By then, the bus has handled input on the replayed state without
+  /// a crash.
   package func start(_ served: @escaping () -> Void = {}) {
     keeper.forgetUnclaimed()
     passed.discard()
@@ -117,7 +119,7 @@ package final class BusInstance {
 
   package var canHandOver: Bool { !keeper.hasEnded }
 
-  /// - Returns: false if something is missing; the next daemon then resumes as after a crash.
+  /// - Returns: false if the hand-over is incomplete; the next daemon then resumes as after a crash.
   @discardableResult
   package func handOver() -> Bool {
     precondition(canHandOver, "a hand-over needs a keeper")
@@ -152,7 +154,7 @@ package final class BusInstance {
   package var hasKeeper: Bool { keeper.isUp }
   package var isAllKept: Bool { keeper.isUpToDate && keeper.keepsAll }
 
-  /// All counts are 0 when all clients have left.
+  /// What the bus holds for its clients. All counts are 0 once all clients have left.
   package var holdings: [(name: String, count: Int)] {
     [
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),

@@ -33,7 +33,7 @@ package final class Daemon {
   /// Another SIGHUP arrived during the reload.
   private var mustReloadAgain = false
 
-  /// - Returns: the exit status: 0 after an orderly end, 1 if it could not start, 2 for wrong usage.
+  /// - Returns: the exit status: 0 after an orderly end, 1 after an error, 2 for wrong usage.
   package static func main(_ arguments: [String]) -> Int32 {
     ThisProcess.begin("tribuned")
     let parsed: DaemonArguments
@@ -55,7 +55,7 @@ package final class Daemon {
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
     let (configuration, diagnostics) = loadConfiguration(arguments)
     let status = Diagnostic.printAll(diagnostics)
-    // A reload accepts a policy whose tests fail.
+    // Failed policy tests do not end the check here, because a reload accepts such a policy.
     guard arguments.asksLiveBus, !diagnostics.contains(where: { $0.severity == .error }) else {
       return status
     }
@@ -79,13 +79,15 @@ package final class Daemon {
     }
   }
 
-  /// Without --user, ignores the environment, because it is the checking process's.
+  /// The socket of the bus to ask. Without --user, ignores the environment, which belongs to this checking process
+  /// and not to the bus.
   private static func livePath(_ arguments: DaemonArguments) -> String {
     arguments.listenPath ?? (arguments.isUserInstance ? listenPath(arguments) : "/run/tribune/bus")
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
-    // Blocked before the first thread starts: an early signal stays pending until Dispatch handles it.
+    // The signals are blocked before the first thread starts, because threads inherit the mask. An early signal
+    // stays pending until Dispatch handles it.
     SignalMask(Self.signals).block()
     let log = Log()
     defer { log.flush(within: flushGrace) }
@@ -98,7 +100,7 @@ package final class Daemon {
     log.level = configuration.logLevel
     raiseDescriptorLimit(log)
     do throws(Errno) {
-      // Dispatch would wait forever for a thread that cannot start.
+      // This tests that a thread can start. If none can, Dispatch would wait for it forever.
       try Thread.start {}
     } catch {
       log.error("cannot start a thread: \(error)")
@@ -162,7 +164,7 @@ package final class Daemon {
 
   // MARK: Starting
 
-  /// Each client takes a descriptor.
+  /// Each client takes one descriptor of this process.
   private static func raiseDescriptorLimit(_ log: Log) {
     do throws(Errno) {
       try ThisProcess.raiseDescriptorLimit()
@@ -191,7 +193,7 @@ package final class Daemon {
 
   private func listen(at path: String, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
-    // Clients may have connected to the previous daemon's socket during the restart.
+    // The previous daemon's socket is taken over, because clients may have connected to it during the restart.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(socketMode)
@@ -215,7 +217,8 @@ package final class Daemon {
 
   private func checkSocketFiles() {
     guard !isStopping else { return }
-    // An earlier file can come back, so any of a path's listeners will do.
+    // A path can have several listeners, one for each file that the bus has made there. A removed file can come
+    // back, so one listener that the path leads to is enough.
     let listeners = Dictionary(grouping: server.acceptor.listeners, by: \.path)
     for (path, listeners) in listeners.sorted(by: { $0.key < $1.key }) {
       if listeners.contains(where: \.isReached) {
@@ -226,7 +229,7 @@ package final class Daemon {
     }
     guard !checksAgain, server.acceptor.listeners.contains(where: { $0.isOwn && lostPaths.contains($0.path) })
     else { return }
-    // The folder can come back, without an event.
+    // If the folder was removed, no event reports that it is back.
     checksAgain = true
     DispatchQueue.main.asyncAfter(deadline: .now() + 1) { [weak self] in
       MainActor.assumeIsolated {
@@ -239,7 +242,7 @@ package final class Daemon {
   private func makeAgain(_ listener: Listener) {
     let isNew = lostPaths.insert(listener.path).inserted
     let loss = "the file of the socket \(listener.path) was removed or replaced"
-    // Whoever removes the folder means to remove everything in it.
+    // If the whole folder was removed, everything in it was meant to go, so the bus does not make the file again.
     guard listener.isOwn, !Folder.lacks(Array(Folder.parent(of: listener.path).utf8)) else {
       if isNew { log.error("\(loss), and clients no longer reach this bus") }
       return
@@ -256,7 +259,8 @@ package final class Daemon {
 
   private static let varlinkName = "varlink"
 
-  /// Nil to disable Varlink. By default, the socket is beside the bus's, unless the command line names the bus's.
+  /// The path of the Varlink socket; nil if Varlink is disabled. By default, the socket is beside the bus's; if the
+  /// command line has a path for the bus's socket only, Varlink is disabled.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
     case "none": nil
@@ -305,7 +309,7 @@ package final class Daemon {
 
   // MARK: Running
 
-  /// Updates once for all changes of some seconds.
+  /// Sends one status for all changes within `statusIntervalSeconds`.
   private func followStatus() {
     guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
     server.iterationEnded = nil
@@ -323,8 +327,8 @@ package final class Daemon {
   }
 
   private func reload() {
-    // The main queue runs its remaining work after a stop; the configuration must not change after the
-    // hand-over.
+    // After a stop, the main queue still runs its remaining work. A late reload must not change the configuration
+    // after the hand-over.
     guard !isStopping else { return }
     guard !isReloading else {
       mustReloadAgain = true
@@ -332,7 +336,7 @@ package final class Daemon {
     }
     isReloading = true
     notifier.reloading()
-    // Looking up users and groups may take long.
+    // Looking up users and groups may take long, so another thread loads the configuration.
     DispatchQueue.global().async { [arguments] in
       let (loaded, diagnostics) = ConfigurationFiles.reload(arguments.configurationDirectory) {
         Self.loadConfiguration(arguments)

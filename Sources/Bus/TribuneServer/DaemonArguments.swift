@@ -13,7 +13,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
 
   package var action = Action.serve
   package var listenPath: String?
-  /// Nil for a path beside the bus's socket, unless `listenPath` is set; `none` to disable Varlink.
+  /// The path of the Varlink socket, or `none` to disable Varlink. If nil, the socket is beside the bus's; but if
+  /// `listenPath` is set, Varlink is disabled.
   package var varlinkPath: String?
   package var keeperPath: String?
   package var configurationDirectory = ConfigurationFiles.systemDirectory

@@ -13,7 +13,7 @@ nonisolated package struct LineBudget {
 
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
-  /// Returns false, and counts the line, if the budget is spent. `weight` is in lines.
+  /// Takes `weight` lines from the budget. If the budget is spent, counts an omitted line and returns false.
   package mutating func take(weight: @autoclosure () -> Int = 1, at now: Instant) -> Bool {
     if end <= now {
       end = now.advanced(byNanoseconds: Self.periodNanoseconds)

@@ -22,7 +22,7 @@ package final class Log {
     package static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
   }
 
-  /// Names are `TRIBUNE_SOMETHING`.
+  /// Journal fields. Their names begin with `TRIBUNE_`, except `MESSAGE_ID`.
   package typealias Fields = KeyValuePairs<StaticString, String>
 
   private let threshold: Cell<Level>
@@ -87,7 +87,7 @@ package final class Log {
     journal.write(.entry(entry), for: user)
   }
 
-  /// If that would block, counts the line for a later report.
+  /// Writes a line to standard error. If that would block, counts the line for a later report.
   private func writeLine(_ message: String) {
     if omittedCount.value > 0 {
       let omitted =
@@ -124,7 +124,7 @@ package final class Log {
 
   var hasJournal: Bool { journal != nil }
 
-  /// Whether to keep a verdict, because there is no journal.
+  /// True if a verdict must be kept in memory, because there is no journal.
   func keeps(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
     journal == nil && VerdictEntry.level(of: verdict, isOverridden: isOverridden) <= level
   }

@@ -3,10 +3,10 @@
 package import TribuneCore
 import TribuneSystem
 
-/// Limits the log lines per second that each user can cause, because a flood would hide others' entries.
-/// Users who could change the journal are exempt.
+/// Limits the log lines per second that each user can cause, because a flood would hide others' entries. Root and
+/// the bus's own user, who could change the journal anyway, are exempt.
 package final class UserLineBudgets {
-  /// Beyond this, budgets without omitted lines are dropped.
+  /// At this number of users, budgets without omitted lines are dropped.
   private static let usersMax = 1024
 
   private let linesPerSecond: Int
@@ -14,7 +14,7 @@ package final class UserLineBudgets {
 
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
-  /// As in `LineBudget`.
+  /// Returns false if the user's budget is spent (see `LineBudget.take`).
   package func take(weight: @autoclosure () -> Int = 1, for user: UInt32, at now: Instant) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     if budgets.count >= Self.usersMax, budgets[user] == nil {

@@ -7,16 +7,17 @@ import TribuneWire
 
 /// Wires the parts of one daemon's bus together, and calls them in each iteration of the event loop.
 ///
-/// Everything runs on the main actor. Frames are handled in place in the read buffer; their consequences are
-/// queued, and sent at the end of the iteration in one call for each connection.
+/// Everything runs on the main actor. The bus handles frames in place in the read buffer. It queues their
+/// consequences, and sends these at the end of the iteration, with one call for each connection.
 ///
-/// Each part calls only the parts before it, in the order of docs/ARCHITECTURE.md.
+/// A part calls only parts above it in the list in docs/ARCHITECTURE.md (*The server*).
 final class BusServer: EventLoopTarget {
-  /// The log's counter slots for connections: the upper limit of `ConnectionsMax=`.
+  /// The number of counter slots in the log, one for each connection. `ConnectionsMax=` cannot be higher.
   nonisolated static let slotCount = 1 << 17
 
   private static let fewClients = 64
 
+  /// An arrow names the states that may follow.
   private enum Phase: Equatable {
     /// → ending, sealed
     case serving
@@ -47,7 +48,8 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// Every other iteration sends postponed output first: if all did, constant output would starve a user's input.
+  /// True in every other iteration, which sends postponed output before it reads. If every iteration did, constant
+  /// output would leave its user no time for input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
 
@@ -107,7 +109,7 @@ final class BusServer: EventLoopTarget {
     recovery.logResult()
   }
 
-  /// Connected clients may still send frames of the lengths in their welcome.
+  /// A connected client may still send frames up to the length limits in its welcome.
   func reconfigure(_ configuration: Configuration) {
     let configuration = configuration.fitted(to: wal, context.log)
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
@@ -127,11 +129,12 @@ final class BusServer: EventLoopTarget {
     acceptor.stop()
     keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
-    // Sent frames are handled before any client is dismissed, because they may be for that client.
+    // A frame that one client has already sent may be for another client. The bus therefore handles such frames
+    // before it dismisses any client.
     takeInput(until: end, of: sessions.all)
     interpreter.deliverPostponed()
-    // Queries end before delegates are dismissed: clients must not mistake the end of the bus for the end of
-    // a delegate.
+    // Queries end before delegates are dismissed. Otherwise, askers would learn that delegates have gone, and not
+    // that the bus stops.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
     context.logOmitted()
@@ -143,7 +146,7 @@ final class BusServer: EventLoopTarget {
 
   private static let takingNanosecondsMax: UInt64 = 500_000_000
 
-  /// Gives each user its share of the time. Drops the remaining input.
+  /// Handles waiting input until `end`. Each user gets its share of the time.
   private func takeInput(until end: UInt64, of unheard: [Session] = []) {
     var unheard = unheard
     repeat {
@@ -156,7 +159,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func handOver() throws(Errno) {
-    // This daemon hands over, so the log did not crash it.
+    // The log has not crashed this daemon, so the recovery has succeeded.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()
@@ -184,7 +187,7 @@ final class BusServer: EventLoopTarget {
     if isBusy { goOn() }
   }
 
-  /// Time stands still during an iteration, so one pass is enough.
+  /// `context.now` does not change during an iteration, so one pass finds everything due.
   func handleDue() {
     context.readClock()
     timeShares.begin(at: context.now)
@@ -208,7 +211,7 @@ final class BusServer: EventLoopTarget {
 
   var hasWork: Bool { isBusy || snapshots.hasWork }
 
-  /// Snapshots go on while the bus is idle: they can take long.
+  /// Excludes snapshots: they can take long, and idle work must not wait for them.
   private var isBusy: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
@@ -269,7 +272,8 @@ final class BusServer: EventLoopTarget {
     return true
   }
 
-  /// With many clients, users whose time is spent wait for the next iteration.
+  /// If a user's time is spent, its Varlink clients wait for the next iteration. If more than `fewClients` sessions
+  /// are scheduled, all its clients wait.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {

@@ -6,7 +6,7 @@ nonisolated struct Statistics {
   var delivered: UInt64 = 0
   var lost: UInt64 = 0
   var denied: UInt64 = 0
-  /// Excludes `denied`.
+  /// Excludes refusals by the policy, which `denied` counts.
   var refused: UInt64 = 0
   var postedBytes: UInt64 = 0
 }

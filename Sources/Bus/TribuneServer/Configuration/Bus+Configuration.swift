@@ -16,7 +16,7 @@ nonisolated extension Bus {
     _ = configure(protocols: configuration.protocolSources, objects: configuration.objects)
   }
 
-  /// Bytes that each copy of a configuration takes in the log.
+  /// The bytes that one copy of a configuration takes in the log.
   static func loggedLength(of configuration: Configuration) -> Int {
     var bus = Bus(configuration, Accounts())
     let fields = ByteBuffer(capacity: 0)

@@ -33,14 +33,15 @@ extension Configuration {
   }
 
   // MARK: The log
-  // Shares of the log's admission limit: retained notifications 8/16 by default, other frames of users 5/16,
-  // unread control frames 2/16 once the log is over half full, privileged users 1/16.
+  // Shares of `LogMax=`: 8/16 for retained notifications (with the default `RetainedMax=`), 5/16 for other frames
+  // of users, 2/16 for unread control frames once the log is over half full, and 1/16 for privileged users.
 
-  /// In bytes: `LogMax=` for admitted entries, the same for their consequences, and the retained
-  /// notifications.
+  /// In bytes: `LogMax=` for admitted entries, as much again for their consequences, and `RetainedMax=` for
+  /// retained notifications.
   nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
 
-  /// Lowers limits to the log's space, which is short only if the log lacked memory.
+  /// Lowers `LogMax=` and `RetainedMax=` to fit the log. The log is shorter than the configuration needs only if
+  /// memory was short.
   func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
     let length = wal.segmentCapacity
     guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }

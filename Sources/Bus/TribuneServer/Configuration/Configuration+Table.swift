@@ -7,7 +7,8 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated extension Configuration {
-  /// In the order of config/tribuned.conf. Sections with a subject may be repeated; their contents add up.
+  /// The sections, in the order of config/tribuned.conf. A section with a subject, such as `[User "backup"]`, may
+  /// occur several times; their settings add up.
   package static let sections: [SettingsSection<Configuration>] = [
     SettingsSection(
       "Bus",
@@ -126,10 +127,10 @@ nonisolated extension Configuration {
     return pattern
   }
 
-  /// Nil if this host has no such user; the bus can run without.
+  /// The user's id. Nil if this host has no such user, which is no error.
   private static func user(_ text: String) throws(SettingError) -> UInt32? {
     if text.isEmpty { throw SettingError(message: "needs a user, as in [User \"backup\"]", .mistake) }
-    // -1 is not a user: chown(2) and others read it as "no change".
+    // The id -1 is not a user: chown(2) and other calls read it as "no change".
     if SettingSyntax.number(text[...]) != nil {
       guard let id = UInt32(text), id != .max else { throw SettingError(text, "is not a user id", .mistake) }
       return id
@@ -148,7 +149,7 @@ nonisolated extension Configuration {
         throw SettingError(word, "is not a delegate: separate delegates by spaces, without quotes")
       }
       guard let delegate = RequiredDelegate(word) else {
-        // Another prefix or an empty name must not be suggested.
+        // The message must not suggest a word with another prefix, or an empty name.
         let name = word.contains(":") ? "NAME" : word.escaped
         let unit = word.contains(":") || Condition.isUnit(word) ? name : "\(name).service"
         throw SettingError(

@@ -17,7 +17,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   }
 
   package struct Notifications: Equatable, Sendable {
-    /// For one suspended connection.
+    /// For the buffer of one suspended connection.
     package var bufferMaxBytes = 1 << 20
     package var retainedMaxBytes = 32 << 20
   }
@@ -26,16 +26,16 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var connectionsMax = 16_384
   package var registrationsMax = 65_536
   package var payloadMaxBytes = 16 << 20
-  /// For one connection, like the two that follow.
+  /// For one connection, as are `delegatesMax` and `queriesMax`.
   package var observationsMax = 4_096
   package var delegatesMax = 4_096
   package var queriesMax = 1_024
   package var helloTimeoutNanoseconds: UInt64 = 10_000_000_000
-  /// From the first byte of a frame to its last.
+  /// The longest time from a frame's first byte to its last.
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
-  /// For all partial frames of more than 16 KiB.
+  /// For all partial frames of more than 16 KiB together.
   package var partialFramesMemoryMaxBytes = 256 << 20
-  /// For one of the log's two segments.
+  /// For admitted entries in one of the log's two segments.
   package var logMaxBytes = 64 << 20
 
   package var queue = Queue()

@@ -24,7 +24,7 @@ nonisolated package struct ConfigurationReader {
     readAll(in: "\(directory)/protocols.d", endingIn: [".protocol"], .mistake) {
       $0.read(ProtocolSource(file: $2, text: $1))
     }
-    // A policy without one of its files could allow what that file denies.
+    // A policy without one of its files could allow what the missing file denies.
     readAll(in: "\(directory)/policy.d", endingIn: [".policy", ".test"], .error) {
       if $2.hasSuffix(".test") { $0.read(policyTests: $1, file: $2) } else { $0.read(policy: $1, file: $2) }
     }
@@ -165,8 +165,9 @@ nonisolated package struct ConfigurationReader {
 }
 
 nonisolated extension Configuration {
-  /// Missing files leave the defaults. A broken link, or a missing directory other than the default one, is an error,
-  /// because its requirements would be lost unnoticed.
+  /// Reads the files in `directory`. Missing files leave the defaults. A broken link, or a missing directory other
+  /// than the default one, is an error: otherwise, the bus would start without the operator's requirements, and
+  /// nobody would notice.
   ///
   /// - Parameter hasUnits: true if a process can be in a unit of the system's service manager.
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.

@@ -43,7 +43,7 @@ nonisolated struct SettingRule: Sendable {
     self.isKept = isKept
   }
 
-  /// Nil if `configuration` keeps the rule.
+  /// A message about the violation; nil if `configuration` keeps the rule.
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in

@@ -27,7 +27,7 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   private static let socket = Array("/run/systemd/journal/socket".utf8)
 
-  /// Blocks. On failure, writes to standard error.
+  /// May block. On failure, writes the message to standard error.
   package func send() {
     // sd_journal_sendv(3) drops an entry silently while journald has no socket.
     while Folder.lacks(Self.socket) { Thread.sleep(milliseconds: 1000) }

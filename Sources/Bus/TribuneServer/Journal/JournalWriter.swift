@@ -6,17 +6,17 @@ import TribuneWire
 
 /// Writes to the journal on a separate thread.
 ///
-/// A sender blocks while the journal's datagram socket is full: journald is stopped, hangs, or waits for a
-/// disk. The bus must not block.
+/// Sending blocks while the journal's datagram socket is full, for example because journald waits for a disk. The
+/// bus must not block.
 ///
-/// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The first count is
-/// written ahead of waiting entries, later ones after a full queue of entries, because a slow journal must
-/// not get counts instead of entries.
+/// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The writer reports the first
+/// count at once, before the waiting entries. It reports a further count only after it has written as many entries
+/// as fill the queue, because a slow journal must not get reports instead of entries.
 ///
-/// Users have half of the queue, and each user at most as much as it leaves for others, because a user must not drown
-/// the entries of the bus, root or other users.
+/// Unprivileged users share half of the queue. A user may fill at most as much as it leaves for others, because it
+/// must not drown the entries of the bus, root or other users.
 ///
-/// Two threads share the queue, hence the lock. It is never held during a write.
+/// Two threads share the queue, hence the lock. It is not held during a write.
 nonisolated package final class JournalWriter: Sendable {
   package static let entriesMax = 4_096
   package static let bytesMax = 8 << 20
@@ -43,7 +43,7 @@ nonisolated package final class JournalWriter: Sendable {
 
 nonisolated package enum JournalItem: Sendable {
   case entry(JournalEntry)
-  /// Formatted on the writer's thread, which saves the bus the time.
+  /// The writer's thread formats it, which saves the bus the time.
   case verdict(VerdictEntry)
 
   fileprivate var entry: JournalEntry {
@@ -86,7 +86,7 @@ nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     var use = Use()
-    /// For each unprivileged user, and for all of them.
+    /// The use of each unprivileged user, and of all these together.
     var userUse: [UInt32: Use] = [:]
     var usersUse = Use()
     var droppedCount = 0

@@ -5,20 +5,21 @@ import TribuneWire
 
 /// The last verdicts of a bus that writes to no journal.
 ///
-/// Queries of root and of the bus's own user have separate space. When the space is full, the user with most verdicts
-/// loses its oldest.
+/// Queries of root and of the bus's own user have separate space. When a space is full, the user with the most
+/// verdicts there loses its oldest one.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20
 
   struct Kept {
     let verdict: VerdictEntry
-    /// Grows from 1 with each verdict of this daemon.
+    /// The verdict's number in this daemon, from 1.
     let number: UInt64
     /// Microseconds since 1970.
     let time: UInt64
 
-    /// The verdict with the fields that journald would add. A field's text is limited on the wire.
+    /// The verdict, with the fields that journald would add. The wire limits a field's text, so long lists of
+    /// outcomes are cut.
     func entry(at now: UInt64) -> PastVerdict {
       var listedMax = VerdictEntry.outcomesMax
       var fields = verdict.journalEntry(listing: listedMax).fields

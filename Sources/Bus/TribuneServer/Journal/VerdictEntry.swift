@@ -18,7 +18,7 @@ nonisolated package struct VerdictEntry: Sendable {
 
   struct Listed: Sendable {
     let outcome: Outcome
-    /// For failures, the failure policy decides.
+    /// For a failure, its delegate's failure policy decides.
     let isVeto: Bool
   }
 
@@ -32,7 +32,7 @@ nonisolated package struct VerdictEntry: Sendable {
   let overrideReason: String?
   let mode: QueryMode
   let elapsedMicroseconds: UInt64
-  /// In the order of the chain. Vetoes take precedence if some must be omitted.
+  /// In the order of the chain. If some outcomes must be omitted, vetoes take precedence.
   let listed: [Listed]
   let outcomeCount: Int
   let vetoCount: Int
@@ -74,7 +74,8 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
-  /// In log lines: one, and one more for each 4 KiB in the journal, where each text is in up to six fields.
+  /// In lines of a `LineBudget`: one, and one more for each 4 KiB in the journal. There, each text is in up to six
+  /// fields.
   package static func weight(of verdict: Verdict) -> Int {
     let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
       sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))

@@ -5,16 +5,16 @@ package import TribuneCore
 
 /// One Dispatch timer for the earliest of many deadlines. It wakes the event loop.
 ///
-/// The timer changes only for an earlier deadline. A deadline that is met leaves it unchanged, so most
-/// queries never touch it; it then fires once without effect. Each loop iteration schedules the next
-/// deadline.
+/// The timer changes only for an earlier deadline. If a query is decided before its deadline, the timer stays
+/// unchanged, and later fires once without effect. So most queries never touch the timer. Each loop iteration
+/// schedules the next deadline.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   package private(set) var due: Instant?
 
   package init() {
     source.setEventHandler { [weak self] in
-      // `due` is nil if an iteration has just cleared it. A later deadline needs the timer again.
+      // `due` is nil if an iteration has just cleared it. If it is a later deadline, the timer must be set again.
       if let self, let due { set(due) }
     }
     source.activate()

@@ -10,8 +10,8 @@ nonisolated package enum WatchToken: Equatable {
   case keeper
   case listener(Int)
   case alarm
-  /// The generation is the low bits of the id: the slot may be reused before an event of the same wait is
-  /// handled.
+  /// The generation is the low bits of the connection's id. It distinguishes the connection from earlier ones,
+  /// because a slot may be reused before all events of a wait are handled.
   case connection(slot: Int, generation: UInt32)
 
   package init(rawValue: UInt64) {
@@ -61,7 +61,7 @@ package final class EventLoop {
   private let epoll: Epoll
   private let mainQueueHandle: CInt
 
-  /// - Parameter hostsMainQueue: false if another loop serves that queue.
+  /// - Parameter hostsMainQueue: false if another loop serves the main queue.
   package init(hostsMainQueue: Bool = true) throws(Errno) {
     epoll = try Epoll(capacity: Self.eventsPerWait)
     mainQueueHandle = hostsMainQueue ? _dispatch_get_main_queue_handle_4CF() : -1
@@ -102,8 +102,8 @@ package final class EventLoop {
     return target.endIteration()
   }
 
-  /// The handle is read before the queue is drained. Unread, it would wake the loop forever; read afterwards,
-  /// it could lose the signal for new work.
+  /// Reads the handle before it drains the queue. An unread handle would wake the loop forever. A later read could
+  /// lose the signal for new work.
   private func drainMainQueue() {
     Wakeup.clear(mainQueueHandle)
     _dispatch_main_queue_callback_4CF(nil)

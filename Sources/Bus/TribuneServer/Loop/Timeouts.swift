@@ -4,8 +4,8 @@ import TribuneCore
 
 /// All deadlines of the server, earliest first.
 ///
-/// An obsolete timeout stays until it is due, or until `drop` removes it as the first. Code for a due timeout
-/// must check that it is still valid.
+/// An obsolete timeout stays until it is due, or until it is the first one when `drop` is called. The code that
+/// handles a due timeout must check that it is still valid.
 nonisolated struct Timeouts {
   enum Kind: CaseIterable {
     case hello
@@ -13,12 +13,12 @@ nonisolated struct Timeouts {
     case pace
     case close
     case retry
-    /// Check whether a delegate has read its questions.
+    /// Checks whether a delegate's client has read its questions.
     case unread
     case detached
     case accept
     case log
-    /// Check whether ended connections' clients have received their files.
+    /// Checks whether the clients of ended connections have received their files.
     case files
   }
 
@@ -39,7 +39,7 @@ nonisolated struct Timeouts {
     return first.item
   }
 
-  /// Obsolete timeouts must not wake the bus.
+  /// Removes the first timeouts while they are obsolete, because they must not wake the bus.
   mutating func drop(while isObsolete: (Timeout) -> Bool) {
     while let first = deadlines.first, isObsolete(first.item) { remove(first.handle) }
   }

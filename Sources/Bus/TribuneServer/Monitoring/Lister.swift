@@ -38,7 +38,7 @@ final class Lister {
   }
 
   var changeCount: UInt64 {
-    // Arrived and departed connections: the sum only grows.
+    // The first two terms are arrived plus departed connections, a sum that only grows.
     2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ context.statistics.value.posted
       &+ context.statistics.value.lost &+ bus.value.changeCount
   }
@@ -163,7 +163,7 @@ final class Lister {
   // MARK: Lists under way
 
   private func connections(_ number: UInt64) -> [ConnectionID] {
-    // Slots are reused, so their order is meaningless.
+    // Slots are reused, so lists are in the order of ids.
     (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
       .filter { number == 0 || $0.rawValue == number }
       .sorted()
@@ -172,7 +172,7 @@ final class Lister {
   /// - Parameter hasTime: checked after each part.
   /// - Returns: true if the list is complete.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can hold over a thousand lists.
+    // One read can contain over a thousand requests, so the client may be gone before the last one.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {
@@ -244,7 +244,7 @@ final class Lister {
     return entry
   }
 
-  /// Also true without registrations: a planned restart keeps the connection.
+  /// Also true for a connection without registrations, because a planned restart keeps it.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)

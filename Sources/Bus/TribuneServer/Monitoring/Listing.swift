@@ -3,14 +3,14 @@
 import TribuneCore
 import TribuneWire
 
-/// A list in progress. Made and sent in parts, because every user may request lists, and all registrations
-/// can take a tenth of a second. Concurrent changes may be missing.
+/// A list in progress. The bus makes and sends it in parts, because every user may request lists, and a list of all
+/// registrations can take a tenth of a second. Concurrent changes may be missing.
 final class Listing {
   let request: ByteBuffer
   let header: FrameHeader
   /// Nil until the list begins.
   var parts: AnyIterator<[Entry]>?
-  /// Nil if entries are sent at once.
+  /// Sorts all entries before the first is sent; nil if the bus sends each part at once.
   var arrange: (([Entry]) -> [Entry])?
   var entries: [Entry] = []
 
@@ -22,7 +22,7 @@ final class Listing {
 
   var hasBegun: Bool { parts != nil }
 
-  /// - Returns: an empty part if entries were only made; nil at the end.
+  /// - Returns: the next part to send, which is empty while entries are being collected; nil at the end.
   func next() -> [Entry]? {
     if let part = parts?.next() {
       guard arrange != nil else { return part }

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// Counts refusals, and logs those by the policy.
+/// Counts all refusals, and logs the refusals by the policy.
 final class RefusalLog {
   private let context: ServerContext
 

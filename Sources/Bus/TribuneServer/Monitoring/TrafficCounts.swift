@@ -11,7 +11,7 @@ nonisolated struct TrafficCounts: Counts, Equatable {
   var lost: UInt64 = 0
   var asked: UInt64 = 0
   var denied: UInt64 = 0
-  /// Excludes `denied`.
+  /// Excludes refusals by the policy, which `denied` counts.
   var refused: UInt64 = 0
 
   var activity: UInt64 { posted &+ delivered &+ asked &+ denied &+ refused }
@@ -26,8 +26,8 @@ nonisolated struct TrafficCounts: Counts, Equatable {
     refused &+= other.refused
   }
 
-  /// Takes over a 32-bit counter that starts with the connection. Misses 2³² if that many were counted since
-  /// the last call, without a list or a compaction.
+  /// Adds what a wrapping 32-bit counter, which was 0 when the connection began, has counted since the last call.
+  /// If that was 2³² or more, a multiple of 2³² is missing.
   mutating func countDelivered(upTo count: UInt32) {
     delivered &+= UInt64(count &- UInt32(truncatingIfNeeded: delivered))
   }

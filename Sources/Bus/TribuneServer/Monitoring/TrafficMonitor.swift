@@ -14,7 +14,7 @@ final class TrafficMonitor {
   private let sender: Sender
   private var taken: TakenFrame?
 
-  /// `bus` must outlive the monitor, because a `Reference` does not retain it.
+  /// `bus` must outlive the monitor, because a `Reference` does not retain its cell.
   init(_ bus: Cell<Bus>.Reference, _ sender: Sender) {
     (self.bus, self.sender) = (bus, sender)
   }
@@ -41,7 +41,7 @@ final class TrafficMonitor {
     show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
-  /// A post that waits was already shown.
+  /// `showFrame` has already shown a post that waits for its delivery.
   func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
@@ -65,7 +65,7 @@ final class TrafficMonitor {
     taken = TakenFrame(connection: poster.slot, name: name, isMonitor: false)
   }
 
-  /// A post that does not wait is shown once its receivers are known.
+  /// A post for immediate delivery is shown later, once its receivers are known.
   func showFrame(_ frame: FrameView, _ slice: ByteSlice, from session: Session) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
@@ -115,7 +115,7 @@ final class TrafficMonitor {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
-  /// Shows each loss at once, because the observer's `lost` frame counts all drops until it is read.
+  /// Shows each loss at once. The observer itself gets one `lost` frame, which counts all drops until it is sent.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
@@ -166,7 +166,7 @@ extension ByteSlice {
 }
 
 extension FrameView {
-  /// Also true if the fields end too early to tell.
+  /// Also true if the fields are too short to tell.
   fileprivate var isPostThatWaits: Bool {
     guard header.kind == .post else { return false }
     return rawPostingStyle != PostingStyle.now.rawValue

@@ -6,7 +6,7 @@ package import TribuneWire
 
 /// Checks userInfo against a method's parameters, and a delegate's value against its result.
 nonisolated package struct ValueCheck {
-  /// Recursive types have only this limit.
+  /// The deepest nesting of a value. Nothing else limits a recursive type.
   package static let depthMax = 128
 
   private let types: [String: ValueType]
@@ -17,7 +17,7 @@ nonisolated package struct ValueCheck {
     case element(Int)
   }
 
-  /// - Parameter payload: JSON; an empty one is an empty object.
+  /// - Parameter payload: JSON; no bytes mean an empty object.
   package static func check(userInfo payload: RawSpan, for method: ProtocolMethod) throws(WireError) {
     try check(payload, method.declaration.parameters, of: method, "userInfo")
   }
@@ -136,7 +136,7 @@ nonisolated package struct ValueCheck {
 
   private func name(of member: String) -> String { Self.text(of: path + [.member(member)]) }
 
-  /// `items[3].name`
+  /// A path such as `items[3].name`.
   private static func text(of path: [Step]) -> String {
     var text = ""
     for step in path {

@@ -4,10 +4,10 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts: from systemd the listening sockets, the log and the
-/// lease (sd_listen_fds(3), `ManagerStore`), from the keeper the last daemon's descriptors (`KeptItem`).
+/// The descriptors that a daemon gets when it starts. systemd passes the listening sockets, the log and the lease
+/// (sd_listen_fds(3), `ManagerStore`). The keeper passes the last daemon's descriptors (`KeptItem`).
 ///
-/// Owns all descriptors that are not taken.
+/// Owns the descriptors until they are taken.
 nonisolated package final class PassedAtStart {
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
@@ -34,7 +34,7 @@ nonisolated package final class PassedAtStart {
 
   package init() {}
 
-  /// Owns the descriptors even if it throws.
+  /// Takes ownership of the descriptors, even if it throws.
   ///
   /// - Throws: `PassedError` if one of them does not belong to the bus.
   package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {
@@ -78,7 +78,7 @@ nonisolated package final class PassedAtStart {
     case .log:
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
-    // The copy here is closed: the lease depends only on the service manager's copy.
+    // This copy is closed: the lease depends only on the service manager's copy.
     case .lease: storedNames.insert(name)
     case nil:
       guard UnixSocket.role(of: descriptor) == .listening else { return false }
@@ -102,7 +102,8 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From a keeper
 
-  /// In the order of the items. Closes duplicates, and descriptors that do not match their items.
+  /// Takes one descriptor for each item, in order. Closes duplicates, and descriptors that do not match their
+  /// items.
   func take(_ items: [KeptItem], _ given: consuming PassedDescriptors) {
     var given = given
     for item in items {
