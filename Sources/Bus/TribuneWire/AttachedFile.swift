@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file that travels with a frame, for long userInfo. The object owns the file, and keeps it open while it is
-/// attached to a buffer.
+/// A file that holds the long userInfo of a frame. The conforming object owns the file, and keeps it open while
+/// the object is attached to a buffer.
 ///
-/// It is an existential in the per-message path, because higher layers define the object; a frame without a file pays
-/// only for the check.
+/// Higher layers define the conforming class, so this is an existential in the per-message path. For a frame
+/// without a file, it costs only a check for nil.
 @usableFromInline package protocol AttachedFile: AnyObject, Sendable {
-  /// In bytes.
+  /// The file's length, in bytes.
   var length: Int { get }
   var rawDescriptor: Int32 { get }
 }

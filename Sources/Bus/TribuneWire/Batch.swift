@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Elements that are collected, then drained together in order.
+/// Collects elements, then drains all of them in order.
 ///
-/// An array cannot move an element out of its front without a copy or a replacement, which was a tenth of the
-/// daemon's work for a query.
+/// An array can give up its first element only by a copy or a replacement. These took a tenth of the daemon's
+/// time for a query.
 @safe @usableFromInline package struct Batch<Element>: ~Copyable {
-  /// A larger batch frees its memory when it is drained.
+  /// If a batch has room for more elements than this, `drain` frees its memory.
   @usableFromInline static var keptMax: Int { 1024 }
 
-  /// Initialised up to `count`; nil if the capacity is 0.
+  /// Points to `count` initialised elements. It is nil if the capacity is 0.
   @usableFromInline var elements: UnsafeMutablePointer<Element>?
   @usableFromInline var capacity = 0
   @usableFromInline var count = 0

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A buffer is free when only the pool refers to it.
+/// Reuses buffers. A buffer is free when only the pool refers to it.
 package final class BufferPool {
   private struct Kept {
     var buffers: [ByteBuffer] = []
-    /// The buffer handed out last. Those after it have had the longest time to become free.
+    /// The index of the buffer that the pool returned last. The search starts behind it, because the buffers
+    /// there were returned longest ago.
     var last = 0
-    /// Requests that skip the search, because the last one found no free buffer.
+    /// The number of further requests that skip the search, because the last search found no free buffer.
     var pause = 0
   }
 
-  /// Bytes.
+  /// The capacity of each buffer, in bytes.
   package let bufferCapacity: Int
   private let keptMax: Int
   private let kept = Cell(Kept())

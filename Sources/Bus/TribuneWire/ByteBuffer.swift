@@ -2,16 +2,16 @@
 
 /// Bytes that several queues can share: input from a read, or encoded output.
 ///
-/// Only the owner appends, and only at the end. All others hold a `ByteSlice`: an offset and a length, so the
-/// storage may move. The bytes under a slice do not change, except for the sender, which the bus stamps
-/// before it hands the slice out.
+/// Only the owner appends, and only at the end. All others hold a `ByteSlice`. A slice has an offset and a
+/// length instead of a pointer, so the storage may move. The bytes in a slice do not change. The bus writes the
+/// sender's id into a frame before it makes the slice available.
 ///
 /// The state is behind a pointer, because the exclusivity checks of properties took a third of the daemon's
-/// time for a query. Offsets are checked against `count` explicitly.
+/// time for a query. Each method checks its offsets against `count`.
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
-    /// Valid for `capacity` bytes, initialised up to `count`.
+    /// Points to `capacity` bytes, of which the first `count` are initialised.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var count = 0
@@ -25,7 +25,7 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// With an attachment, the buffer has only the file's frame, from its first byte on.
+  /// If there is an attachment, the buffer contains only the frame of that file, from offset 0 on.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -41,7 +41,8 @@
     append(source)
   }
 
-  /// - Parameter base: valid for `capacity` bytes and aligned to 16. The buffer frees it by `deallocate()`.
+  /// - Parameter base: valid for `capacity` bytes, and aligned to 16 bytes. The buffer calls its
+  ///   `deallocate()`.
   @unsafe package init(adopting base: UnsafeMutableRawPointer, capacity: Int) {
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: State(base: base, capacity: capacity))
@@ -59,7 +60,7 @@
     unsafe state.pointee.attachment = file
   }
 
-  /// The bytes of its frame must not be used after this.
+  /// Afterwards, the caller must not use the bytes of the frame to which the file belonged.
   package func removeAttachment() -> (any AttachedFile)? {
     var removed: (any AttachedFile)?
     unsafe swap(&removed, &state.pointee.attachment)
@@ -70,7 +71,7 @@
 
   @inlinable @inline(__always) package var count: Int { unsafe state.pointee.count }
 
-  /// Must not be held across an append, which may move the storage.
+  /// The caller must not hold the span across an append, which may move the storage.
   @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
     @inline(__always) get {
@@ -128,13 +129,13 @@
     return true
   }
 
-  /// The skipped bytes must be stored before they are read.
+  /// The caller must store the skipped bytes before they are read.
   func skip(_ count: Int) {
     reserve(count)
     unsafe state.pointee.count += count
   }
 
-  /// The bytes must have been written or skipped.
+  /// The bytes at `offset` must have been appended or skipped before.
   @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(
     _ value: T, at offset: Int
   ) {
@@ -148,7 +149,7 @@
     unsafe state.pointee.count = newCount
   }
 
-  /// - Parameter fill: returns the number of bytes written.
+  /// - Parameter fill: writes into the free capacity, and returns the number of bytes written.
   package func appendFilling<E: Error>(_ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E) {
     let free = unsafe UnsafeMutableRawBufferPointer(
       start: state.pointee.base + count, count: capacity - count)
@@ -157,7 +158,7 @@
     unsafe state.pointee.count += written
   }
 
-  /// For a system call. `body` must not append.
+  /// Passes the address of the bytes to `body`, for a system call. `body` must not append to the buffer.
   @inlinable @inline(__always) package func withAddress<R, E: Error>(
     of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -186,14 +187,15 @@
     get { buffer.bytes(in: range) }
   }
 
-  /// Copies bytes that are kept for long, with their attachment.
+  /// Returns a copy with the same attachment. A slice that is kept for long would keep its whole buffer in
+  /// memory.
   package func copied() -> ByteSlice {
     ByteSlice(ByteBuffer(holding: bytes, attachment: buffer.attachment), 0..<count)
   }
 }
 
 extension RawSpan {
-  /// Little-endian. Traps if it is not entirely inside the span.
+  /// Reads a little-endian integer. Traps if the integer is not entirely inside the span.
   @inlinable @inline(__always)
   package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
     T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
@@ -216,14 +218,14 @@ extension RawSpan {
 }
 
 extension String {
-  /// Replaces invalid UTF-8.
+  /// Decodes UTF-8, and replaces invalid sequences by U+FFFD.
   package init(repairing bytes: RawSpan) {
     self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
   }
 }
 
 extension String {
-  /// Without a copy.
+  /// The UTF-8 of the text, without a copy.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe utf8Span.span.bytes }
@@ -231,7 +233,8 @@ extension String {
 }
 
 extension Array {
-  /// Keeps the capacity. For one or two elements, five times as fast as `removeAll(keepingCapacity:)`.
+  /// Removes all elements, and keeps the capacity. For one or two elements, this is five times as fast as
+  /// `removeAll(keepingCapacity:)`.
   @inlinable package mutating func removeOneByOne() {
     while popLast() != nil {}
   }
@@ -242,7 +245,7 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// Without a copy.
+  /// The elements of the array, without a copy.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A variable of a class without the run-time check for exclusive access, which was a third of the daemon's
-/// work for a post, and a quarter for a query.
+/// A variable of a class, without the run-time check for exclusive access. That check took a third of the
+/// daemon's time for a post, and a quarter for a query.
 ///
-/// The owner must guarantee exclusivity instead: code that a mutating method of the value calls must not
-/// access the cell. Only the owner's isolation may access it. Debug builds and the simulation check this.
+/// The owner must guarantee exclusive access instead. While a mutating method of the value runs, the code that
+/// it calls must not access the cell. Only the owner's isolation may access the cell. Debug builds and the
+/// simulation check for exclusive access.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
   @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 
@@ -18,7 +19,7 @@
     unsafe address.deallocate()
   }
 
-  /// Not by `reference`, because a coroutine within a coroutine allocates.
+  /// Does not use `reference`, because a coroutine within a coroutine allocates memory.
   @inlinable package var value: Value {
     @inline(__always) _read {
       unsafe address.pointee.beginReading()
@@ -36,7 +37,7 @@
 @usableFromInline struct CellStorage<Value: ~Copyable>: ~Copyable {
   @usableFromInline var value: Value
   #if DEBUG
-    /// The accesses that read, or -1 if one changes the value.
+    /// The number of accesses that read the value, or -1 while one access changes it.
     @usableFromInline var accessCount = 0
   #endif
 
@@ -70,7 +71,8 @@
 }
 
 extension Cell where Value: ~Copyable {
-  /// Does not retain the cell's owner, which would be the main cost of a loop over many cells.
+  /// Accesses the value without retaining the cell's owner. In a loop over many cells, retaining would be the
+  /// main cost.
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 

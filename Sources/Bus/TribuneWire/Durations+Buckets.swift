@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The buckets of docs/LISTING.md: one a microsecond at first, then 16 for each power of two. The middle of a
-/// bucket is at most 3.2 % from each of its values.
+/// Counts durations in the buckets of docs/LISTING.md. Short durations have a bucket for each microsecond.
+/// Longer ones have 16 buckets for each power of two. The middle of a bucket is at most 3.2 % from each of its
+/// values.
 extension Durations {
-  /// The last bucket also has all longer durations.
+  /// The last bucket also counts all longer durations.
   package static let bucketCount = 464
-  /// Microseconds, one bucket each. A power of two.
+  /// In microseconds. Below this duration, each microsecond has its own bucket. Must be a power of two.
   private static let exactMax: UInt64 = 32
   private static let partBits = 4
   private static let longestCounted: UInt64 = 1 << 32 - 1
@@ -18,7 +19,7 @@ extension Durations {
     return Int(exactMax) &+ (exponent &- 5) &<< partBits &+ part
   }
 
-  /// Microseconds.
+  /// The shortest duration in the bucket, in microseconds.
   package static func start(ofBucket bucket: Int) -> UInt64 {
     guard bucket >= exactMax else { return UInt64(bucket) }
     let (power, part) = (bucket - Int(exactMax)).quotientAndRemainder(dividingBy: 1 << partBits)
@@ -53,7 +54,7 @@ extension Durations {
     longest = max(longest, other.longest)
     for (index, count) in other.counts.enumerated() where count > 0 {
       let bucket = Int(other.first) + index
-      // A peer can send buckets that do not exist.
+      // A peer may have sent `other`, with buckets that do not exist.
       guard bucket < Self.bucketCount else { return }
       if bucket < first || bucket >= Int(first) + counts.count { extend(to: bucket) }
       let (total, hasOverflown) = counts[bucket - Int(first)].addingReportingOverflow(count)

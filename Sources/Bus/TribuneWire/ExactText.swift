@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Compares by bytes. `String` compares by canonical equivalence, but objects and file names with `ü` in one
-/// scalar and in two differ.
+/// A text that is compared by its bytes. `String` treats `ü` in one scalar and `ü` in two scalars as equal, but
+/// as objects or file names these are different.
 package struct ExactText: Hashable, Sendable {
   package let text: String
 

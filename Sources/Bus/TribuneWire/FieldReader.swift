@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checks each field against the remaining bytes.
+/// Reads the fields of a frame in order. Checks the length of each field against the remaining bytes.
 package struct FieldReader: ~Escapable {
   private let bytes: RawSpan
   private var position = 0
@@ -21,7 +21,7 @@ package struct FieldReader: ~Escapable {
     return bytes.integer(at: position, as: type)
   }
 
-  /// A 16-bit length comes first. Replaces invalid UTF-8.
+  /// Reads a 16-bit length and a text. Replaces invalid UTF-8.
   @_lifetime(self: copy self)
   package mutating func text() throws(WireError) -> String {
     let length = Int(try integer(UInt16.self))
@@ -36,16 +36,16 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func flag() throws(WireError) -> Bool { try integer(UInt8.self) != 0 }
 
-  /// A 32-bit length comes first.
+  /// Reads a 32-bit length and the bytes.
   @_lifetime(self: copy self)
   package mutating func byteArray() throws(WireError) -> [UInt8] { [UInt8](try run("a run of")) }
 
-  /// Like `byteArray`, in place.
+  /// Reads the same as `byteArray`, without copying the bytes.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func bytesField() throws(WireError) -> RawSpan { try run("a run of") }
 
-  /// A 16-bit count comes first.
+  /// Reads a 16-bit count and the texts.
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
@@ -55,7 +55,7 @@ package struct FieldReader: ~Escapable {
     return texts
   }
 
-  /// A 32-bit count comes first.
+  /// Reads a 32-bit count and the integers.
   @_lifetime(self: copy self)
   package mutating func integers(max: Int, _ what: String) throws(WireError) -> [UInt32] {
     let count = Int(try integer(UInt32.self))
@@ -84,7 +84,8 @@ package struct FieldReader: ~Escapable {
     return options
   }
 
-  /// A 32-bit length comes first. The record's reader ignores unknown fields.
+  /// Reads a 32-bit length, and returns a reader for the record. The caller ignores unknown fields at the
+  /// record's end.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader { FieldReader(try run("a record of")) }
@@ -102,7 +103,8 @@ package struct FieldReader: ~Escapable {
 }
 
 extension ByteBuffer {
-  /// Cuts a text of more than 65,535 bytes at a character's boundary.
+  /// Appends a 16-bit length and the text. Cuts a text of more than 65,535 bytes at the boundary of a Unicode
+  /// scalar.
   package func appendField(_ text: String) {
     if text.isEmpty { return append(UInt16(0)) }
     let bytes = text.utf8Bytes
@@ -141,7 +143,7 @@ extension ByteBuffer {
 }
 
 extension String {
-  /// Does not cut a Unicode scalar.
+  /// Returns at most `length` bytes of UTF-8, without cutting a Unicode scalar.
   package func prefix(utf8Length length: Int) -> String {
     guard utf8.count > length else { return self }
     var end = utf8.index(startIndex, offsetBy: length)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits in bytes.
+/// The limits for the parts of a frame, in bytes.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
   package var payload: Int
@@ -10,12 +10,13 @@ package struct FrameLimits: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// A client's limits: lists and verdicts can be long, and a monitor receives whole frames as payload.
+  /// The limits for frames from the bus. Lists and verdicts can be long, and a monitor receives whole frames as
+  /// payload.
   package static let fromBus = FrameLimits(
     fields: 1 << 30, payload: WireLimits.payloadLengthCeiling + (1 << 20))
 }
 
-/// The 32 bytes that open every frame, with all its lengths.
+/// The first 32 bytes of every frame, which include all its lengths.
 ///
 ///     0   4   length of the whole frame, this header included
 ///     4   1   kind
@@ -27,8 +28,8 @@ package struct FrameLimits: Equatable, Sendable {
 ///     24  4   length of the fields
 ///     28  4   zero
 ///
-/// Then follow fields, name, object and payload. The fields come first, to keep the rest contiguous for reuse
-/// under another header.
+/// The fields, name, object and payload follow in this order. The fields come first, because the bus reuses the
+/// rest in one piece under another header.
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
   static let kindOffset = 4
@@ -37,7 +38,7 @@ package struct FrameHeader: Equatable, Sendable {
   static let fieldsLengthOffset = 24
 
   package var frameLength: Int
-  /// As received: a peer may send unknown kinds.
+  /// The kind as received, because a peer may send unknown kinds.
   package var rawKind: UInt8
   package var flags: FrameFlags
   package var nameLength: Int
@@ -48,7 +49,7 @@ package struct FrameHeader: Equatable, Sendable {
 
   package var kind: FrameKind? { FrameKind(rawValue: rawKind) }
 
-  /// nil until all 32 bytes have arrived. Throws before any allocation for the frame.
+  /// Returns nil until all 32 bytes have arrived. Checks all lengths before memory is allocated for the frame.
   package init?(_ bytes: RawSpan, at start: Int, limits: FrameLimits) throws(WireError) {
     guard bytes.byteCount - start >= Self.length else { return nil }
     frameLength = Int(bytes.integer(at: start, as: UInt32.self))
@@ -107,7 +108,7 @@ package struct FrameHeader: Equatable, Sendable {
     store(in: buffer, at: start)
   }
 
-  /// The bytes must have been written or skipped.
+  /// The 32 bytes at `start` must have been appended or skipped before.
   fileprivate func store(in buffer: ByteBuffer, at start: Int) {
     let kindFlagsLengths =
       UInt32(rawKind) | UInt32(flags.rawValue) << 8 | UInt32(nameLength) << 16 | UInt32(objectLength) << 24
@@ -122,7 +123,7 @@ package struct FrameView: ~Escapable {
   package let header: FrameHeader
   package let bytes: RawSpan
 
-  /// - Parameter bytes: exactly the frame that `header` was read from.
+  /// - Parameter bytes: exactly the frame whose header is `header`.
   @_lifetime(copy bytes)
   package init(_ header: FrameHeader, _ bytes: RawSpan) {
     precondition(bytes.byteCount == header.frameLength)
@@ -150,7 +151,7 @@ package struct FrameView: ~Escapable {
     get { bytes.extracting(header.payloadStart..<header.frameLength) }
   }
 
-  /// Ignores unknown fields at the end, because newer peers may send more.
+  /// Ignores unknown fields at the end, because a newer peer may send more fields.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
@@ -159,9 +160,9 @@ package struct FrameView: ~Escapable {
 
 package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
-  /// Milliseconds; 0 without a deadline.
+  /// In milliseconds; 0 means no deadline.
   var deadline: UInt32 { get set }
-  /// The fields for the same registration over another connection.
+  /// The fields with which a client repeats this registration over its next socket.
   var renewal: Self { get }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
@@ -177,7 +178,8 @@ extension FrameFields {
 }
 
 extension ByteBuffer {
-  /// The caller appends the tail, whose lengths are given.
+  /// Appends the header and the fields. Then the caller must append name, object and payload in the given
+  /// lengths.
   package func appendHead<F: FrameFields>(
     of fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
@@ -216,7 +218,7 @@ extension ByteBuffer {
     append(text)
   }
 
-  /// Appends the text without a length.
+  /// Appends the bytes of the text, without a length before them.
   package func append(_ text: String) {
     if text.isEmpty { return }
     append(text.utf8Bytes)
@@ -224,11 +226,12 @@ extension ByteBuffer {
 }
 
 extension Begin {
-  /// The next bus does not know the action, unless it knows the connection.
+  /// Sets the query to 0, because the action began before the next bus knew of it.
   package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
 }
 
 extension Hold {
-  /// Omits `isLast`: other processes do not inherit the next connection, and the client sends more over it.
+  /// Omits `isLast`: other processes do not inherit the next socket, and the client sends further frames over
+  /// it.
   package var renewal: Hold { Hold(expiry: expiry, label: label, holder: holder) }
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FrameKind {
-  /// What the bus logs of a frame, for a restart.
+  /// What a frame of this kind causes. The bus derives from it what to log for a restart.
   package enum Effect: Sendable {
     /// The bus logs only consequences of such a frame: retained and awaited posts.
     case passes
-    /// A registration that receives. Accepted unlogged if the log is full.
+    /// A registration that only receives. If the log is full, the bus accepts the frame without logging it.
     case observes
-    /// A registration that takes part in decisions. Refused if the log is full.
+    /// A registration that takes part in decisions. If the log is full, the bus refuses the frame.
     case decides
     case suspends
     case cancels
-    /// Refused if the log is full.
+    /// If the log is full, the bus refuses the frame.
     case asks
     case answers
 
@@ -38,17 +38,17 @@ extension FrameKind {
     }
   }
 
-  /// When a single frame can occupy the bus for long.
+  /// Which frames of a kind can each occupy the bus for long.
   package enum Workload: Sendable {
     case long
-    /// A frame with fields, or a long payload.
+    /// Frames with fields, and frames with a long payload.
     case longFields
     case longPayload
   }
 
   package enum ShownName: Sendable {
     case named
-    /// True if the fields begin with the query's id.
+    /// The frame's fields begin with the id of a query, which has the name.
     case namedByQuery
     case namedByPost
     case unnamed

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-  /// The frame must be whole and checked, or be a hello.
+  /// The bytes at `offset` must be a hello, or a whole frame that has been checked.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
-    // A frame from the bus is never that long.
+    // No frame from the bus is as long as the number that the magic's first bytes make.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
@@ -52,7 +52,8 @@ extension ByteBuffer {
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
-  /// The caller appends the payload. The frame must be a `post` or a `retained` with fields.
+  /// Appends `frame` with room for `length` more bytes in its header. The caller must then append the payload.
+  /// `frame` must be a `post` or a `retained` with fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
     guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
       preconditionFailure("the header of an accepted frame is invalid")
@@ -77,10 +78,10 @@ extension FrameView {
     fields.byteCount < 1 ? nil : ObserveOptions(rawValue: fields.integer(at: 0, as: UInt8.self))
   }
 
-  /// Not validated; nil if the fields end too early.
+  /// The posting style as received, which may be invalid. nil if the fields end too early.
   package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
-  /// The fields come from the poster, so they may have unknown options.
+  /// The poster wrote the fields, so they may have unknown options.
   package var isAwaitedPost: Bool {
     guard header.fieldsLength > 0 else { return false }
     return PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
@@ -90,30 +91,30 @@ extension FrameView {
     header.flags.contains(.acknowledge) || (header.kind == .post && isAwaitedPost)
   }
 
-  /// Milliseconds; 0 without a deadline. The frame must be whole.
+  /// In milliseconds; 0 means no deadline. The frame must be whole.
   package var deadline: UInt32 {
     if header.kind == .ask { return fields.integer(at: Ask.deadlineOffset, as: UInt32.self) }
     guard header.kind == .post, header.fieldsLength > 0 else { return 0 }
     return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
   }
 
-  /// Bytes, in the payload or in the file of a `post`. The frame must be whole.
+  /// The length in bytes of the userInfo: of the payload, or of the file of a `post`. The frame must be whole.
   package var userInfoLength: Int {
     guard header.kind == .post, header.flags.contains(.descriptor) else { return header.payloadLength }
     return Int(fields.integer(at: Post.lengthOffset, as: UInt32.self))
   }
 
-  /// nil if the frame is not a `cancel`. The frame must be whole.
+  /// The serial that a `cancel` refers to. nil if the frame is not a `cancel`. The frame must be whole.
   package var cancelledSerial: Serial? {
     header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil
   }
 
-  /// For an `answer` or a `defer`.
+  /// The query of an `answer` or a `defer`. nil if the fields are too short.
   package var queryID: QueryID? {
     fields.byteCount < 8 ? nil : QueryID(rawValue: fields.integer(at: 0, as: UInt64.self))
   }
 
-  /// For a `done`.
+  /// The post that a `done` acknowledges. nil if the fields are too short.
   package var donePost: (poster: ConnectionID, serial: Serial)? {
     guard fields.byteCount >= 16 else { return nil }
     return (
@@ -123,10 +124,10 @@ extension FrameView {
 }
 
 extension ByteSlice {
-  /// The slice must have whole, accepted frames.
+  /// The slice must consist of whole, accepted frames.
   package func firstHeader(_ limits: FrameLimits) -> FrameHeader { header(at: range.lowerBound, limits) }
 
-  /// The slice must have whole, accepted frames.
+  /// The slice must consist of whole, accepted frames.
   package func forEachFrame(limits: FrameLimits, _ body: (FrameHeader, ByteSlice) -> Void) {
     var position = range.lowerBound
     while position < range.upperBound {

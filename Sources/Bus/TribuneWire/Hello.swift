@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first 16 bytes that each side sends: a magic number, and the versions of the protocol that it speaks.
+/// The first 16 bytes that each side sends.
 ///
 ///     0   8   magic, F1 "TRIBUNE"
-///     8   2   version: the highest that the sender speaks; from the bus, the one that will be spoken
-///     10  2   minimum: the lowest that the sender speaks
+///     8   2   version: from a client, its highest one; from the bus, the one for this connection
+///     10  2   minimum: the lowest version of the sender
 ///     12  4   capabilities
 ///
-/// The magic's first byte cannot start a text in any encoding that a stray client would send first.
+/// The magic's first byte cannot start a text in any usual encoding. So the bus detects a stray client at once.
 package struct Hello: Equatable, Sendable {
   package static let length = 16
   package static let magic: UInt64 = 0x454E_5542_4952_54F1
@@ -17,7 +17,7 @@ package struct Hello: Equatable, Sendable {
   package var minimumVersion: UInt16
   package var capabilities: Capabilities
 
-  /// Features beyond a version. Readers ignore unknown bits.
+  /// Optional features of the sender. The receiver ignores unknown bits.
   package struct Capabilities: OptionSet, Sendable {
     package let rawValue: UInt32
 
@@ -38,7 +38,8 @@ package struct Hello: Equatable, Sendable {
     self.capabilities = capabilities
   }
 
-  /// nil while it is incomplete. Throws `badMagic` at the first byte that differs.
+  /// Returns nil while bytes are missing. Throws `badMagic` at the first byte that differs from the magic
+  /// number.
   package init?(_ bytes: RawSpan) throws(WireError) {
     for offset in 0..<min(bytes.byteCount, 8) {
       let expected = UInt8(truncatingIfNeeded: Self.magic >> (8 * UInt64(offset)))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus checks a name or object once, when its frame arrives.
+/// The syntax of names and objects. The bus checks each name and object once, when its frame arrives.
 package enum NameSyntax {
   package static let reservedPrefix = "tribune."
 
-  /// Dot-separated tokens of `[A-Za-z0-9_-]`, 1 to 255 bytes in all.
+  /// True for dot-separated tokens of `[A-Za-z0-9_-]`, with 1 to 255 bytes in all.
   package static func isName(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.nameLength else { return false }
     var tokenLength = 0
@@ -21,7 +21,7 @@ package enum NameSyntax {
     return tokenLength > 0
   }
 
-  /// UTF-8 without control characters, at most 255 bytes. May be empty.
+  /// True for UTF-8 without control characters, of at most 255 bytes. An object may be empty.
   package static func isObject(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.objectLength else { return false }
     var isASCII = true
@@ -33,7 +33,7 @@ package enum NameSyntax {
     return isASCII || isPrintableUTF8(bytes)
   }
 
-  /// True if a part between slashes is `*` or `**`, as in objects of the policy. Wildcards match only there.
+  /// True if a part between slashes is `*` or `**`, as in an `ObjectPattern`.
   package static func hasWildcard(_ object: RawSpan) -> Bool {
     let slash = UInt8(ascii: "/")
     var (starCount, length) = (0, 0)
@@ -50,47 +50,50 @@ package enum NameSyntax {
     return false
   }
 
-  /// The prefix as an integer, because every post is compared with it.
+  /// The prefix as an integer, because the bus compares every post's name with it.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
   package static func isReserved(_ name: RawSpan) -> Bool {
     name.byteCount > 8 && name.integer(at: 0, as: UInt64.self) == reservedPrefixBytes
   }
 
-  /// True if the last token is `will` or `did` and a verb, as in `willClose`. Delegates receive such notifications, as
-  /// in AppKit. False for the bus's own names, which are not actions on an object. The name must be valid.
+  /// True if the last token is `will` or `did` followed by a verb, as in `willClose`. Delegates receive such
+  /// notifications, as in AppKit. The bus's own names are not about an action on an object, so the result is
+  /// false for them. The name must be valid.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     let token = lastToken(of: name)
     return token.isVerb(behind: "will") || token.isVerb(behind: "did")
   }
 
-  /// True if the last token is `word` and a verb: for `should`, `shouldClose` but not `shoulder`. The name must be
-  /// valid.
+  /// True if the last token is `word` followed by a verb. For `should`, it is true for `shouldClose`, but not
+  /// for `shoulder`. The name must be valid.
   package static func hasVerb(behind word: String, in name: RawSpan) -> Bool {
     lastToken(of: name).isVerb(behind: word)
   }
 
-  /// The name by which a delegate announces that its answer may change: `window.mayClose` for `window.shouldClose`.
+  /// The name of the notification by which a delegate announces that its answer may change: `window.mayClose`
+  /// for `window.shouldClose`.
   package static func may(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
     let (space, last) = split(name)
     return "\(space)may\(last.dropFirst("should".utf8.count))"
   }
 
-  /// The name by which an action is announced: `window.willClose` for `window.shouldClose`.
+  /// The name of the notification that announces an action: `window.willClose` for `window.shouldClose`.
   package static func will(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
     let (space, last) = split(name)
     return "\(space)will\(last.dropFirst("should".utf8.count))"
   }
 
-  /// The question of an action that a *may*, *will* or *did* is about.
+  /// The question about the same action as a *may*, *will* or *did* notification. nil for all other names.
   package static func question(aboutMessage name: String) -> String? {
     messagePrefix(of: name).map { question(about: name, behind: $0) }
   }
 
-  /// The question that a name of an action, or of a message about one, probably means; nil without a verb.
+  /// The question that `name` probably means. `name` can be a question, an action, or a notification about an
+  /// action. Returns nil if it has no verb.
   package static func question(meantBy name: String) -> String? {
     let last = split(name).last
     guard last != "should", !messagePrefixes.contains(String(last)) else { return nil }
@@ -98,7 +101,7 @@ package enum NameSyntax {
       about: name, behind: messagePrefix(of: name) ?? (last.hasPrefix("should") ? "should" : ""))
   }
 
-  /// True if a valid pattern can match a name of a question, whose last token is *should* and a verb.
+  /// True if a valid pattern can match the name of a question. Its last token is *should* followed by a verb.
   package static func canMatchQuestion(_ pattern: String) -> Bool {
     pattern.hasSuffix("*") || hasVerb(behind: "should", in: pattern.utf8Bytes)
   }
@@ -142,7 +145,7 @@ package enum NameSyntax {
   }
 }
 
-/// `*` matches one token; `**`, as the last token, one or more.
+/// A pattern for names. `*` matches one token. `**` must be the last token, and matches one token or more.
 package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
@@ -167,7 +170,8 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// As in MQTT with `$`, a leading star does not match the bus's own names.
+  /// True if an observation of this pattern receives `name`. A leading star does not match the bus's own names.
+  /// In MQTT, names with a leading `$` are the same exception.
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
@@ -226,7 +230,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
         position = end
         offset = nameEnd
       }
-      // Both positions are at a dot or at the end.
+      // Both positions are now at a dot or at the end.
       let patternEnds = position == pattern.byteCount
       let nameEnds = offset == name.byteCount
       if patternEnds || nameEnds { return patternEnds && nameEnds }
@@ -261,7 +265,7 @@ extension RawSpan {
     }
   }
 
-  /// Throws if the bytes are not an object without wildcards.
+  /// Throws if the bytes are not a valid object, or have a wildcard.
   package func requireOneObject() throws(WireError) {
     try requireObject()
     guard !NameSyntax.hasWildcard(self) else {
@@ -277,14 +281,15 @@ extension RawSpan {
     }
   }
 
-  /// The receiver must not be empty.
+  /// The span must not be empty.
   package var tokenCount: Int {
     var count = 1
     for offset in 0..<byteCount where integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") { count += 1 }
     return count
   }
 
-  /// A lower-case letter would continue the word instead of starting a verb.
+  /// True if `word` and a verb start the span. A lower-case letter does not start a verb: it would continue the
+  /// word.
   fileprivate func isVerb(behind word: String) -> Bool {
     let word = word.utf8Bytes
     guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word)
@@ -305,7 +310,7 @@ extension RawSpan {
 }
 
 extension String {
-  /// True if nothing of it shows.
+  /// True if all characters of the text are invisible.
   package var isBlank: Bool {
     unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.actsOnTerminals }
   }
@@ -326,7 +331,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Includes invisible characters. Variation selectors only change the previous character's look.
+  /// True for invisible characters, too, but not for variation selectors, which only change the previous
+  /// character's look.
   package var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object in which `*` matches one part between slashes, and a last `**` one or more, which are not empty.
+/// An object with wildcards. `*` matches one part between slashes. `**` must be the last part, and matches the
+/// rest of the object. Neither matches an empty text.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   private enum Part: Hashable {
     case literal(ExactText)
@@ -54,7 +55,8 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// Compares the first parts that differ in kind: text wins over `*`, and `*` over `**`.
+  /// True if this pattern comes first in the order of specificity. The first parts that differ in kind decide:
+  /// text comes before `*`, and `*` before `**`.
   package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Consecutive plain posts of one name and object, routed and queued as one.
+/// Consecutive plain posts of one name and object. The bus routes and queues them together.
 ///
-/// Their kinds, flags, and lengths of name and object are equal. These fields are adjacent, so one comparison checks
-/// them.
+/// All posts of a run have the same kind, flags, and lengths of name and object. These fields are adjacent in
+/// the header, so one comparison checks all of them.
 package struct PostRun {
   package let range: Range<Int>
   package let count: Int
 
-  /// Stamps the post at `start`, whose frame must be whole, and the similar posts after it.
+  /// Writes the sender's id into the post at `start`, whose frame must be whole, and into the similar posts
+  /// after it.
   ///
   /// - Parameters:
-  ///   - limits: a post beyond them ends the run; its error is found when it starts the next one.
-  ///   - isAlone: the run has only the first post.
+  ///   - limits: a post beyond these limits ends the run. The bus reports the error when that post starts a run.
+  ///   - isAlone: if true, the run consists of the first post only.
   package init(
     in buffer: ByteBuffer, at start: Int, first: FrameHeader, from sender: ConnectionID, limits: FrameLimits,
     isAlone: Bool
@@ -49,7 +50,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last eight bytes may be compared twice.
+    // The last comparison may include bytes that were already compared.
     var index = 0
     while index < count - 8 {
       if integer(at: offset + index, as: UInt64.self) != integer(at: other + index, as: UInt64.self) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum Spelling {
-  /// ` (did you mean WORD?)`; empty if no known word is similar.
+  /// Returns ` (did you mean WORD?)`, with `form` applied to the most similar known word. Empty if no word is
+  /// similar.
   package static func hint(for word: String, among known: [String], as form: (String) -> String) -> String {
     let nearest = known.map { (word: $0, distance: distance(from: word, to: $0)) }
       .filter { $0.distance <= max(1, $0.word.utf8.count / 3) }
@@ -9,7 +10,8 @@ package enum Spelling {
     return nearest.map { " (did you mean \(form($0.word))?)" } ?? ""
   }
 
-  /// Counts insertions, removals, replacements and swaps of neighbours, in bytes, ignoring case.
+  /// The number of insertions, removals, replacements and swaps of neighbours between the two words. Compares
+  /// bytes, and ignores case.
   package static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []
@@ -31,8 +33,9 @@ package enum Spelling {
 }
 
 extension Pattern {
-  /// The name that `name` probably means: with other capitals, with a *should*, or with one slip. A star of the pattern
-  /// takes the token of `name`. nil if the pattern matches `name`, or is not similar.
+  /// The name that `name` probably means, if it misspells this pattern. `name` may have other capitals, lack a
+  /// *should*, or have one slip. For each star of the pattern, the result has the token of `name`. nil if the
+  /// pattern matches `name`, or is not similar.
   package func name(meantBy name: RawSpan) -> String? {
     guard isLike(name) else { return nil }
     let given = String(repairing: name).split(separator: ".")
@@ -62,9 +65,9 @@ extension Pattern {
 }
 
 extension RawSpan {
-  /// 0 if the tokens differ only in capitals, or in a *should* that `other` lacks; 1 with one slip more; nil
-  /// for another word. Digits number things, and words under four bytes are too similar, so neither can have
-  /// a slip.
+  /// 0 if the tokens differ only in capitals, or in a *should* that `other` lacks. 1 if there is also one slip:
+  /// a wrong, missing or extra letter, or a swap. nil if the words differ more. A different digit is never a
+  /// slip, because digits number things. Words under four bytes are too similar to have a slip.
   fileprivate func slips(to other: RawSpan) -> Int? {
     if byteCount > other.byteCount + 1 {
       guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in
-/// seconds. A month has 30.44 days, a year 365.25 days. Rejects `infinity`: every span here must be bounded.
+/// A time span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in
+/// seconds. A month has 30.44 days, a year 365.25 days. `infinity` is an error, because every span must be
+/// finite.
 package struct TimeSpan: Hashable, Comparable, Sendable {
-  /// Not negative.
+  /// The length of the span. Never negative.
   package let microseconds: Int64
   private var typed: String?
 
@@ -17,7 +18,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
   package var duration: Duration { .microseconds(microseconds) }
 
-  /// Rounded up: only zero becomes zero.
+  /// The span in milliseconds, rounded up. Only zero becomes zero.
   package var milliseconds: Int64 { microseconds / 1000 + (microseconds % 1000 == 0 ? 0 : 1) }
 
   package var text: String { typed ?? description }
@@ -52,7 +53,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// In at most two units: `1h 30min`, `1.500s`, `350ms`.
+  /// The span in at most two units, such as `1h 30min`, `1.500s` or `350ms`.
   package var description: String {
     if microseconds == 0 { return "0" }
     if microseconds < 1_000 { return "\(microseconds)us" }
@@ -83,7 +84,7 @@ extension TimeSpan: CustomStringConvertible {
 }
 
 extension Duration {
-  /// Truncated, and clamped to 64 bits.
+  /// The duration in microseconds, truncated, and clamped to 64 bits.
   package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -112,7 +113,7 @@ private struct Scanner {
       skipSpaces()
       let (product, productOverflows) = whole.multipliedReportingOverflow(by: unit)
       let (sum, sumOverflows) = total.addingReportingOverflow(product)
-      // Each digit has a tenth of the previous one's value. Fractions of a microsecond are cut.
+      // Each digit has a tenth of the previous one's value. The result omits fractions of a microsecond.
       var part: Int64 = 0
       var scale = unit
       for digit in fraction {

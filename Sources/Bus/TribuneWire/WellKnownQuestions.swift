@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The questions in docs/NAMES.md.
+/// The questions that docs/NAMES.md lists.
 package enum WellKnownQuestions {
   package static let names = [
     "host.shouldReboot", "host.shouldKexec", "host.shouldSoftReboot", "host.shouldPowerOff",
@@ -11,7 +11,7 @@ package enum WellKnownQuestions {
     "application.shouldOpenURL", "scrollView.shouldScrollToTop",
   ]
 
-  /// Other words for the verbs of the host and of apt.
+  /// Other words for actions of the host and of apt, and the questions that they mean.
   private static let otherWords = [
     "host.shutdown": "host.shouldPowerOff", "host.restart": "host.shouldReboot",
     "host.sleep": "host.shouldSuspend", "packages.upgrade": "packages.shouldChange",
@@ -19,10 +19,10 @@ package enum WellKnownQuestions {
     "packages.remove": "packages.shouldChange",
   ]
   private static let firstTokens = Set(names.map { String($0.prefix { $0 != "." }) })
-  /// First tokens of questions that programs of the host or of Tribune ask. Under the others, users' own programs ask,
-  /// which may all write `backups`.
+  /// The first tokens of questions that programs of the host or of Tribune ask. Users' own programs choose all
+  /// other first tokens, so a similar one such as `backups` may be right.
   private static let ofTheHost = ["host", "unit", "packages", "cluster"]
-  /// In lower case, the question and the action.
+  /// Each name, with its question and its action in lower case.
   private static let spellings = names.map { name in
     let (space, last) = NameSyntax.split(name.lowercased())
     return (name: name, question: "\(space)\(last)", action: "\(space)\(last.dropFirst("should".count))")
@@ -37,8 +37,10 @@ package enum WellKnownQuestions {
     return names.filter { $0.hasPrefix("host.") && pattern.matches($0.utf8Bytes) }
   }
 
-  /// The question or pattern that a valid pattern probably means, if a veto under it would do nothing: one with other
-  /// capitals, without its *should*, with one slip in what programs of the host ask, or with a star in the wrong place.
+  /// The question or pattern that a valid pattern probably means. nil if the pattern may be right.
+  ///
+  /// A veto under a misspelt pattern would do nothing. The pattern can have other capitals, lack its *should*,
+  /// or have a star in the wrong place. For questions that programs of the host ask, it can also have one slip.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })
@@ -60,12 +62,13 @@ package enum WellKnownQuestions {
       ?? "a question ends in should and a verb"
   }
 
-  /// A question has no tokens behind its verb.
+  /// The question or pattern that a pattern with a last star probably means; `stem` is the text before that
+  /// star. A question has no tokens behind its verb.
   private static func tail(meantBy stem: String) -> String? {
     let (space, last) = NameSyntax.split(stem)
     if NameSyntax.hasVerb(behind: "should", in: stem.utf8Bytes) { return stem }
     if let meant = question(meantBy: stem, first: String(stem.prefix { $0 != "." })) { return meant }
-    // A first token is a kind of thing, such as did-resolver.
+    // The first token of a name is a kind of thing, even if it looks like a verb, such as `did-resolver`.
     if space.isEmpty { return nil }
     if ["should", "may", "will", "didFailTo", "did"].contains(last) { return "\(space)*" }
     return NameSyntax.question(aboutMessage: stem)
@@ -82,7 +85,7 @@ package enum WellKnownQuestions {
     if let known = firstTokens.first(where: { $0.lowercased() == lower }) { return known }
     return ofTheHost.first { known in
       guard Pattern(trusted: known).name(meantBy: token.utf8Bytes) != nil else { return false }
-      // Many short words are one letter apart, such as host and post.
+      // Many short words differ in one letter, such as host and post.
       return lower.hasPrefix(known)
         ? lower == "\(known)s" : known.count > 4 || lower.utf8.sorted() == known.utf8.sorted()
     }
@@ -90,7 +93,7 @@ package enum WellKnownQuestions {
 
   private static func question(meantBy pattern: String, first: String) -> String? {
     let lower = pattern.lowercased()
-    // Each registration comes here, and few have a well-known first token.
+    // The bus checks each registration here, and few have a well-known first token. So this test comes first.
     let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: first, to: "host") <= 1
     let space = isNearHost ? "host" : firstToken(meantBy: first)
     guard first == "*" || space != nil, let exact = parsed(pattern), let folded = parsed(lower),
@@ -114,13 +117,14 @@ package enum WellKnownQuestions {
     return nil
   }
 
-  /// The first token of a name that programs of the host or of Tribune ask, by a scope or not.
+  /// The first token of `name`, if it is `scope` or belongs to questions that programs of the host or of
+  /// Tribune ask. nil for all other names, and for names of one token.
   package static func space(ofTheHost name: String) -> String? {
     let first = String(name.prefix { $0 != "." })
     return first.utf8.count < name.utf8.count && (ofTheHost + ["scope"]).contains(first) ? first : nil
   }
 
-  /// The object that another one probably means in a question about a unit; nil if the object may be right.
+  /// The object that `object` probably means in a question about a unit. nil if `object` may be right.
   package static func object(meantBy object: String, for pattern: String) -> String? {
     guard !object.isEmpty, !object.hasPrefix("*"), pattern.hasPrefix("unit."), let pattern = parsed(pattern),
       unitQuestions.contains(where: { pattern.matches($0.utf8Bytes) })
@@ -131,14 +135,14 @@ package enum WellKnownQuestions {
     return meant == object ? nil : meant
   }
 
-  /// A quick check, for each question.
+  /// True for a question about a unit. This check is quick, because the bus makes it for each query.
   package static func isAboutUnit(_ name: RawSpan) -> Bool {
     for known in unitQuestions where known.utf8Bytes.isEqual(to: name) { return true }
     return false
   }
 
   private static let unitQuestions = names.filter { $0.hasPrefix("unit.") }
-  /// As in systemd.unit(5).
+  /// The types of units from systemd.unit(5).
   private static let unitTypes = [
     "service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope",
   ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ErrorCode {
-  /// True if the input cannot be parsed, or the bus cannot keep the connection.
+  /// True if the bus cannot parse the input, or cannot keep the connection.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
 }
 

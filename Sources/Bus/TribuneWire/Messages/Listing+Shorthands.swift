@@ -18,7 +18,7 @@ extension ConnectionEntry {
 }
 
 extension DepartedEntry {
-  /// - Parameter reason: nil if the client disconnected.
+  /// - Parameter reason: the error for which the bus ended the connection; nil if the client disconnected.
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, elapsed: UInt64, reason: ErrorCode?, lost: UInt64,
     posted: UInt64

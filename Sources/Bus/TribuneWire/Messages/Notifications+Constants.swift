@@ -5,15 +5,16 @@ extension PostOptions {
 }
 
 extension Lost {
-  /// In bytes.
+  /// The length of a whole `lost` frame, in bytes.
   package static let frameLength = FrameHeader.length + 8
 }
 
-/// A connection gets a `poster` frame before the first notification of each poster, and remembers one poster a slot,
-/// which bounds the memory of both sides. It knows a poster while any slot has it.
+/// Before the first notification of a poster, the bus sends a `poster` frame to the receiver. The receiver
+/// remembers one poster for each slot, which bounds the memory of both sides. It knows a poster while any slot
+/// refers to it.
 extension PosterFacts {
   /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0
-  /// The posters of notifications that wait on the bus share this slot: it has no number of a connection.
+  /// All posters of notifications that wait on the bus share this slot. No connection has this slot.
   package static let waitingSlot: UInt32 = (1 << 20) - 1
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Only the system's unit is trustworthy: users choose the names of theirs.
+/// The systemd units of a peer. Only the system's unit is trustworthy, because users choose the names of their
+/// units.
 package struct PeerUnits: Equatable, Sendable {
-  /// Empty if none. For a process of a user's service manager, `user@UID.service`.
+  /// Empty if there is none. For a process of a user's service manager, the unit is `user@UID.service`.
   package let system: String
   package let user: String
 
@@ -17,13 +18,13 @@ package struct PeerUnits: Equatable, Sendable {
 
   package var primary: String { system.isEmpty ? user : system }
 
-  /// `SYSTEM`, or `SYSTEM/USER`. Names of units have no slash.
+  /// `SYSTEM`, or `SYSTEM/USER`. The name of a unit contains no slash.
   package var text: String { user.isEmpty ? system : "\(system)/\(user)" }
 }
 
-/// A peer, as the kernel and systemd know it.
+/// The identity of a peer's process, from the kernel and systemd.
 package struct PeerIdentity: Equatable, Sendable {
-  /// All copies share it: an identity is in every question and every outcome.
+  /// All copies of an identity share one object, because every question and every outcome contains an identity.
   private final class Storage: Sendable {
     let pid: UInt32
     let uid: UInt32
@@ -51,7 +52,7 @@ package struct PeerIdentity: Equatable, Sendable {
   package var pid: UInt32 { storage.pid }
   package var uid: UInt32 { storage.uid }
   package var gid: UInt32 { storage.gid }
-  /// comm, at most 15 bytes; empty if the process ended before its name was read.
+  /// The kernel's `comm`, at most 15 bytes. Empty if the process ended before the bus could read it.
   package var process: String { storage.process }
   package var units: PeerUnits { storage.units }
 

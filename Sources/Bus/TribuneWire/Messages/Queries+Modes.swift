@@ -7,7 +7,7 @@ extension QueryMode {
     case .parallel, .all, .order: false
     }
   }
-  /// One delegate is asked at a time.
+  /// True if the bus asks one delegate at a time.
   package var isSequential: Bool {
     switch self {
     case .order, .first: true
@@ -17,7 +17,7 @@ extension QueryMode {
 }
 
 extension Ask {
-  /// If false, a veto, or a value in a value query, ends the query.
+  /// If false, the first veto ends the query. In a value query, the first value ends it.
   package var waitsForAll: Bool {
     switch mode {
     case .all, .collect: true
