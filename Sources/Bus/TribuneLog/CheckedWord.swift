@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A 32-bit number in the low half, its complement in the high half, to detect flipped bits. A word of zeros
-/// is invalid.
+/// A word with a 32-bit number in its low half, and the number's complement in its high half, to detect flipped
+/// bits. A word of zeros is invalid.
 struct CheckedWord {
   let bits: UInt64
 
@@ -15,7 +15,7 @@ struct CheckedWord {
   }
 }
 
-/// A 56-bit number below its 8-bit check.
+/// A word with a 56-bit number, and its 8-bit check in the highest byte.
 struct CheckedNumber {
   let bits: UInt64
 
@@ -23,7 +23,7 @@ struct CheckedNumber {
 
   init(bits: UInt64) { self.bits = bits }
 
-  /// Clamps to `most`.
+  /// Clamps the number to `most`.
   init(_ number: UInt64) {
     let number = min(number, Self.most)
     bits = number | Self.check(of: number) << 56

@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// Detects broken memory and a writer's mistakes, not forgery.
+/// Detects broken memory and mistakes of the writer, but not forgery.
 ///
-/// Each step takes in a word by an exclusive or, a rotation and a multiplication by an odd number, which are
-/// bijections: a change of one word always changes the result, and any other change goes unseen once in 2^64. Two
-/// alternating sums let the processor overlap steps.
+/// Each step combines the sum with one word by an exclusive or, a rotation, and a multiplication by an odd
+/// number. All three are bijections, so a change of one word always changes the result. The result misses any
+/// other change with a probability of 2^-64. Two alternating sums let the processor overlap the steps.
 enum Checksum {
   private static let first: UInt64 = 0x9E6C_63D0_876A_46D1
   private static let second: UInt64 = 0xC2B2_AE3D_27D4_EB4F

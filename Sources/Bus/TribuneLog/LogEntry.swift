@@ -8,11 +8,12 @@ package struct EntryPosition: Equatable, Sendable {
 
   init(offset: Int) { rawValue = UInt32(offset) }
 
-  /// Bytes from the start of the segment.
+  /// The distance in bytes from the start of the segment.
   package var offset: Int { Int(rawValue) }
 }
 
-/// An entry of the log, in place: a head of 32 bytes, then the body, padded with zeros to words of 8 bytes.
+/// An entry in the memory of the log. It has a head of 32 bytes, then the body. Zeros pad the body to words of
+/// 8 bytes.
 ///
 ///     0  u32  length of the entry, a multiple of 8
 ///     4  u8   kind
@@ -22,7 +23,7 @@ package struct EntryPosition: Equatable, Sendable {
 ///    16  u64  owner
 ///    24  u64  time
 ///
-/// The writer defines kind, owner and time.
+/// The kind, owner and time are the caller's: the log does not interpret them.
 package struct LogEntry: ~Escapable {
   package let rawKind: UInt8
   package let owner: UInt64
@@ -54,7 +55,7 @@ package struct LogEntry: ~Escapable {
     var padding: Int { Int(UInt8(truncatingIfNeeded: word >> 40)) }
   }
 
-  /// - Parameter bytes: an entry whose length `checkedLength` has returned.
+  /// - Parameter bytes: one entry, with the length that `checkedLength` returned.
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, at position: EntryPosition) {
     let opening = Opening(word: bytes.integer(at: 0, as: UInt64.self))

@@ -4,7 +4,8 @@ package import TribuneSystem
 
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case foreign
-  /// Another process could truncate the file; touching the missing pages would end this process.
+  /// Another process could truncate the file. When this process touched the missing pages, the kernel would end
+  /// it.
   case notSealed
   case truncated
   case newer(version: UInt32)
@@ -27,7 +28,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
 
 package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
   package let position: EntryPosition
-  /// The number of bytes from the damage on, which are dropped.
+  /// The number of bytes from the damage to the end. The log drops them.
   package let unreadLength: Int
 
   package var description: String {

@@ -7,11 +7,11 @@ import TribuneWire
 ///
 ///      0  u64  magic number
 ///      8  u32  version
-///     12  u32  length of the header; up to here, every version has the same form
+///     12  u32  length of the header; all versions have the fields up to here
 ///     16  u64  checksum of the rest of the header
 ///     24  u64  number of counter slots
 ///     32  u64  capacity of a segment, in bytes
-///     64  u64  number of the active segment; this word and the following ones change (`CheckedWord`)
+///     64  u64  number of the active segment (`CheckedWord`, like the next three)
 ///     72  u64  committed length of segment 0, in words of 8 bytes
 ///     80  u64  committed length of segment 1
 ///     88  u64  recoveries in a row that did not end
@@ -21,8 +21,10 @@ import TribuneWire
 ///   4096       counter slots, 64 bytes each
 ///              the segments, each at a multiple of 64 KiB
 ///
-/// Later versions must read version 1. A new kind of entry needs no new version: readers skip unknown kinds,
-/// and compaction drops them.
+/// The words from offset 64 on change, so the checksum does not cover them.
+///
+/// Later versions must read version 1. A new kind of entry needs no new version: older programs skip unknown
+/// kinds, and their compaction drops them.
 struct LogHeader {
   static let version: UInt32 = 1
   static let magic = UInt64(littleEndian: 0x4554_4154_4255_5254)
@@ -39,7 +41,7 @@ struct LogHeader {
   static let segmentCapacityMax = 1 << 32
 
   let slotCount: Int
-  /// A multiple of 8 bytes.
+  /// In bytes. A multiple of 8.
   let segmentCapacity: Int
 
   /// - Parameter segmentCapacity: bytes, rounded down to whole words.
@@ -60,7 +62,7 @@ struct LogHeader {
     let length = Int(bytes.integer(at: 12, as: UInt32.self))
     guard length >= 24, length % 8 == 0, length <= Self.activeOffset else { throw .damaged }
     guard length <= bytes.byteCount else { throw .truncated }
-    // The checksum comes before the version: a flipped bit must not look like another version.
+    // Check the sum before the version: a flipped bit must not look like another version.
     guard Self.checksum(of: bytes.extracting(first: length)) == bytes.integer(at: 16, as: UInt64.self) else {
       throw .damaged
     }
@@ -86,7 +88,7 @@ struct LogHeader {
     Checksum.of(bytes.integer(at: 8, as: UInt64.self), bytes.extracting(droppingFirst: 24))
   }
 
-  /// A segment shares no page with anything else, whatever the machine's page size.
+  /// Whatever the machine's page size is, a segment shares no page with anything else.
   func start(ofSegment segment: Int) -> Int {
     Self.aligned(Self.slotsOffset + slotCount * Self.slotLength) + segment * Self.aligned(segmentCapacity)
   }

@@ -4,13 +4,13 @@ import TribuneSystem
 import TribuneWire
 
 extension WriteAheadLog {
-  /// Bytes in the active segment, including uncommitted ones.
+  /// The length of all entries in the active segment, including uncommitted ones, in bytes.
   package var usedLength: Int { entries.value.used }
   package var freeLength: Int { header.segmentCapacity - entries.value.used }
 
-  /// The entry takes effect at `commit`.
+  /// Appends an entry, which takes effect at `commit`.
   ///
-  /// - Parameter prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
+  /// - Parameter prefix: if not nil, the first 16 bytes of the body. `head` and `tail` follow.
   /// - Returns: nil if the entry does not fit in the segment.
   package func append(
     kind: UInt8, owner: UInt64, time: UInt64, prefix: (UInt64, UInt64)? = nil, _ head: RawSpan,
@@ -25,7 +25,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// After the death of the process, all appended entries count or none.
+  /// Commits all appended entries with one store. If the process dies, either all of them count or none.
   package func commit() {
     let used = entries.value.used
     if used == entries.value.committed { return }
@@ -41,8 +41,8 @@ extension WriteAheadLog {
     }
   }
 
-  /// Visits the committed entries in order. `body` may append. At the first damage, cuts the log, because
-  /// readers would not reach entries behind it.
+  /// Visits the committed entries in order. `body` may append. If an entry is damaged, cuts the log there,
+  /// because readers would not reach the entries behind it.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)
@@ -67,7 +67,7 @@ extension WriteAheadLog {
     return damage
   }
 
-  /// nil if the entry would reach past `end`.
+  /// Returns the length of the entry, or nil if the entry would reach past `end`.
   func write(
     _ kind: UInt8, _ owner: UInt64, _ time: UInt64, _ prefix: (UInt64, UInt64)?, _ head: RawSpan,
     _ tail: RawSpan,
@@ -78,11 +78,11 @@ extension WriteAheadLog {
     guard head.byteCount <= capacity, tail.byteCount <= capacity - head.byteCount else { return nil }
     let tailStart = headStart &+ head.byteCount
     let opening = LogEntry.Opening(kind, bodyLength: tailStart &+ tail.byteCount &- LogEntry.headLength)
-    // Segments are whole words, so the padding fits where the body does.
+    // A segment consists of whole words, so the padding always fits if the body does.
     let length = opening.length
     let start = header.start(ofSegment: segment) + offset
     var entry = mutableBytes(in: start..<start + length)
-    // The padding comes first: the body then overwrites its part of that word.
+    // Store the padding first, because the body then overwrites its part of the last word.
     entry.store(0, at: length &- 8)
     entry.store(opening.word, at: 0)
     entry.store(owner, at: LogEntry.ownerOffset)

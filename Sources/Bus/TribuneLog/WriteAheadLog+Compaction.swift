@@ -4,20 +4,21 @@ import TribuneSystem
 import TribuneWire
 
 // A compaction copies live entries of the active segment to the other one, in steps. Its output is invisible
-// until the segments change roles, so it can be abandoned, or the process killed, at any time.
+// until the segments change roles. So the caller can abandon it, or the process can die, at any time.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if the log is long enough, and since the last compaction has doubled, or has used half of the space that was
-  /// left (at least a sixteenth of the limit).
+  /// True if the log exceeds 1 MiB, or half of its limit if that is less. It must also have grown since the
+  /// last compaction: to twice its length, or by half of the remaining space and at least a sixteenth of the
+  /// limit.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: if true, `endCompaction` commits uncommitted entries.
+  /// - Parameter commits: if true, `endCompaction` also commits uncommitted entries.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()
@@ -25,27 +26,27 @@ extension WriteAheadLog {
     entries.value.isOtherSegmentStale = true
   }
 
-  /// Returns true when all entries were read.
+  /// Reads the next entries, and copies the live ones. Returns true when all entries are read, or do not fit.
   ///
   /// - Parameters:
-  ///   - lengthMax: bytes to read; the last entry may reach past them.
+  ///   - lengthMax: the number of bytes to read. The last entry may reach past them.
   ///   - isLive: `isTail` means that the entry was appended after the compaction began.
-  ///   - relocated: gets the position after a successful `endCompaction`.
+  ///   - relocated: gets the position that the entry has after a successful `endCompaction`.
   package func compact(
     lengthMax: Int, isLive: (LogEntry, _ isTail: Bool) -> Bool, relocated: (LogEntry, EntryPosition) -> Void
   ) -> Bool {
     guard let first = entries.value.compaction?.read else {
       preconditionFailure("no compaction is under way")
     }
-    // Both closures may append.
+    // `isLive` and `relocated` may append to the log.
     while let compaction = entries.value.compaction, !compaction.isFull, compaction.read < compactionEnd {
       if compaction.read - first >= lengthMax { return false }
       let offset = compaction.read
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process has written or checked the entry, so memory is damaged. The next process finds the damage, and
-        // reports the lost bytes.
+        // This process has written or checked the entry, so its memory is damaged. The next process will find
+        // the damage, and report the lost bytes.
         preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length
@@ -72,7 +73,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Returns the entry's future position; nil if it does not fit.
+  /// Returns the position that the entry has after `endCompaction`, or nil if the entry does not fit.
   package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
   {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
@@ -85,8 +86,8 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Makes the other segment active, after all entries were read. If the live entries did not fit, returns
-  /// false, abandons the compaction and leaves the log unchanged.
+  /// Makes the other segment active. All entries must have been read. If the live entries did not fit, abandons
+  /// the compaction, leaves the log unchanged, and returns false.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
     if compaction.isFull {
@@ -116,7 +117,7 @@ extension WriteAheadLog {
 
   private var otherSegment: Int { 1 - entries.value.activeSegment }
 
-  /// Returns the segment's memory to the kernel. If that fails, the next compaction overwrites it.
+  /// Returns the segment's memory to the kernel. If that fails, the next compaction overwrites the old bytes.
   private func releaseOtherSegment() {
     guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment))
     else { return }

@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-// A slot is a row of eight words: six counters, the complement of the owner, and the owner. Owner 0 marks an
-// empty slot.
+// A counter slot is a row of eight words: six counters, the complement of the owner, and the owner. In an empty
+// slot, the owner is 0.
 
 package struct CounterSlot {
   package static let counterCount = 6
@@ -23,8 +23,8 @@ package struct CounterSlot {
 }
 
 extension WriteAheadLog {
-  /// Sets all counters but the first to 0. Must precede the commit of the entry that makes the owner known:
-  /// every known owner has a slot. `owner` must not be 0.
+  /// Gives the slot to `owner`, which must not be 0. Sets all counters but the first to 0. Call this before the
+  /// commit of the entry that introduces the owner, because every known owner must have a slot.
   package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
     releaseSlot(slot)
     setCounter(0, of: slot, to: firstCounter)
@@ -35,7 +35,7 @@ extension WriteAheadLog {
 
   func releaseSlot(_ slot: Int) { slots.publish(0, row: slot, word: CounterSlot.ownerWord) }
 
-  /// The slot must be assigned.
+  /// The slot must have an owner.
   package func setCounter(_ counter: Int, of slot: Int, to value: UInt32) {
     slots[slot, counter] = CheckedWord(value).bits
   }
@@ -48,12 +48,12 @@ extension WriteAheadLog {
     return CounterSlot(owner: owner, words: words)
   }
 
-  /// Skips slots with a damaged owner. Pages that were never written stay without memory.
+  /// Skips slots with a damaged owner. Does not touch pages that were never written, which would take memory.
   package func forEachSlot(_ body: (_ slot: Int, CounterSlot) -> Void) {
     let end = LogHeader.slotsOffset + slotCount * LogHeader.slotLength
     var offset = LogHeader.slotsOffset
     while offset < end, let data = file.data(from: offset) {
-      // A page is a whole number of slots.
+      // A page contains a whole number of slots.
       let first = max(data.lowerBound, offset) - LogHeader.slotsOffset
       let last = min(data.upperBound, end) - LogHeader.slotsOffset
       for index in first / LogHeader.slotLength..<max(first, last) / LogHeader.slotLength {

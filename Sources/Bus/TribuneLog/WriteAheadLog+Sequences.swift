@@ -8,12 +8,12 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// Entries may hold these numbers, too. Those in the header are right even if entries are lost.
+// Entries may also contain these numbers. The numbers in the header are right even if entries are lost.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3
 
-  /// At most 2^56 − 1. Must be called before the number is used.
+  /// Sets the last number of a sequence, at most 2^56 − 1. Call this before the number is used.
   package func setLast(_ number: UInt64, ofSequence sequence: Int) {
     mapping.store(CheckedNumber(number).bits, at: Self.offset(ofSequence: sequence))
   }

@@ -3,23 +3,24 @@
 package import TribuneSystem
 import TribuneWire
 
-/// A write-ahead log in a file in memory. It outlives its writer while another process holds a descriptor of
-/// the file, but not the machine.
+/// A write-ahead log in a file in memory. The log outlives its writer if another process holds a descriptor of
+/// the file. It does not outlive a restart of the machine.
 ///
-/// *Counter slots* hold a few numbers for each owner; setting one is a plain store. *Sequences* hold the last
-/// number given of each sequence. Of two *segments*, the active one receives entries. When much of it is
-/// dead, a *compaction* copies the live entries to the other one, and the segments change roles.
+/// *Counter slots* have six numbers for each owner; setting one is a plain store. A *sequence* has the last
+/// number that was given. The log has two *segments*, of which the active one receives entries. When many of
+/// its entries are dead, a *compaction* copies the live ones to the other segment, and the segments change
+/// roles.
 ///
-/// The process may be killed between any two stores. Every change becomes visible by one store of one word,
-/// after the stores of all bytes that it makes valid. Bytes behind the committed length are ignored.
+/// The process may die between any two stores. Each change first stores all its bytes, and then becomes visible
+/// by one store of one word. Readers ignore bytes behind the committed length.
 ///
-/// All reads are checked: words against their complements, entries against their checksums, lengths against
-/// the existing bytes.
+/// The log checks all that it reads: words against their complements, entries against their checksums, and
+/// lengths against the existing bytes.
 package final class WriteAheadLog {
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
-    /// In bytes.
+    /// The length of all entries, including uncommitted ones, in bytes.
     var used: Int
     var committed: Int
     var kept = 0
@@ -30,7 +31,7 @@ package final class WriteAheadLog {
   struct Compaction {
     var read = 0
     var written = 0
-    /// Entries from this offset on were appended after the compaction began.
+    /// Entries at or behind this offset were appended after the compaction began.
     var tailStart: Int
     var isFull = false
     var commits = false
@@ -42,7 +43,7 @@ package final class WriteAheadLog {
   let slots: SharedMapping.Rows
   let entries: Cell<Entries>
 
-  /// The file takes memory as it is written to.
+  /// Creates an empty log. The file takes memory only as the log writes to it.
   ///
   /// - Parameters:
   ///   - slotCount: 0 to 2^24.
@@ -61,8 +62,8 @@ package final class WriteAheadLog {
     mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
   }
 
-  /// The log's writer must no longer write to it. Does not change the file. If it throws, the descriptor is
-  /// closed.
+  /// Adopts the log of another process, which must no longer write to it. Does not change the file. If the
+  /// initializer throws, the descriptor is closed.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
     guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)
@@ -98,7 +99,7 @@ package final class WriteAheadLog {
         isOtherSegmentStale: true))
   }
 
-  /// In bytes.
+  /// The largest capacity of a segment, in bytes.
   package static let segmentCapacityMax = LogHeader.segmentCapacityMax
   package static let version = LogHeader.version
 
@@ -108,7 +109,8 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// In bytes. `append` ignores this limit, because entries that follow from admitted work must fit.
+  /// The limit of `admits`, in bytes. `append` ignores it, because entries that follow from admitted work must
+  /// fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
@@ -118,15 +120,15 @@ package final class WriteAheadLog {
     bodyLength <= admissionLimit - entries.value.used - LogEntry.headLength
   }
 
-  /// In bytes, for an empty log.
+  /// The longest body that an empty log admits, in bytes.
   package var admittedBodyLengthMax: Int { admissionLimit - LogEntry.headLength }
 
   // MARK: Bytes
 
-  /// The span must not be kept while the same bytes are written.
+  /// The caller must not hold the span while the same bytes are written.
   @_lifetime(borrow self)
   @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {
-    // The mapping lives as long as this object, which the compiler does not see through a class.
+    // The mapping lives as long as this object, but the compiler cannot prove that for a class.
     unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
   }
 
