@@ -5,7 +5,7 @@ package import TribuneWire
 package struct NonConformance: Error, Equatable, Sendable {
   package var protocolName: String
   package var unknownProtocols: [String] = []
-  /// The delegate names neither the object's protocol nor an heir.
+  /// True if the delegate names neither the object's protocol nor one that inherits from it.
   package var lacksProtocol = false
   package var missing: [String] = []
   package var surplus: [String] = []
@@ -14,7 +14,8 @@ package struct NonConformance: Error, Equatable, Sendable {
     unknownProtocols.isEmpty && !lacksProtocol && missing.isEmpty && surplus.isEmpty
   }
 
-  /// The message is at most as long as a reason.
+  /// The error with which the bus refuses the delegate. Its message has at most `WireLimits.reasonLength`
+  /// bytes.
   package func refusal(by object: String) -> WireError {
     var parts: [String] = []
     if lacksProtocol {
@@ -39,10 +40,11 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// A delegate must name its object's protocol or an heir, and respond to every required method of both, and
-  /// to no method that they lack.
+  /// Checks a delegate with the stated protocols and patterns against the protocol of its object. The delegate
+  /// must state that protocol, or one that inherits from it. It must respond to every required method of these
+  /// protocols, and to no method that they lack.
   ///
-  /// - Parameter allowsOthers: it may also respond to methods that its protocols lack.
+  /// - Parameter allowsOthers: if true, the delegate may also respond to methods that its protocols lack.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
     allowingOthers allowsOthers: Bool = false
@@ -75,7 +77,8 @@ extension ProtocolLibrary {
     if !findings.isNone { throw findings }
   }
 
-  /// Each method once; required if any of the protocols requires it.
+  /// All methods of the protocols, without duplicates. A method is required if any of the protocols requires
+  /// it.
   private static func methods(of protocols: [DelegateProtocol]) -> [ProtocolMethod] {
     var methods: [ProtocolMethod] = []
     var places: [String: Int] = [:]

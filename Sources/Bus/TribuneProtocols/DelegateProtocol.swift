@@ -2,19 +2,20 @@
 
 package import TribuneWire
 
-/// Immutable: a holder keeps its protocol when the name gets another meaning.
+/// A protocol that never changes. If its name gets another meaning, existing users of the protocol keep this
+/// one.
 package final class DelegateProtocol: Sendable {
   package let name: String
   package let documentation: String
   package let location: SourceLocation
   package let parents: [DelegateProtocol]
-  /// Each ancestor once, before its own ancestors.
+  /// All ancestors, without duplicates. Each one precedes its own ancestors.
   package let ancestors: [DelegateProtocol]
-  /// Own methods in source order, then the ancestors'. Names are unique.
+  /// The protocol's own methods in source order, then those of its ancestors. Each name is unique.
   package let methods: [ProtocolMethod]
   package let types: [String: ValueType]
   package let text: String
-  /// The canonical text, without documentation.
+  /// The canonical text of the declaration, without documentation.
   let definition: String
   private let methodsByName: [String: ProtocolMethod]
 
@@ -40,7 +41,7 @@ package final class DelegateProtocol: Sendable {
     self.name == name || ancestors.contains { $0.name == name }
   }
 
-  /// Includes ancestors, but not documentation.
+  /// True if the declarations of both, and of their ancestors, are equal. Ignores documentation.
   package func isSame(as other: DelegateProtocol) -> Bool {
     self === other
       || definition == other.definition && ancestors.count == other.ancestors.count

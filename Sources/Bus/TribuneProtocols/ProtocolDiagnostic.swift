@@ -5,9 +5,9 @@ import TribuneWire
 package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
     case mistake
-    /// A different protocol with this name exists, and stays.
+    /// Another protocol with this name exists, and stays.
     case conflict
-    /// This definition replaces a connection's.
+    /// This protocol of a file replaces one that a connection has defined.
     case replacement
   }
 
@@ -21,7 +21,7 @@ package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Safe for a terminal.
+  /// The text is safe to print on a terminal.
   package var description: String { "\(location): \(message)".escaped }
 }
 

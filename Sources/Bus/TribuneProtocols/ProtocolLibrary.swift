@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All known protocols, by name.
+/// All known protocols, by name. Their definitions come from files or from owners, such as connections.
 ///
-/// A file's definition of a name replaces an owner's, but never the reverse. A holder of a protocol keeps its meaning,
-/// including its ancestors'.
+/// If a file defines a name that an owner has defined, the file's definition replaces the owner's. An owner
+/// never replaces a file's definition. Existing references to a `DelegateProtocol` keep its old meaning.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
-  /// All errors of a refused source.
+  /// The errors for which the library refuses a source.
   package struct Refusal: Error, Equatable, Sendable {
     package var diagnostics: [ProtocolDiagnostic]
 
@@ -31,7 +31,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
 
   package var count: Int { entries.count }
 
-  /// nil if the protocol comes from a file, or does not exist.
+  /// Returns nil if the protocol comes from a file, or does not exist.
   package func owner(of name: String) -> Owner? {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
@@ -40,10 +40,10 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// Links the sources alone, outside of any library.
+  /// Links the sources without any library, and omits protocols with errors.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  /// Replaces the definitions of all files. Omits protocols with errors.
+  /// Replaces the definitions of all files. Omits protocols with errors, and returns these errors.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
     var (linked, diagnostics) = Self.link(sources, known: [:])
     var loaded: [String: Entry] = [:]
@@ -67,12 +67,12 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds a source's protocols until the owner is removed. Identical definitions are shared. Changes nothing
-  /// if it throws.
+  /// Adds the protocols of a source. They stay until the owner is removed. Owners share identical definitions.
+  /// If it throws, it changes nothing.
   ///
   /// - Parameters:
-  ///   - parents: override the library's meaning of their names.
-  ///   - yields: a file's different definition of a name is no conflict, and stays in force.
+  ///   - parents: protocols that replace the library's protocols of the same names.
+  ///   - yields: if true, a file may define a name differently. This is not an error, and the file's definition stays.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],
@@ -92,7 +92,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return linked
   }
 
-  /// Keeps protocols that other owners have also added.
+  /// Removes the owner's protocols, except those that a file or another owner also defines.
   package mutating func remove(_ owner: Owner) {
     for name in namesByOwner.removeValue(forKey: owner) ?? [] {
       guard var entry = entries[name] else { continue }

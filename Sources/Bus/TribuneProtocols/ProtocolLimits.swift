@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bound the size and the linking time of definitions.
+/// Limits for definitions, which bound their size and the time to link them.
 package enum ProtocolLimits {
-  /// In bytes.
+  /// The length in bytes of each name.
   package static let nameLength = 255
-  /// In bytes.
+  /// The length in bytes of each comment.
   package static let documentationLength = 4_096
-  /// Bytes of a method's parameters or of its result.
+  /// The length in bytes of a method's parameters. The result has the same limit.
   package static let signatureLength = 8_192
   package static let typeDepth = 32
-  /// Fields of a struct, values of an enum.
+  /// The number of fields in a struct, and of values in an enum.
   package static let fieldsPerType = 128
-  /// Types and methods, including inherited ones.
+  /// The number of types, including inherited ones. The limit of methods also includes inherited ones.
   package static let typesPerProtocol = 128
   package static let methodsPerProtocol = 512
   package static let parentsPerProtocol = 16

@@ -2,7 +2,7 @@
 
 package struct ProtocolSource: Equatable, Sendable {
   package var file: String
-  /// Not yet checked to be UTF-8. The caller bounds its length.
+  /// The bytes of the source, which may be invalid UTF-8. The caller limits their number.
   package var text: [UInt8]
 
   package init(file: String, text: [UInt8]) {
@@ -14,7 +14,7 @@ package struct ProtocolSource: Equatable, Sendable {
 package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
   package var file: String
   package var line: Int
-  /// In Unicode scalars, counted from 1.
+  /// The place in the line, in Unicode scalars, counted from 1.
   package var column: Int
 
   package init(file: String, line: Int, column: Int) {

@@ -2,7 +2,7 @@
 
 package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case bool
-  /// 64 bits with a sign.
+  /// A signed number of 64 bits.
   case int
   case float
   case string
@@ -10,7 +10,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case array(ValueType)
   /// A JSON object whose members all have this type.
   case map(ValueType)
-  /// The field may be omitted.
+  /// A field of this type may be omitted.
   case nullable(ValueType)
   case structure([Field])
   case enumeration([String])
@@ -25,7 +25,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The text parses to the same type.
+  /// The type as text, which parses to the same type.
   package var description: String {
     switch self {
     case .bool: "bool"

@@ -16,7 +16,7 @@ struct Inheritance {
 
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
-    // Collects the last parent first, ancestors before descendants; reversed below.
+    // Collects ancestors before descendants, and the last parent first. `reverse` then corrects the order.
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {
@@ -76,7 +76,7 @@ struct Inheritance {
     for definition in declaration.types { findCycle(from: definition, &done) }
   }
 
-  /// Finds a type that contains itself, and so has no finite value.
+  /// Finds a type that contains itself. Such a type has no finite value.
   private mutating func findCycle(
     from definition: ProtocolDeclaration.TypeDefinition, _ done: inout Set<String>
   ) {
@@ -155,7 +155,7 @@ struct Inheritance {
     return nil
   }
 
-  /// True even if a more distant ancestor has the method as optional.
+  /// True if any parent requires the method, even if a more distant ancestor declares it as optional.
   private func isRequiredAlready(_ inherited: ProtocolMethod) -> Bool {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }
@@ -166,7 +166,7 @@ struct Inheritance {
 }
 
 extension ValueType {
-  /// The named types that every value of this type contains.
+  /// The named types that each value of this type must contain.
   fileprivate var parts: [String] {
     switch self {
     case .named(let name): [name]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Links a protocol once all its parents are linked; those that remain contain a cycle. Omits a protocol with an error
-/// in it or in one of its parents.
+/// Links each protocol after all its parents. Protocols that can never be linked are in a cycle, or inherit
+/// from one. The result omits protocols with errors, and all protocols that inherit from these.
 struct Linker {
   private enum State {
     case waiting
@@ -18,7 +18,7 @@ struct Linker {
   private var ready: [Int] = []
   private var diagnostics: [ProtocolDiagnostic] = []
 
-  /// The parser has already reported errors within a declaration.
+  /// Links the declarations. Does not repeat errors that the parser has reported.
   static func link(
     _ declarations: [ProtocolDeclaration], known: [String: DelegateProtocol]
   ) -> ([DelegateProtocol], [ProtocolDiagnostic]) {
@@ -33,7 +33,7 @@ struct Linker {
 
   private init(known: [String: DelegateProtocol]) { self.known = known }
 
-  /// If declarations share a name, the first one gets it.
+  /// If declarations have the same name, the first one gets the name.
   private mutating func take(_ all: [ProtocolDeclaration]) {
     for declaration in all {
       guard let index = indexes[declaration.name] else {
@@ -85,7 +85,8 @@ struct Linker {
     }
   }
 
-  /// Every waiting declaration has a waiting parent, so following the parents leads to a cycle.
+  /// Reports a cycle. Every waiting declaration has a waiting parent, so a walk from parent to parent reaches a
+  /// cycle.
   private mutating func breakCycle(reachedFrom start: Int) {
     var path: [Int] = []
     var places: [Int: Int] = [:]

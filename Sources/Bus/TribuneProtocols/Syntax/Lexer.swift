@@ -2,7 +2,7 @@
 
 struct Token {
   enum Kind: Equatable {
-    /// A keyword or a name; the parser decides by context.
+    /// A keyword or a name. The parser decides this by the context.
     case word
     case leftBrace, rightBrace, leftParenthesis, rightParenthesis, leftBracket, rightBracket
     case colon, comma, question, arrow
@@ -14,7 +14,7 @@ struct Token {
   var range: Range<Int>
   var line: Int
   var column: Int
-  /// The comment that ends on the line before the token.
+  /// The comment that ends on the line above the token.
   var comment: Range<Int>?
 }
 
@@ -90,7 +90,7 @@ struct Lexer {
     }
   }
 
-  /// Non-ASCII bytes belong to a word, for diagnostics that show the whole invalid name.
+  /// Non-ASCII bytes are part of a word, so diagnostics show the whole invalid name.
   private func isWord(at offset: Int) -> Bool {
     guard offset < bytes.count else { return false }
     return switch bytes[offset] {

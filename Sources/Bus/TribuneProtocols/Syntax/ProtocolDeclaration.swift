@@ -24,7 +24,7 @@ struct ProtocolDeclaration: Sendable {
   var references: [Reference] = []
   var isBroken = false
 
-  /// The text parses to the same protocol.
+  /// The canonical text of the declaration. It parses to the same protocol.
   func text(withDocumentation: Bool) -> String {
     func comment(_ documentation: String, indent: String) -> String {
       guard withDocumentation, !documentation.isEmpty else { return "" }
@@ -55,7 +55,7 @@ package struct MethodDeclaration: Sendable, CustomStringConvertible {
     kind == other.kind && parameters == other.parameters && result == other.result
   }
 
-  /// `optional value list.row (index: int) -> (title: string)`.
+  /// The declaration as text, such as `optional value list.row (index: int) -> (title: string)`.
   package var description: String {
     let text = "\(isRequired ? "required" : "optional") \(kind) \(name) \(parameters.text)"
     return result.map { "\(text) -> \($0.text)" } ?? text

@@ -53,7 +53,7 @@ extension ProtocolParser {
     return .map(try parseType(depth: depth + 1))
   }
 
-  /// The token after the first word tells a struct from an enum.
+  /// Parses a struct or an enum. The token after the first word decides which.
   private mutating func parseParentheses(depth: Int) throws(Misread) -> ValueType {
     let start = following
     if start.kind == .rightParenthesis { return .structure(try parseFields(depth: depth)) }
@@ -64,7 +64,7 @@ extension ProtocolParser {
     return .structure(try parseFields(depth: depth, isOpen: true))
   }
 
-  /// - Parameter isOpen: the opening parenthesis has been consumed.
+  /// - Parameter isOpen: true if the parser has consumed the opening parenthesis.
   mutating func parseFields(depth: Int, isOpen: Bool = false) throws(Misread) -> [ValueType.Field] {
     if !isOpen { try take(.leftParenthesis, expected: "\"(\"") }
     if token.kind == .rightParenthesis {
@@ -77,7 +77,7 @@ extension ProtocolParser {
     }
   }
 
-  /// Names must be unique.
+  /// Parses a list of items with unique names.
   private mutating func parseList<Item>(
     of thing: String, _ word: Word, _ parseRest: (inout ProtocolParser, String) throws(Misread) -> Item
   ) throws(Misread) -> [Item] {

@@ -13,16 +13,16 @@ import TribuneWire
 ///     value    = "bool" | "int" | "float" | "string" | "object" | NAME | struct | enum
 ///              | "[" "]" value | "[" "string" "]" value | "?" value
 ///
-/// After an error, it continues with the next member or protocol, to report all errors of a source. Keywords
-/// depend on context: a field may be called `type`.
+/// After an error, the parser continues with the next member or protocol, to report all errors of a source.
+/// Keywords are not reserved: a field may have the name `type`.
 struct ProtocolParser {
-  /// A reported error. Its catcher looks for a place to continue.
+  /// The parser has reported an error, and looks for a place to continue.
   struct Misread: Error {}
 
   let file: String
   var lexer: Lexer
   var token: Token
-  /// The token after `token`, which tells a keyword from a name.
+  /// The token after `token`. The parser needs it to distinguish keywords from names.
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []
@@ -69,7 +69,7 @@ struct ProtocolParser {
     current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
     if parseHead() { parseBody() }
     current.isBroken = list.count > mistakes
-    // Heirs cannot refer to a protocol without a name.
+    // Without a name, no other protocol can inherit from this one.
     if !current.name.isEmpty { declarations.append(current) }
   }
 
@@ -201,8 +201,8 @@ struct ProtocolParser {
     return fields
   }
 
-  /// The bus tells questions, and the will- and did-notifications that delegates receive, by their names. So each
-  /// name must have the form of its kind.
+  /// The bus recognizes questions, and the notifications for delegates, by the form of their names. Each kind of method
+  /// must have its form.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
       diagnose(
@@ -229,7 +229,7 @@ struct ProtocolParser {
 
   var location: SourceLocation { SourceLocation(file: file, line: token.line, column: token.column) }
 
-  /// Empty if not a word.
+  /// The text of the current token. Empty if the token is not a word.
   var text: String { token.kind == .word ? lexer.text(of: token) : "" }
 
   private var startsProtocol: Bool { text == "protocol" && following.kind == .word }

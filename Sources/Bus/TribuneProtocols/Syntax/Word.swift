@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The rules for types and fields are Varlink's.
+/// The kinds of words in a source. The rules for types and fields are the same as in Varlink.
 enum Word {
   case protocolName, typeName, fieldName, enumValue, methodName
 
@@ -14,7 +14,7 @@ enum Word {
     case .protocolName: return first.isLetter && bytes.allSatisfy { $0.isLetterOrDigit || $0.isUnderscore }
     case .typeName: return first.isUpperCaseLetter && bytes.allSatisfy(\.isLetterOrDigit)
     case .fieldName, .enumValue:
-      // Underscores are single, and stand between letters or digits.
+      // Underscores must be single, and between letters or digits.
       var wasUnderscore = false
       for byte in bytes {
         guard byte.isLetterOrDigit || byte.isUnderscore, !(wasUnderscore && byte.isUnderscore)
