@@ -5,7 +5,7 @@ package enum Action: UInt8, CaseIterable, Sendable {
   /// Post a notification that the bus retains.
   case retain
   case observe
-  /// Ask delegates, or query them for values.
+  /// Ask delegates for permission, or query them for values.
   case ask
   case delegate
   /// Replace the delegates of other users.
@@ -43,11 +43,11 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
 
   package init(_ action: Action) { rawValue = 1 << UInt16(action.rawValue) }
 
-  /// Actions whose names are questions; those of a delegate can also be *will* and *did*.
+  /// Actions whose names are questions. A delegate's names can also end in *will* or *did* and a verb.
   static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
     $0.insert(ActionSet($1))
   }
-  /// Actions whose names are questions alone.
+  /// Actions whose names can only be questions.
   static let onlyAboutQuestions = ActionSet(.hold).union(ActionSet(.override))
   package static let all = ActionSet(rawValue: 1 << UInt16(Action.allCases.count) - 1)
 

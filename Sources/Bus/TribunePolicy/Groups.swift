@@ -2,13 +2,13 @@
 
 /// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups. Beyond `keptMax`, only the policy's groups are kept; membership in
-/// groups of a later policy is unknown.
+/// A process can have 65,536 groups. If it has more than `keptMax`, only those that the policy names are kept.
+/// If a later policy names another group, the membership in it is unknown.
 package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
   package let members: [UInt32]
-  /// The groups that were looked up, in ascending order; nil for all.
+  /// The groups whose membership is known, in ascending order. nil if it is known for all groups.
   package let lookedUp: [UInt32]?
 
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {
@@ -17,8 +17,8 @@ package struct Groups: Hashable, Sendable {
   }
 
   /// - Parameters:
-  ///   - supplementary: nil if unknown.
-  ///   - named: the policy's groups, in ascending order.
+  ///   - supplementary: the supplementary groups, or nil if they are unknown.
+  ///   - named: the groups that the policy names, in ascending order.
   package init(primary: UInt32, supplementary: [UInt32]?, named: [UInt32]) {
     guard let supplementary else {
       self.init([primary], lookedUp: [])
@@ -28,12 +28,12 @@ package struct Groups: Hashable, Sendable {
       self.init(supplementary + [primary])
       return
     }
-    // The kernel has sorted them, so this is fast.
+    // The kernel has sorted the groups, so this is fast.
     let all = supplementary.sorted()
     self.init([primary] + named.filter(all.hasInOrder), lookedUp: named)
   }
 
-  /// nil if unknown.
+  /// Returns nil if the membership is unknown.
   package func contains(_ group: UInt32) -> Bool? {
     if members.hasInOrder(group) { return true }
     guard let lookedUp else { return false }
@@ -54,7 +54,7 @@ extension [UInt32] {
     return result
   }
 
-  /// The numbers must be in ascending order.
+  /// The array must be in ascending order.
   fileprivate func hasInOrder(_ number: UInt32) -> Bool {
     var (start, end) = (0, count)
     while start < end {

@@ -2,15 +2,16 @@
 
 import TribuneWire
 
-/// A line that would have allowed a request if one thing were different.
+/// A line that would have allowed a request, if it differed in one point.
 package struct NearMiss: Equatable, Sendable {
   package var index: Int
-  /// The missing condition, as in `needs group:operators`.
+  /// Why the line does not allow the request, such as `needs group:operators`.
   package var lacks: String
 }
 
 extension Policy {
-  /// Lines that would allow the refused request for another subject or another action, or if it were narrower.
+  /// The first `count` lines that would allow the refused request if one point differed: the subject, the
+  /// action, or the breadth of the request.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An action that is not allowed by a line is refused, and a deny line wins over all allow lines, wherever it
-/// stands. A registration must lie inside one allow line, and a deny line for any part refuses it.
+/// The lines that decide who may do what. The bus refuses an action that no line allows. A deny line wins over
+/// all allow lines, at any place. For a registration, one allow line must contain its whole pattern. A deny
+/// line for any part of the pattern refuses the registration.
 ///
-/// Observations and lists are filtered instead: an observation is refused only if all of it is denied, and
-/// receives the rest; a list has a registration if a part of it is allowed, and not all denied. Data without
-/// a name is listed only with permission to list everything.
+/// Observations and lists are filtered instead. The bus refuses an observation only if one deny line contains
+/// all of it; otherwise the observer gets the rest. A list includes a registration if a part of it is allowed,
+/// and no deny line contains all of it. Data without a name is listed only for subjects that may list
+/// everything.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -34,7 +36,8 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// If the request's action needs another one, that one is decided first. Returns the refused request, if any.
+  /// Decides the request. If its action needs another action, decides that one first. Returns the refused
+  /// request, or else `request`.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {
@@ -46,7 +49,8 @@ package struct Policy: Equatable, Sendable {
     return (decision(on: request, by: subject), request)
   }
 
-  /// True if some process of the user could be allowed, in the most favourable groups and unit.
+  /// True if the policy could allow the request for a process of the user, in the most favourable groups and
+  /// unit.
   package func mayAllow(_ request: Request, user: UInt32) -> Bool {
     let subject = Subject(user: user)
     let possible = lines.enumerated().filter { _, line in
@@ -58,7 +62,7 @@ package struct Policy: Equatable, Sendable {
     return possible.map { $1.bound(to: user, as: $0) }.decision(on: request).isAllowed
   }
 
-  /// For people: `denied by 20.policy:4`.
+  /// The decision as text for people, such as `denied by 20.policy:4`.
   package func reason(of decision: Decision) -> String {
     switch decision {
     case .allowed(let index): "allowed by \(lines[index].origin)"

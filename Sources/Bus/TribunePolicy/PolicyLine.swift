@@ -10,7 +10,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   package struct Origin: Equatable, Sendable, CustomStringConvertible {
     package var file: String
-    /// Counted from 1.
+    /// The number of the line in the file, counted from 1.
     package var number: Int
 
     package init(file: String, number: Int) { (self.file, self.number) = (file, number) }
@@ -20,18 +20,18 @@ package struct PolicyLine: Equatable, Sendable {
 
   package var effect: Effect
   package var actions: ActionSet
-  /// A name must match any of these.
+  /// The line applies to a name that matches one of these.
   package var names: [NameTemplate]
-  /// nil for a line about any object, or none.
+  /// nil if the line applies to all objects, and to requests without an object.
   package var object: ObjectTemplate?
-  /// A subject must meet all of these.
+  /// The line applies to a subject that meets all of these.
   package var who: [Condition]
   package var whoTexts: [String]
   package var origin: Origin
-  /// Without its comment.
+  /// The text of the line, without its comment.
   package var text: String
 
-  /// nil if the line never matches.
+  /// The line with ids instead of names of users and groups. nil if the line can never match.
   package var resolvedText: String? {
     let who = who.compactMap(\.text)
     guard who.count == self.who.count else { return nil }
@@ -43,7 +43,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
-  /// True if the line differs from user to user.
+  /// True if the line has a `%U`, so that its patterns differ from user to user.
   package var isTemplate: Bool {
     names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
   }
@@ -55,14 +55,14 @@ package struct PolicyLine: Equatable, Sendable {
   }
 }
 
-/// A pattern of names in which `%U` stands for the user's id.
+/// A pattern of names, in which `%U` is replaced by the user's id.
 package struct NameTemplate: Equatable, Sendable {
   package let text: String
   let pattern: Pattern?
 
   package init(_ text: String) throws(WireError) {
     self.text = text
-    // All ids are equally valid in a pattern, so one is tested.
+    // If the pattern is valid with one id, it is valid with every id.
     let example = try Pattern(text.with(user: .max))
     pattern = text.hasUser ? nil : example
   }
@@ -119,7 +119,7 @@ extension String {
 }
 
 package struct BoundLine: Sendable {
-  /// The line's place in the policy.
+  /// The index of the line in the policy.
   package let index: Int
   package let effect: PolicyLine.Effect
   package let actions: ActionSet

@@ -18,7 +18,7 @@ package struct PolicyTest: Sendable {
 }
 
 extension Action {
-  /// False for registrations.
+  /// True for actions on one message, and false for registrations and lists.
   package var isAboutMessages: Bool {
     switch self {
     case .post, .retain, .ask, .override: true

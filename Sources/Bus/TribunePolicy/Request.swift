@@ -5,9 +5,9 @@ package import TribuneWire
 package struct Request: Sendable {
   package var action: Action
   package var pattern: Pattern
-  /// Empty for none, nil for any.
+  /// Empty if the request has no object; nil if it is about any object.
   package var object: String?
-  /// True if an allowed part suffices.
+  /// True if the permission for a part of the pattern is enough.
   private(set) var isOfPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
@@ -20,8 +20,8 @@ package struct Request: Sendable {
     isOfPart = true
   }
 
-  /// A hypothetical request. To list `**` is to list everything. Throws if clients cannot make such a
-  /// request.
+  /// A hypothetical request, for explanations and expectations. A request to list `**` means to list
+  /// everything. Throws if no client could make the request.
   package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
     self.init(action, pattern, object: object)
     switch action {
@@ -35,7 +35,8 @@ package struct Request: Sendable {
     }
   }
 
-  /// For data without names: objects, protocols, and the connections of others.
+  /// The request to list everything. It decides about data without names: objects, protocols, and others'
+  /// connections.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
     request.isOfPart = false

@@ -7,14 +7,14 @@ package struct Subject: Hashable, Sendable {
   package var groups: Groups
   package var unit: Unit
 
-  /// A system unit.
+  /// The system unit of a process.
   package enum Unit: Hashable, Sendable {
     case none
-    /// The kernel vouches that the process is in it.
+    /// The process is in this unit, as the kernel guarantees.
     case known(String)
-    /// The kernel cannot vouch for the process. Only deny lines rely on this unit.
+    /// The process is probably in this unit, without a guarantee by the kernel. Only deny lines use it.
     case claimed(String)
-    /// The process had ended, or is out of sight. It may have been in any unit of a deny line.
+    /// The process had ended, or the bus cannot see it. Every deny line with a unit applies to it.
     case unknown
 
     package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
@@ -45,12 +45,12 @@ package enum Condition: Hashable, Sendable {
   case anyUser
   case user(UInt32)
   case group(UInt32)
-  /// A glob of system units: `*` for any text, `?` for one character.
+  /// A glob for the names of system units. `*` matches any text, and `?` matches one character.
   case unit(String)
-  /// Never met: the host has no such user or group.
+  /// The host has no such user or group, so no subject meets this condition.
   case unknown
 
-  /// The condition with an id in place of a name; nil if never met.
+  /// The condition with an id instead of a name. nil if no subject can meet it.
   var text: String? {
     switch self {
     case .anyUser: "user:*"
@@ -73,7 +73,7 @@ package enum Condition: Hashable, Sendable {
     case .anyUser: true
     case .user(let user): subject.user == user
     case .group(let group):
-      // Unknown memberships satisfy deny lines, but not allow lines.
+      // A membership that is unknown meets the condition of a deny line, but not that of an allow line.
       subject.groups.contains(group) ?? (effect == .deny)
     case .unit(let glob):
       switch subject.unit {
@@ -88,7 +88,7 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// Why no process meets this condition and the others; nil if one may.
+  /// Explains why no process can meet this condition and `others`. nil if one may.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -131,13 +131,14 @@ package enum Condition: Hashable, Sendable {
     return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
   }
 
-  /// True if no unit can match both globs. If both have stars, it is undecided, and false.
+  /// True if no unit can match both globs. If both have wildcards, the result is false.
   private static func exclude(_ one: String, _ other: String) -> Bool {
     if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
   }
 
-  /// After a mismatch, the last `*` takes one byte more, which suffices for any glob.
+  /// Matches without recursion: after a mismatch, the last `*` takes one more byte. Earlier stars never need
+  /// more.
   package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?

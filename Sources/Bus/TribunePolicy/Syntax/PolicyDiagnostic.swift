@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
-  /// The line is valid but never matches.
+  /// True if the line is valid, but never matches.
   package var isWarning: Bool
   package var file: String
   package var line: Int
-  /// In bytes, counted from 1.
+  /// The place in the line, in bytes, counted from 1.
   package var column: Int
   package var message: String
 

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Returns nil for a name that the host does not have.
+/// Looks up the ids of users and groups. The functions return nil if the host does not have the name.
 package struct NameLookup: Sendable {
   package static let none = NameLookup(user: { _ in nil }, group: { _ in nil })
 
@@ -16,14 +16,15 @@ package struct NameLookup: Sendable {
   }
 }
 
-/// Continues after a mistake, to report all.
+/// Parses policy files and expectations. After a mistake, it continues with the next line, to report all
+/// mistakes.
 package struct PolicyParser {
   private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
   private static let linesMax = 100_000
 
   private let lookup: NameLookup
-  /// Cached lookups: files of a thousand lines name few users.
+  /// Earlier lookups. Even a policy of a thousand lines names only few users.
   private var known: [ExactText: Condition] = [:]
   package private(set) var lines: [PolicyLine] = []
   package private(set) var tests: [PolicyTest] = []
@@ -93,7 +94,7 @@ package struct PolicyParser {
     }
   }
 
-  /// A comment starts with `#` at the start of a word.
+  /// Splits a line into words. A word that starts with `#` starts a comment.
   private static func words(in line: String) -> [Word] {
     var words: [Word] = []
     for word in line.utf8.split(whereSeparator: { [0x20, 0x09, 0x0D].contains($0) }) {
@@ -149,15 +150,16 @@ package struct PolicyParser {
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
   }
 
-  /// A deny line about a misspelt question would allow by mistake.
+  /// Checks that the names can be asked. A deny line with a misspelt question would deny nothing, so it is an
+  /// error.
   ///
-  /// - Parameter effect: nil for an expectation.
+  /// - Parameter effect: the effect of the line, or nil for an expectation.
   private mutating func requireAskable(
     _ names: ArraySlice<Word>, for actions: ActionSet, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) {
     for name in names {
       let isMisspelt = WellKnownQuestions.meant(by: name.text) != nil
-      // A name may also be a notification's, or a value's. Neither can be held or overridden.
+      // Other names may be those of notifications or values. These cannot be held or overridden.
       let isQuestion =
         NameSyntax.split(name.text).last.lowercased().hasPrefix("should")
         || (name.text.hasSuffix("*")
@@ -225,9 +227,11 @@ package struct PolicyParser {
     }
   }
 
-  /// A deny line that matches no process would allow by mistake.
+  /// Parses the conditions of a line. A deny line that matches no process would deny nothing, so it is an
+  /// error.
   ///
-  /// - Parameter effect: nil for an expectation, which is about one possible process.
+  /// - Parameter effect: the effect of the line, or nil for an expectation, whose conditions describe one
+  ///   process.
   private mutating func who(
     _ word: Word, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) -> (conditions: [Condition], texts: [String]) {
@@ -283,7 +287,7 @@ package struct PolicyParser {
   ) throws(Mistake) -> UInt32? {
     guard !name.isEmpty else { throw Mistake(column, "the name of the \(what) is missing") }
     if name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      // -1 is not a user: chown(2) and the like take it as "no change".
+      // -1 is never a user: chown(2) and similar calls take it as "no change".
       guard let id = UInt32(name), id != .max else {
         throw Mistake(column, "\"\(name)\" is not the id of a \(what)")
       }
