@@ -3,12 +3,12 @@
 import TribunePolicy
 package import TribuneWire
 
-/// A replay does not decide again about accepted frames. At its end, the rules in force are applied, as at a
-/// reload.
+/// Decides, by the policy, what each connection may do. A replay does not decide again about accepted frames.
+/// At its end, `apply` applies the policy in force, as at a reload.
 extension Bus {
   // MARK: Messages
 
-  /// - Parameter route: caches the decision.
+  /// - Parameter route: the route of the name and object. It caches the decision.
   @inline(__always) mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, route: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -21,7 +21,7 @@ extension Bus {
     guard actions.contains(action) else { throw refusal(of: action, on: key, nameLength, permissions) }
   }
 
-  /// - Parameter chain: caches the decision.
+  /// - Parameter chain: the chain of the name and object. It caches the decision.
   mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, chain: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -65,7 +65,8 @@ extension Bus {
     return nil
   }
 
-  /// To replace delegates of other users, `set` must be allowed on all their patterns.
+  /// True if a `set` from this connection may replace the delegate. If the delegate belongs to another user,
+  /// `set` must be allowed on all of its patterns.
   func mayReplace(_ delegate: DelegateRegistration, from slot: ConnectionSlot) -> Bool {
     guard let permissions = deciding(at: slot),
       connections[delegate.slot].peer.uid != connections[slot].peer.uid
@@ -77,7 +78,7 @@ extension Bus {
 
   // MARK: Lists
 
-  /// - Parameter object: nil for any; empty for none.
+  /// - Parameter object: nil for any object; empty for no object.
   func mayList(
     _ pattern: Pattern, object: String?, of other: ConnectionID, for slot: ConnectionSlot?
   ) -> Bool {
@@ -99,7 +100,7 @@ extension Bus {
     deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
   }
 
-  /// nil if the connection may see no patterns.
+  /// Returns nil if the connection may not see any of the delegate's patterns.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
@@ -116,7 +117,8 @@ extension Bus {
     return .only(connections[slot].peer.uid)
   }
 
-  /// Objects and protocols have no names, so they require permission to list everything.
+  /// Throws unless the connection may list everything. Lists of objects and of protocols require this, because
+  /// the policy decides by names, and these lists have none.
   package func requirePermissionToListAll(from slot: ConnectionSlot) throws(WireError) {
     guard let permissions = deciding(at: slot) else { return }
     let decision = permissions.decision(on: .listAll)
@@ -125,7 +127,8 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// Of a hold or an action: its own connection, and those that may list or ask a part of its pattern.
+  /// The receivers that may learn of a hold or an action: its own connection, and connections that may list or
+  /// ask a part of its pattern.
   package mutating func followers(
     of pattern: String, object: String, by owner: ConnectionID, among receivers: [Receiver]
   ) -> [Receiver] {
@@ -133,7 +136,8 @@ extension Bus {
       .first?.receivers ?? []
   }
 
-  /// The delegate's own connection sees all patterns; others see patterns of which they may list or ask a part.
+  /// The receivers that may learn of a delegate, each with the patterns that it may see. The delegate's own
+  /// connection sees all patterns. Other connections see the patterns of which they may list or ask a part.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]
   ) -> [(entry: DelegateEntry, receivers: [Receiver])] {
@@ -150,7 +154,7 @@ extension Bus {
     of patterns: [Pattern], object: String, by owner: ConnectionID, among receivers: [Receiver]
   ) -> [(patterns: [Pattern], receivers: [Receiver])] {
     let object = object.isEmpty ? nil : object
-    // One decision serves all connections of a subject.
+    // Each decision serves all connections of a subject.
     var visible: [UInt64: [Pattern]] = [:]
     var audiences: [(patterns: [Pattern], receivers: [Receiver])] = []
     for receiver in receivers {
@@ -175,9 +179,9 @@ extension Bus {
 
   // MARK: Changing
 
-  /// Ends registrations that the rules do not allow, drops buffered notifications that their connections may
-  /// no longer observe, and forgets retained notifications that their posters' users may no longer post.
-  /// Queries under way keep their chains; delegates that end have left.
+  /// Applies new rules. Ends registrations that the rules do not allow. Drops buffered notifications that the
+  /// receiver may no longer observe. Forgets retained notifications that the poster's user may no longer post.
+  /// In open queries, delegates that end here are `gone`.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
@@ -214,7 +218,8 @@ extension Bus {
     suspensions.slots.append(slot)
   }
 
-  /// The asker must be allowed to monitor everything.
+  /// The registrations that `apply` would end under these rules. The asker must have permission to monitor
+  /// everything.
   package mutating func endings(
     by rules: AccessRules, for slot: ConnectionSlot
   ) throws(WireError) -> [EndingEntry] {
@@ -249,7 +254,7 @@ extension Bus {
 
   // MARK: Deciding
 
-  /// nil if the connection may do everything, and during a replay.
+  /// The permissions that decide about the connection. nil if it may do everything, and during a replay.
   private func deciding(at slot: ConnectionSlot) -> Permissions? {
     restoring.isReplaying ? nil : access.permissions(at: slot)
   }

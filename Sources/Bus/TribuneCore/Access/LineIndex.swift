@@ -3,11 +3,11 @@
 import TribunePolicy
 import TribuneWire
 
-/// Finds the lines about one message among thousands: a hash table by the tokens before a pattern's first
-/// star.
+/// Finds the lines about one message among thousands. It is a hash table. The key of a pattern is its tokens
+/// before the first star.
 ///
 /// A lookup tries each prefix of the name: none, `a`, `a.b` and so on. Its cost grows only with lines that
-/// share a prefix with the name and differ after it.
+/// share a prefix with the name, and differ after it.
 struct LineIndex {
   struct Entry {
     fileprivate let hash: UInt64
@@ -15,8 +15,8 @@ struct LineIndex {
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The place in the policy of the entry's first line. Lines that allow different actions with one pattern share an
-    /// entry.
+    /// The index of the entry's first line in the policy. Lines that allow different actions with one pattern
+    /// share an entry.
     let index: Int
   }
 
@@ -50,7 +50,7 @@ struct LineIndex {
     entries = all.sorted { ($0.hash & mask, $0.index) < ($1.hash & mask, $1.index) }
   }
 
-  /// Name and object must be valid; the object may be empty.
+  /// The name and the object must be valid. The object may be empty.
   @inline(__always) func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (Entry) -> Void) {
     if entries.isEmpty { return }
     var hash = TextHash()
@@ -81,7 +81,7 @@ extension LineIndex.Entry {
   }
 }
 
-/// Needs no secret seed: clients cannot add policy lines.
+/// An FNV-1a hash. It needs no secret seed, because clients cannot add lines to the policy.
 struct TextHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -5,14 +5,14 @@ import TribuneWire
 
 /// Finds the lines that can decide about a pattern, among thousands.
 ///
-/// A tree of tokens, with each line where its patterns end. A search meets few lines, unless the pattern has
-/// a star where the lines differ.
+/// It is a tree of tokens. Each pattern of a line ends at a node, which refers to the line. A search visits few
+/// lines, unless the pattern has a star where the lines differ.
 struct LineTree {
   private struct Node {
-    /// Keys are hashes. A collision only finds more lines than needed.
+    /// The key is the hash of a token. If hashes collide, a search only finds more lines than needed.
     var children: [UInt64: Int] = [:]
     var star: Int?
-    /// Lines with a pattern that ends here, and those with a final `**` here.
+    /// `ended` has the lines with a pattern that ends here. `endless` has the lines with a final `**` here.
     var ended: [Int] = []
     var endless: [Int] = []
   }
@@ -71,7 +71,8 @@ struct LineTree {
     return steps
   }
 
-  /// Finds all lines that contain the pattern, or overlap with it, and perhaps more, or twice.
+  /// Calls `body` with all lines that contain the pattern, or overlap with it. Other lines may be among them,
+  /// and a line may come twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

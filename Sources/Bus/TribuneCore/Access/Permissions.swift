@@ -4,11 +4,11 @@ package import TribunePolicy
 import TribuneWire
 
 final class Permissions {
-  /// Never reused: a cached decision must not apply to another subject or policy.
+  /// Never reused, because a cached decision must not apply to another subject or policy.
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// Lines without `%U`, shared by subjects with the same lines.
+  /// The lines without `%U`. Subjects with the same lines share this object.
   fileprivate let common: FoundLines
   private let own: FoundLines
   let deniesObserving: Bool
@@ -51,7 +51,8 @@ final class Permissions {
     return own
   }
 
-  /// True if a part of the registration may be listed or asked: a verdict then names it.
+  /// True if the subject may list or ask a part of the pattern. A list or a verdict can then show it the
+  /// registration.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
     decision(on: Request(.list, pattern, object: object)).isAllowed
       || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed
@@ -78,7 +79,7 @@ private final class FoundLines {
     denies = LineTree(lines, .deny)
   }
 
-  /// As `Sequence<BoundLine>.decision(on:)`.
+  /// Decides like `Sequence<BoundLine>.decision(on:)`, but faster.
   func decision(on request: Request) -> Policy.Decision {
     if let place = first(of: denies, .deny, request) { return .denied(by: lines[place].index) }
     if let place = first(of: allows, .allow, request) { return .allowed(by: lines[place].index) }
@@ -104,7 +105,7 @@ package enum AccessRules: Sendable {
 }
 
 struct Access: ~Copyable {
-  /// In place of an id, for connections that may do everything.
+  /// Connections that may do everything have this number instead of an id.
   static let everythingID: UInt64 = 0
 
   private var rules: AccessRules
@@ -115,14 +116,14 @@ struct Access: ~Copyable {
   private var commonLines: [[Int]: FoundLines] = [:]
   private var lastID: UInt64 = 0
   private var tidyCount = 64
-  /// True if some line denies a subject to observe something.
+  /// True if a deny line keeps some subject from observing something.
   private(set) var filtersObservers = false
 
   init(_ rules: AccessRules) { (self.rules, namedGroups) = (rules, rules.namedGroups) }
 
   @inline(__always) func id(at slot: ConnectionSlot) -> UInt64 { ids[slot.index] }
 
-  /// nil if the connection may do everything.
+  /// Returns nil if the connection may do everything.
   func permissions(at slot: ConnectionSlot) -> Permissions? { permissions[slot.index] }
 
   func mayReceive(_ slot: ConnectionSlot, _ name: RawSpan, _ object: RawSpan) -> Bool {
@@ -130,7 +131,7 @@ struct Access: ~Copyable {
     return permissions.denyingLine(of: .observe, name, object) == nil
   }
 
-  /// True if some process of the user may be allowed to post it.
+  /// True if the policy can allow some process of the user to post the retained notification again.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
     let pattern = Pattern(accepted: name)
@@ -169,13 +170,13 @@ struct Access: ~Copyable {
     }
   }
 
-  /// nil if the subject may do everything.
+  /// Returns nil if the subject may do everything.
   func policy(for subject: Subject) -> Policy? {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(subject.user) else { return nil }
     return policy
   }
 
-  /// nil if the subject may do everything.
+  /// Returns nil if the subject may do everything.
   mutating func permissionsOf(_ subject: Subject) -> Permissions? {
     guard let policy = policy(for: subject) else { return nil }
     if let known = bySubject[subject] { return known }
@@ -204,7 +205,7 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// The text must have been accepted as a pattern before.
+  /// The text must already have been accepted as a pattern.
   init(accepted text: String) {
     do throws(WireError) {
       try self.init(text)

@@ -2,14 +2,16 @@
 
 package import TribuneWire
 
-/// The accounts of all users: what each has of the shared resources, and may have.
+/// The accounts of all users. An account has the user's charges for each shared resource, and determines the
+/// user's share.
 ///
-/// A user's share: what others leave of the total, divided by one more than the users with any (itself included). So
-/// something is always left: if all take their share, the kth user has 1/(k(k + 1)), as in dbus-broker. A user of
-/// weight w counts as w users.
+/// The share is the part of the total that other users leave, divided by the number of users plus one. This
+/// number includes the user itself, but no other users without charges. So a part always remains: if all users
+/// take their share, the kth user has 1/(k(k + 1)) of the total, as in dbus-broker. A user of weight w counts
+/// as w users.
 ///
-/// A sixteenth of each total is reserved for privileged users, who may have all the rest. Existing
-/// allocations stay; only more is refused.
+/// A sixteenth of each total is reserved for privileged users, who may also use all of the rest. If a share
+/// shrinks, the user keeps existing allocations. The bus refuses only new ones.
 package final class Accounts {
   private struct Sums {
     var totals = Amounts(each: .max >> 16)
@@ -64,7 +66,7 @@ package final class Accounts {
     privileged.reduce(0) { $0 + (accounts[$1]?.uses[resource] ?? 0) }
   }
 
-  /// The total without the sixteenth that is root's.
+  /// The total without the sixteenth that is reserved for privileged users.
   package func totalBesideRoot(of resource: SharedResource) -> Int {
     total(of: resource) - total(of: resource) / 16
   }
@@ -73,7 +75,7 @@ package final class Accounts {
     SharedResource.allCases.count { $0 != .retained && sums.value.used[$0] > 0 }
   }
 
-  /// May exceed the share. A negative amount is released.
+  /// Charges the amount, even beyond the share. A negative amount releases a charge.
   @inline(__always) package func charge(
     _ amount: Int, of resource: SharedResource, to account: UserAccount
   ) {
@@ -101,20 +103,20 @@ package final class Accounts {
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
-  /// The share while other users have none.
+  /// The share that the user would have if other users had no charges.
   package func loneShare(of resource: SharedResource, for account: UserAccount) -> Int {
     guard !account.isPrivileged else { return total(of: resource) }
     return totalBesideRoot(of: resource) * account.weight / (account.weight + 1)
   }
 
-  /// Ignores the charges of detached connections.
+  /// Throws if the amount does not fit in the user's share. Ignores the charges of detached connections.
   ///
-  /// - Parameter uncounted: more of the account's charges to ignore.
+  /// - Parameter uncounted: further charges of the user to ignore.
   package func require(
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    // The ignored charges still take room.
+    // The ignored charges still take room in the total.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(
@@ -138,21 +140,22 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// An amount beyond a share must leave root its sixteenth, and the other users an eighth.
+  /// True if an amount beyond a share leaves privileged users their sixteenth, and the other users an eighth.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
     used(resource) + amount <= totalBesideRoot(of: resource) - total(of: resource) / part
   }
 
-  /// A share shrinks when others take some.
+  /// True if the user has more than its share. A share shrinks when other users take more.
   package func isOverShare(of resource: SharedResource, _ account: UserAccount) -> Bool {
     account.uses[resource] > share(of: resource, for: account)
   }
 
   // MARK: Connections
 
-  /// `countConnections` ends the charge once a thread has closed the socket.
+  /// Charges a connection whose socket a thread is closing. Once the socket is closed, `countConnections`
+  /// releases the charge.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1
@@ -172,7 +175,7 @@ package final class Accounts {
 
   // MARK: Descriptors
 
-  /// Updates the charges, because any thread may release descriptors.
+  /// Updates the charges for descriptors. Threads release descriptors without changing the accounts.
   package func countDescriptors() {
     for account in accounts.values {
       charge(account.descriptors.held.current - account.uses[.descriptors], of: .descriptors, to: account)

@@ -3,11 +3,11 @@
 package import TribuneWire
 
 extension Bus {
-  /// Bytes in addition to the frame.
+  /// The bytes charged for a registration, in addition to its frame.
   private static let registrationOverhead = 64
-  /// Bytes in addition to the content of a query or an awaited post.
+  /// The bytes charged for a query or an awaited post, in addition to its content.
   private static let underWayOverhead = 192
-  /// Bytes for each participant or standing outcome in addition to reason and names.
+  /// The bytes charged for each participant and each standing outcome, in addition to its reason and names.
   static let participantOverhead = 128
 
   mutating func closeAccount(of slot: ConnectionSlot) {
@@ -55,7 +55,6 @@ extension Bus {
     case .declare: acceptance = try declare(frame, from: slot, context)
     default: preconditionFailure("a frame of kind \(frame.header.rawKind) does not register anything")
     }
-    // A delegate with the dedup key of an attached one is not a new registration.
     acceptance.isRegistered = connections[slot].hasRegistered(serial)
     guard acceptance.isRegistered else { return acceptance }
     connections[slot].registeredLengths[serial] = length + acceptance.chargedLength
@@ -78,11 +77,11 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// Bytes without userInfo and answers.
+  /// The bytes charged for a query, without its userInfo and answers.
   mutating func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
-    // Without delegates, or with a standing outcome that decides it, a query ends at once.
+    // A query ends at once if it has no delegates, or if a standing outcome decides it.
     guard !delegates.isEmpty, standing.isEmpty || ask.waitsForAll else { return 0 }
     var length = Self.underWayOverhead + keyLength + ask.overrideReason.utf8.count
     for delegate in delegates { length += delegate.rememberedLength }
@@ -90,7 +89,8 @@ extension Bus {
     return length
   }
 
-  /// Bytes without answers. `keyLength` is 0 if name and object are not kept.
+  /// The bytes charged for an awaited post, without the answers. `keyLength` is 0 if the post's name and object
+  /// are not kept.
   mutating func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [MissingObserver] = []
   ) -> Int {
@@ -101,7 +101,8 @@ extension Bus {
     return length
   }
 
-  /// Answers, which others send, do not use up the user's share.
+  /// Throws if the bytes do not fit in the share of the user. Other users send the answers to its queries, so
+  /// answers do not count.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -110,7 +111,8 @@ extension Bus {
       leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// The only query of a user that keeps userInfo is exempt from the share, if the log has capacity.
+  /// The number of kept bytes that are exempt from the user's share. All are exempt if the user has no other
+  /// query with kept userInfo, and the log has capacity; otherwise none.
   @inline(__always) func exemptLength(
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {
@@ -118,7 +120,7 @@ extension Bus {
       && accounts.leavesEnough(other + length, of: .log) ? length : 0
   }
 
-  /// - Parameter kept: bytes of userInfo, in addition to `length`.
+  /// - Parameter kept: the bytes of kept userInfo, in addition to `length`.
   mutating func beginRemembering(
     _ length: Int, kept: Int = 0, exempt: Int = 0, of slot: ConnectionSlot
   ) {
@@ -140,12 +142,12 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount -= exempt
   }
 
-  /// Returns false if the answer does not fit. A user's only answer may exceed the share, if the log has
-  /// capacity.
+  /// Charges an answer to the asker. Returns false if the answer does not fit. If the user has no other
+  /// answers, and the log has capacity, the answer may exceed the share.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      // An asker with too many unread bytes would not read the verdict either.
+      // An asker with too many unread bytes would not read the verdict, either.
       !accounts.isOverShare(of: .queues, account),
       account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)
@@ -162,7 +164,8 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// The replaced notification does not count against the share.
+  /// Charges a retained notification to its user. The notification that it replaces does not count. Throws if
+  /// it does not fit in the user's share.
   func chargeRetained(
     _ size: Int, to user: UInt32, replacing replaced: RetainedNotification?
   ) throws(WireError) {

@@ -4,21 +4,21 @@ import TribuneWire
 
 package enum SharedResource: Int, CaseIterable, Sendable {
   case connections
-  /// Descriptors that wait for the rest of their frames, and files that a receiver still needs.
+  /// Descriptors that arrived before the rest of their frames, and files that a receiver still needs.
   case descriptors
-  /// Bytes.
+  /// Bytes of partial frames.
   case partialFrames
   /// Bytes of registrations, and of queries and awaited posts under way.
   case log
-  /// Bytes.
+  /// Bytes of retained notifications.
   case retained
   /// Observations, monitors, patterns of delegates, holds and declarations.
   case registrations
-  /// Protocols from declarations, not from files.
+  /// Protocols that declarations define. Protocols from files do not count.
   case protocols
   /// Bytes of unread frames, and of notifications buffered for suspended connections.
   case queues
-  /// Files that were sent, and may not have been received.
+  /// Files that the bus has sent, and that the receiver may not have received yet.
   case unreadFiles
 
   var unit: String {

@@ -6,18 +6,18 @@ package import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
-    /// Charges of detached connections, whose clients may register the same again.
+    /// The part of `uses` for detached connections, whose clients may register the same again.
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0
-    /// Bytes of answers, charged to the log.
+    /// The bytes of answers, which the charge for the log includes.
     var answerByteCount = 0
     var exemptByteCount = 0
     var suspendedCount = 0
     var keepingCount = 0
   }
 
-  /// A cell, because every query changes the charges.
+  /// A cell, because every query changes the charges, and a cell omits the check for exclusive access.
   private let cell = Cell(Charges())
   package let descriptors: UserDescriptors
   package internal(set) var weight: Int
@@ -36,7 +36,7 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value }
   }
 
-  /// A function, because another module would allocate to read `uses`.
+  /// A function, because another module would allocate memory to read `uses`.
   package func use(of resource: SharedResource) -> Int { cell.value.uses[resource] }
 
   var uses: Amounts {
@@ -44,29 +44,31 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value.uses }
   }
 
-  /// Unread bytes above which notifications are dropped. Exceeds the share by bytes that cannot be dropped.
+  /// If the user has more unread bytes than this, the bus drops notifications. The limit exceeds the share by
+  /// the bytes that the bus cannot drop.
   package var relievedAbove = 0
 
   package let pauses = Cell(PauseBudget())
 
-  /// The last loop iteration in which the user's frames were handled, and the time spent on them.
+  /// The last loop iteration in which the bus handled frames of the user, and the time that it spent on them.
   package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
-  /// The last iteration with a frame after the user's time was spent, and the next possible one.
+  /// The last loop iteration in which the bus handled a frame although the user's time was used up, and the
+  /// next iteration in which it may do so.
   package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// The bytes logged since a compaction ended, and that compaction's number.
+  /// The number of the last compaction, and the bytes that the bus has logged for the user since its end.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   package let waitsForCompaction = Cell(false)
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 
-/// How long a user's observers may make other users' posters wait: a tenth of the time, or one second in a
-/// burst.
+/// How long a user's observers may make other users' posters wait: a tenth of the time, and up to one second at
+/// once.
 package struct PauseBudget {
   private static let most: Int64 = 1_000_000_000
-  /// Nanoseconds. Negative after a longer pause.
+  /// In nanoseconds. Negative after a pause that was longer than the rest of the budget.
   private var left = most
   private var known: Instant?
 
@@ -79,14 +81,14 @@ package struct PauseBudget {
   package mutating func take(nanoseconds: UInt64) { left -= Int64(clamping: nanoseconds) }
 }
 
-/// Any thread may change these counts.
+/// The numbers of a user's descriptors. Any thread may change them.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
-  /// As `SharedResource.descriptors`.
+  /// The descriptors that count for `SharedResource.descriptors`.
   package let held = SharedCount()
   package let unclosed = SharedCount()
   package let closing = SharedCount()
-  /// Connections among `unclosed`, charged until they are closed.
+  /// The connections among the unclosed descriptors. They stay charged until they are closed.
   package let unclosedConnections = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }
