@@ -4,18 +4,18 @@ import TribuneWire
 
 /// An action under way: it has begun, and has not ended.
 final class ActionRegistration {
-  /// Of the query that allowed it, or of its `begin`.
+  /// The id of the query that allowed the action, or the id from its `begin`.
   let id: QueryID
   let connection: ConnectionID
   let peer: PeerIdentity
   let slot: ConnectionSlot
   let serial: Serial
-  /// The question's.
+  /// The name of the question.
   let name: Pattern
-  /// nil if the action is about everything.
+  /// nil if the action is about all objects.
   let object: ExactText?
   let began: Instant
-  /// Holds with higher ids came too late for it.
+  /// Holds with higher ids came too late for this action.
   let lastDelegate: DelegateID
 
   init(
@@ -33,14 +33,15 @@ final class ActionRegistration {
     self.lastDelegate = lastDelegate
   }
 
-  /// What the log remembers of it, in bytes.
+  /// The number of bytes that the log keeps for the action.
   var rememberedLength: Int { Self.rememberedLength(keyLength: name.text.utf8.count + objectText.utf8.count) }
 
   static func rememberedLength(keyLength: Int) -> Int { 192 + keyLength }
 
   var objectText: String { object?.text ?? "" }
 
-  /// True if a hold or delegate of the pattern and object could have vetoed it. A nil object is for any.
+  /// True if a hold or delegate with this pattern and object could have vetoed the action. A nil object means
+  /// any object.
   func isMet(by pattern: Pattern, _ object: ExactText?) -> Bool {
     guard pattern.matches(name.text.utf8Bytes) else { return false }
     guard let object, let own = self.object else { return true }
@@ -62,7 +63,7 @@ final class ActionRegistration {
 /// The actions under way.
 struct Actions {
   private var all: [UInt64: ActionRegistration] = [:]
-  /// Holds that were taken while such actions were under way.
+  /// Holds that match an action, and were taken while it was under way.
   private var late: [UInt64: HoldRegistration] = [:]
 
   var count: Int { all.count }
@@ -72,20 +73,20 @@ struct Actions {
 
   subscript(id: QueryID) -> ActionRegistration? { all[id.rawValue] }
 
-  /// The number that a pattern and an object meet. A nil object is for any.
+  /// The number of actions that match one of the patterns and the object. A nil object means any object.
   func count(metBy patterns: [Pattern], _ object: ExactText?) -> Int {
     if all.isEmpty { return 0 }
     return all.values.count { action in patterns.contains { action.isMet(by: $0, object) } }
   }
 
-  /// The oldest first.
+  /// The actions that match the name and the object, with the oldest first. A nil object means any object.
   func met(by name: Pattern, _ object: ExactText?) -> [ActionRegistration] {
     all.isEmpty ? [] : inOrder.filter { $0.isMet(by: name, object) }
   }
 
   mutating func insert(_ action: ActionRegistration) { all[action.id.rawValue] = action }
 
-  /// The holds that are too late for it must be there.
+  /// The holds that came too late for the action must already be restored, and be among `holds`.
   mutating func restore(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
     insert(action)
     for hold in holds where action.isTooLate(hold) { count(hold) }
@@ -102,7 +103,7 @@ struct Actions {
 
   mutating func forget(late hold: HoldRegistration) { late[hold.identity.id.rawValue] = nil }
 
-  /// - Returns: the holds for which it was the last one.
+  /// - Returns: the holds that were too late for this action, and are not too late for any other one.
   mutating func remove(_ action: ActionRegistration) -> [HoldRegistration] {
     all[action.id.rawValue] = nil
     var settled: [HoldRegistration] = []

@@ -3,10 +3,10 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Actions under way. With the flag `begins`, the transaction of a query's verdict also begins its action, so that
-/// no hold and no delegate comes between.
+/// Actions under way. If an ask has the flag `begins`, the transaction of its verdict also begins the action.
+/// So no hold and no delegate can come between.
 extension Bus {
-  /// - Returns: the id that it gave; nil for an action that moves here.
+  /// - Returns: the new id of the action; nil if an existing action moves to this connection.
   mutating func begin(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
     -> QueryID?
   {
@@ -37,7 +37,7 @@ extension Bus {
     let action = ActionRegistration(
       id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
       name: name, object: object, began: before?.began ?? now,
-      // It began without this bus, so perhaps before each hold that stands.
+      // The action began without this bus, so perhaps before all existing holds.
       lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0))
     if let before { forget(before) }
     add(action)
@@ -53,7 +53,8 @@ extension Bus {
     return id
   }
 
-  /// Holders wait for actions under way. So who may only ask, but not announce the action, begins none.
+  /// Throws unless the connection may post the *will* of the action. Holders wait for actions under way, so
+  /// permission to ask is not enough to begin one.
   func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
     guard let will = NameSyntax.will(forQuestion: name) else {
       throw neverAsked(name, .invalidName)
@@ -61,7 +62,7 @@ extension Bus {
     try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }
 
-  /// The end of an action costs time for each hold that came too late for it, so users have few.
+  /// When an action ends, each hold that came too late for it costs time. So a user may have only few actions.
   mutating func requireActionCapacity(from slot: ConnectionSlot, beside moved: Int = 0) throws(WireError) {
     let account = connections[slot].account
     guard
@@ -74,7 +75,7 @@ extension Bus {
     try requireRequestCapacity(from: slot)
   }
 
-  /// The query must have been allowed, and have ended.
+  /// The query must have ended, and its verdict must be *allowed*.
   mutating func beginAction(of id: QueryID, _ asker: Query.Asker, _ tail: QueryTail, at now: Instant) {
     let object = tail.objectText
     let action = ActionRegistration(
@@ -101,7 +102,7 @@ extension Bus {
     connections[slot].account.charges.detached[.registrations] += 1
   }
 
-  /// Without the end of the action: it moves to another connection.
+  /// Removes the action from its connection, without ending it. It may move to another connection.
   private mutating func forget(_ action: ActionRegistration) {
     connections[action.slot].actions[action.serial] = nil
     releaseCharge(of: action.serial, from: action.slot)
@@ -112,7 +113,7 @@ extension Bus {
     leave(action, at: now)
   }
 
-  /// Every action ends here.
+  /// Every action ends in this method.
   mutating func leave(_ action: ActionRegistration, at now: Instant) {
     for hold in actions.remove(action) {
       emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, actions: 0)))
@@ -132,7 +133,7 @@ extension Bus {
     buffer.appendField(action.objectText)
   }
 
-  /// Changes nothing if it throws.
+  /// Restores an action from the log. If it throws, the bus is unchanged.
   package mutating func restoreAction(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())

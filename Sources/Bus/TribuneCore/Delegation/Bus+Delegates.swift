@@ -29,7 +29,7 @@ extension Bus {
 
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
-    // The second of two equal delegates could have another policy, and its end must not end the first.
+    // The second of two equal delegates could have another failure policy, and its end must not end the first.
     guard !connections[slot].delegateKeys.contains(dedupKey) else {
       throw WireError(
         .conflict, "this connection has a delegate with the same names, object and label: detach that first")
@@ -41,7 +41,7 @@ extension Bus {
     }
     try requireConforming(frame.object, patterns, fields.protocols)
     try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
-    // Its own replaced delegates do not count against a connection's limits.
+    // A connection's own replaced delegates do not count against its limits.
     let replaced = before.filter { $0.slot == slot }
     try requireDelegateCapacity(from: slot, replacing: replaced.count)
     let patternCount =
@@ -96,8 +96,9 @@ extension Bus {
     return inbox
   }
 
-  /// The object's whole chain is replaceable. Delegates without an object can be about unrelated things, so only those
-  /// with some of the same names are replaced. During a replay, the log determines them.
+  /// The delegates that a `set` replaces. A `set` for an object replaces the object's whole chain. Delegates
+  /// without an object can be about unrelated things. So a `set` without an object replaces only delegates for
+  /// some of the same names. During a replay, the log determines the delegates.
   private func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {
@@ -118,9 +119,9 @@ extension Bus {
 
   private static var comparisonsMax: Int { 1 << 17 }
 
-  /// All leave their chains before any query proceeds.
+  /// All delegates leave their chains before any query proceeds.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
-    // Goes backward, so each removal moves none of the others in their chain.
+    // In reverse order, each removal moves none of the other delegates in their chain.
     for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
@@ -132,7 +133,8 @@ extension Bus {
     settleGone(delegates, at: now)
   }
 
-  /// `settleGone` must follow, to settle its unanswered questions.
+  /// Removes the delegate from its chain. The caller must then call `settleGone`, which settles unanswered
+  /// questions.
   mutating func leave(_ delegate: DelegateRegistration) {
     chains.remove(delegate)
     center.remove(delegate)
@@ -197,7 +199,7 @@ extension Bus {
     return why
   }
 
-  /// Does not inform waiting askers, because the hold still vetoes.
+  /// Changes the reason of a hold. Waiting askers do not ask again, because the hold still vetoes.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)
@@ -231,7 +233,8 @@ extension Bus {
     return named
   }
 
-  /// A veto under such a name, or a question, would silently do nothing.
+  /// The error for a name that clients never ask. A veto or a question under such a name would silently have no
+  /// effect.
   func neverAsked(_ name: String, _ code: ErrorCode) -> WireError {
     WireError(code, "\"\(name)\" is never asked: \(WellKnownQuestions.hint(for: name))")
   }
@@ -241,7 +244,8 @@ extension Bus {
     throw WireError(code, "\(name) is asked on the system's bus, and this is a user's")
   }
 
-  /// A veto for an object that is never asked about would silently do nothing.
+  /// Throws if queries of this name never have such an object. A veto for that object would silently have no
+  /// effect.
   func requireForm(of object: String, for pattern: String) throws(WireError) {
     guard let meant = WellKnownQuestions.object(meantBy: object, for: pattern) else { return }
     throw WireError(
@@ -261,7 +265,7 @@ extension Bus {
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// Every hold leaves the bus through here. Earlier queries keep its veto.
+  /// Every hold ends in this method. Open queries keep the hold's veto.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
     actions.forget(late: hold)

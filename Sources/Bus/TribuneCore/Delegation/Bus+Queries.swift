@@ -57,7 +57,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // If all questions are sent at once, the query does not need the userInfo after this iteration.
+    // If the bus sends all questions at once, the query does not need the userInfo after this iteration.
     let isKept =
       frame.payload.byteCount > 0
       && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
@@ -85,7 +85,7 @@ extension Bus {
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
-    // A requirement is not met by a delegate that fails, whatever it says about its failures.
+    // A delegate that fails does not meet a requirement, whatever its failure policy is.
     queries[place].setParticipants(
       delegates,
       requiring: policy.queryRules.isEmpty || fields.mode.isForValues ? [] : policy.required(for: frame.name))
@@ -111,7 +111,8 @@ extension Bus {
     return id
   }
 
-  /// From a setting or variable with one of these, nobody expects an override.
+  /// If an override's reason is one of these, it probably comes from a setting or variable that means *no
+  /// override*.
   private static var denials: Set<String> { ["no", "false", "off", "0", "none", "never", "-", "\"\"", "''"] }
 
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
@@ -143,7 +144,8 @@ extension Bus {
     }
   }
 
-  /// True if the query has asked this user: others must not learn of a query by naming it as parent.
+  /// True if the query has asked a delegate of this user. Other users must not learn of the query by naming it
+  /// as the parent.
   private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
     guard let place = queries.place(of: parent) else { return false }
     return queries[place].hasAsked(user: connections[slot].peer.uid)
@@ -199,7 +201,7 @@ extension Bus {
     return standing
   }
 
-  /// - Returns: why the bus kept nothing of the answer's text or value, if so.
+  /// - Returns: if the bus did not keep the answer's text or value, the reason as bytes for the log; else nil.
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
   ) throws(WireError) -> ByteBuffer? {
@@ -213,7 +215,7 @@ extension Bus {
       do throws(WireError) {
         try declarations.payloadCheck.value(frame.payload, method)
       } catch {
-        // The verdict informs the asker; the refusal informs the delegate.
+        // The verdict informs the asker, and the refusal informs the delegate.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
         settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
@@ -247,7 +249,7 @@ extension Bus {
       return
     }
     let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
-    // A veto stays a veto without its reason. A delegate whose value does not fit has failed.
+    // A veto stays a veto without its reason. But a delegate whose value does not fit has failed.
     let truncated = isValue ? .failed : outcome
     if reason == nil, length > 0, !chargeAnswer(length, to: queries[place].asker.slot) {
       reason = "the limit on the answers to one asker is reached"
@@ -258,7 +260,8 @@ extension Bus {
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
-  /// The bus's reason is charged only beyond half of `participantOverhead`.
+  /// Settles a participant with a reason from the bus. Only a long reason is charged, because
+  /// `participantOverhead` covers a short one.
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -280,8 +283,10 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// A replay does not check that the delegate was asked: the log has only accepted frames, and this bus may
-  /// ask fewer questions at a time than the bus that wrote it.
+  /// Finds the participant that a delegate's frame is about. Throws if the delegate was not asked.
+  ///
+  /// A replay does not check this. The log has only accepted frames, and this bus may ask fewer questions at a
+  /// time than the bus that wrote the log.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -296,7 +301,8 @@ extension Bus {
     return (place, index)
   }
 
-  /// Accepts any connection of the delegate's user: a process that a delegate runs has another connection.
+  /// Accepts any connection of the delegate's user, because a process that a delegate runs has another
+  /// connection.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, ofUserAt slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -353,7 +359,7 @@ extension Bus {
     return slots.sorted { $0.index < $1.index }
   }
 
-  /// - Parameter unheard: connections with unread input; their time is extended to `end`.
+  /// - Parameter unheard: connections with unread input. Their deadlines move to `end`.
   package mutating func advance(
     to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
   ) {
@@ -386,7 +392,7 @@ extension Bus {
 
   // MARK: Proceeding
 
-  /// - Parameter tail: nil for the tail in the table.
+  /// - Parameter tail: the name, object and userInfo of the query; nil to use the copy in `queries`.
   private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
     var asked = false
     while let index = queries[place].takeNext(at: now) {
@@ -449,7 +455,7 @@ extension Bus {
 
   private mutating func conclude(_ place: Int, at now: Instant) {
     if holds.count > 0, queries[place].standing.isEmpty, !queries[place].isForValues {
-      // Holds that were taken while the question was open.
+      // Add the holds that were taken while the question was open.
       let tail = queries.tail(at: place)
       queries[place].add(standingHolds(against: tail.key, nameLength: tail.nameLength))
     }

@@ -5,7 +5,8 @@ import TribuneWire
 extension Bus {
   private static let comparedMax = 1000
 
-  /// A similar name that the connection may list or ask; else a well-known one, or empty.
+  /// A similar name that the connection may list or ask, else a similar well-known name. Empty if none is
+  /// similar.
   func similarName(to name: RawSpan, for slot: ConnectionSlot) -> String {
     var found = ""
     var left = Self.comparedMax

@@ -12,7 +12,7 @@ extension Bus {
       }
     }
     if haveTurns({ _ in delegates.count }) { return false }
-    // The delegates may belong to several connections.
+    // The delegates may belong to several connections, so count those of each connection.
     var counts: [ConnectionSlot: Int] = [:]
     for delegate in delegates { counts[delegate.slot, default: 0] += 1 }
     return !haveTurns { counts[$0.slot] ?? 0 }
@@ -31,12 +31,13 @@ extension Bus {
     }
   }
 
-  /// A delegate that asks a nested query gives up its turn: otherwise, questions could deadlock. Returns the
-  /// inboxes with a free turn.
+  /// Ends the turns of a delegate that asks a nested query, because questions could otherwise deadlock. Returns
+  /// the inboxes that have a free turn.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
-    // A process that a delegate runs has another connection, and does not name the delegate.
+    // A process that a delegate runs has another connection, and does not name the delegate. For such a
+    // process, the turns of all its user's delegates end.
     let isDelegate = queries[place].hasAsked(delegateAt: slot)
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
@@ -51,12 +52,14 @@ extension Bus {
     return freed
   }
 
-  /// Makes the server check whether the client has read its frames, if questions wait for that.
+  /// If questions wait until the client has read earlier ones, makes the server check whether the client has
+  /// done so.
   mutating func reportUnread(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// If `isWaitingToBeRead` stays true, `markRead` must follow once the client has read all frames queued by now.
+  /// Returns a connection whose questions wait until it has read earlier ones. If `isWaitingToBeRead` stays
+  /// true, the caller must call `markRead` once the client has read all frames that are in its queue now.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }
@@ -72,7 +75,7 @@ extension Bus {
     isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
   }
 
-  /// The client has read the frames queued at `popUnreadInbox`.
+  /// Call this when the client has read the frames that were queued at `popUnreadInbox`.
   package mutating func markRead(by slot: ConnectionSlot, at now: Instant) {
     guard let inbox = connections[slot].inbox else { return }
     inbox.turns.value.markRead()

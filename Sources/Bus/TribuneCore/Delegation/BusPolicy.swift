@@ -5,9 +5,9 @@ package import TribuneWire
 package struct BusPolicy: Equatable, Sendable {
   package struct QueryRule: Equatable, Sendable {
     package var pattern: Pattern
-    /// Each needs a matching delegate that responds to the query.
+    /// For each of these, a matching delegate must respond to the query.
     package var required: [RequiredDelegate]
-    /// Decides queries without approvals and vetoes.
+    /// If true, the bus vetoes a query that gets no approval and no veto.
     package var vetoesByDefault: Bool
 
     package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {
@@ -18,7 +18,7 @@ package struct BusPolicy: Equatable, Sendable {
 
     fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault }
 
-    /// An empty list clears it.
+    /// Adds required delegates. An empty list removes all of them.
     package mutating func require(_ delegates: [RequiredDelegate]) {
       if delegates.isEmpty { required = [] }
       for delegate in delegates where !required.contains(delegate) { required.append(delegate) }

@@ -3,12 +3,12 @@
 import TribunePolicy
 import TribuneWire
 
-/// The delegates of each object, and the cached chains for queries.
+/// The delegates of each object, and a cache of the chains for queries.
 ///
-/// A chain has the delegates of the object, and those for any object, that respond to the name, by order and
-/// then by time of attaching. A query without an object is about all objects.
+/// A chain has all delegates that respond to a name: the object's, and the delegates for any object. It is
+/// sorted by order, then by the time of attaching. A query without an object is about all objects.
 struct DelegateChains {
-  /// Delegates for any object are under the empty one.
+  /// The key of delegates for any object is the empty object.
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
@@ -55,8 +55,9 @@ struct DelegateChains {
     byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
   }
 
-  /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
-  /// - Returns: the chain is valid until the next lookup.
+  /// - Parameter key: the name and the object, contiguous as in the frame. They are validated only on a cache
+  ///   miss.
+  /// - Returns: the delegates, and the index of their chain, which is valid until the next lookup.
   mutating func responding(
     to key: RawSpan, nameLength: Int
   ) throws(WireError) -> (chain: Int, delegates: [DelegateRegistration]) {
@@ -71,7 +72,7 @@ struct DelegateChains {
     var delegates: [DelegateRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object, noneIsEvery: true) { delegate in
-      // Several patterns of one delegate can match.
+      // Several patterns of one delegate can match, but the chain has it once.
       if delegate.isFound(by: lookup) { delegates.append(delegate) }
     }
     delegates.sort { $0.precedes($1) }
@@ -93,10 +94,10 @@ struct DelegateChains {
     routes.remember(actions, at: chain, for: permissions)
   }
 
-  /// True if the name can be asked for permission. Then it cannot be queried for a value.
+  /// True if queries of this name ask for permission. They then cannot ask for a value.
   func isAskable(at chain: Int) -> Bool { isAskable[chain] }
 
-  /// True if a delegate responds to the very name, instead of a pattern.
+  /// True if a delegate responds to this very name, instead of a pattern with a star.
   func isNamed(at chain: Int) -> Bool { isNamed[chain] }
 
   func tally(at chain: Int) -> Tally<NameCounts>? { tallies[chain] }

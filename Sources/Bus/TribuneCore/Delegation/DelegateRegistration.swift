@@ -2,23 +2,23 @@
 
 package import TribuneWire
 
-/// Queries keep a delegate after it has left its chain, to name it in verdicts.
+/// A delegate. Queries keep it even after it has left its chain, to name it in verdicts.
 package final class DelegateRegistration {
   package let identity: DelegateIdentity
   package let connection: ConnectionID
   package let slot: ConnectionSlot
   package let serial: Serial
-  /// Empty for any.
+  /// Empty if the delegate is for any object.
   package let object: String
   var objectFilter: String? { object.isEmpty ? nil : object }
   package let order: Int32
   package let failurePolicy: FailurePolicy
-  /// Milliseconds.
+  /// In milliseconds.
   package let timeout: UInt32
   package let patterns: [Pattern]
   let patternTokenCount: Int
 
-  /// Bytes charged in each query that it takes part in.
+  /// The bytes charged for the delegate in each query in which it takes part.
   let rememberedLength: Int
 
   let inbox: QuestionInbox
@@ -36,7 +36,7 @@ package final class DelegateRegistration {
     return true
   }
 
-  /// Once false, it stays false.
+  /// False once the delegate has left its chain. It then stays false.
   package internal(set) var isAttached: Bool {
     get { attached.value }
     set { attached.value = newValue }
@@ -62,7 +62,8 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// Equal for the same object, names in any order, and label. Objects and names have no line breaks.
+  /// Equal for delegates with the same object, names and label. Objects and names have no line breaks, so the
+  /// parts stay distinct.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -84,8 +85,9 @@ package final class DelegateRegistration {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
-  /// Has only the first few patterns: thousands of delegates can be replaced at once, and all their entries
-  /// must fit in one connection's queue.
+  /// The entry that this delegate's `set` sends to the delegates that it replaces. It has only the first few
+  /// patterns. One `set` can replace thousands of delegates, and all their entries must fit in one connection's
+  /// queue.
   var replacementEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))

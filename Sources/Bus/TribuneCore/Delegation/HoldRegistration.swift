@@ -3,21 +3,21 @@
 import TribuneWire
 
 final class HoldRegistration: Hashable {
-  /// Holds and delegates share one sequence of ids, because a verdict's outcomes can name either.
+  /// Holds and delegates share one sequence of ids, because an outcome in a verdict can name either.
   let identity: DelegateIdentity
   let connection: ConnectionID
   let slot: ConnectionSlot
   let serial: Serial
   let pattern: Pattern
-  /// nil for any.
+  /// nil if the hold is for any object.
   let object: String?
   var why: String
-  /// The serial of the last `amend`; in use as long as the hold stands.
+  /// The serial of the last `amend`. It stays in use as long as the hold stands.
   var amendment: Serial?
   let taken: Instant
   let expiry: Instant?
   let rememberedLength: Int
-  /// Actions under way that it came too late for.
+  /// The number of actions under way for which the hold came too late.
   var lateCount = 0
   fileprivate(set) var deadline: Due.Handle?
 
@@ -79,7 +79,8 @@ struct Holds {
     hold.deadline = nil
   }
 
-  /// The oldest first. Without an object, the holds of every object.
+  /// The holds that match the name and the object, with the oldest first. If the object is empty, holds for
+  /// every object match.
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
     if tree.isEmpty { return [] }
     let place = routes.place(of: key, nameLength: nameLength)

@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-/// The queries that wait for one delegate, in no order.
+/// The queries that wait for one delegate, in no particular order.
 struct OpenQueries {
   private static let searchedMax = 32
 
   private(set) var all: [QueryID] = []
-  /// Indices by the number of the id (see `PlacesByID`); empty for small sets.
+  /// Indices in `all`, by the number of the id (see `PlacesByID`). Empty while `all` is short.
   private var places: [UInt64: Int] = [:]
 
   mutating func insert(_ query: QueryID) {

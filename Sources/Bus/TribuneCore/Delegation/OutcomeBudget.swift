@@ -2,7 +2,8 @@
 
 import TribuneWire
 
-/// Bounds a verdict's reasons and labels. Clients that may hold or delegate its name could make them arbitrarily long.
+/// Limits the length of a verdict's reasons and labels. Otherwise, clients that may hold or delegate the name
+/// could make them arbitrarily long.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int
@@ -12,14 +13,15 @@ struct OutcomeBudget {
     reasonsLength = limits.outcomeReasonsMax
   }
 
-  /// A safe estimate: if true, `admit` can be skipped.
+  /// True if all outcomes certainly fit. The caller can then skip `admit`.
   func fits(_ count: Int, answers: Int) -> Bool {
     count <= identitiesLength / Self.identityLengthMax && answers <= reasonsLength
   }
 
   private static var identityLengthMax: Int { 2048 }
 
-  /// Once an outcome does not fit, later ones do not either: a verdict lists the first ones.
+  /// Returns false if an outcome does not fit, and then for all later outcomes. So a verdict lists the first
+  /// ones.
   mutating func admit(_ length: Int) -> Bool {
     guard length <= identitiesLength else {
       identitiesLength = 0
@@ -29,7 +31,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Cuts the first reason that does not fit, and all later ones.
+  /// Cuts the reason to the rest of the budget. After the first cut, it also cuts all later reasons.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of indices of a verdict's outcomes. Up to index 63, it does not allocate.
+/// A set of indices of a verdict's outcomes. It does not allocate memory for indices up to 63.
 package struct OutcomePlaces: Equatable, Sendable {
   private var first: UInt64 = 0
   private var others: [UInt64] = []

@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// The places of the queries under way, by id.
 ///
-/// Ids are sequential and most queries end soon, so the last bits of the id select an entry without a hash. If an older
-/// query still has that entry, the new one goes to a dictionary.
+/// Ids are sequential, and most queries end soon. So the last bits of the id select an entry without a hash. If
+/// an older query still has that entry, a dictionary contains the new query.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0
@@ -13,11 +13,12 @@ package struct PlacesByID {
     var place = -1
   }
 
-  /// A power of two.
+  /// Must be a power of two.
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// The key is a number: a type of another module is hashed through its witness, which takes twice as long.
+  /// The key is an integer. A type from another module would be hashed through its witness table, which takes
+  /// twice as long.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 

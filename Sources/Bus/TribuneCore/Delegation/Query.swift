@@ -3,16 +3,16 @@
 import TribuneProtocols
 import TribuneWire
 
-/// What vetoes a query without being asked: holds, and missing required delegates.
+/// The vetoes that a query has without asking any delegate: holds, and missing required delegates.
 struct Standing {
   var outcomes: [Outcome] = []
-  /// Holds that `outcomes` does not list.
+  /// The number of holds that `outcomes` omits.
   var omittedHolds = 0
-  /// A hold has the very name, not only a pattern.
+  /// True if a hold has the name itself, instead of a pattern.
   var hasName = false
 }
 
-/// One query, from the question to the verdict. A veto is sticky because `settled` is final.
+/// One query, from the question to the verdict. A veto stays, because the state `settled` is final.
 struct Query {
   struct Asker {
     let slot: ConnectionSlot
@@ -23,24 +23,24 @@ struct Query {
 
   struct Participant {
     enum State {
-      /// → waiting, settled
+      /// Next states: waiting, settled.
       case unasked
-      /// → settled
+      /// Next state: settled.
       case waiting(until: Instant)
-      /// Final.
+      /// Final state.
       case settled(OutcomeKind, reason: String)
     }
 
     let delegate: DelegateRegistration
-    /// The delegate's, or a veto if the query requires the delegate.
+    /// The delegate's failure policy, or *veto* if the query requires the delegate.
     let failurePolicy: FailurePolicy
     var state = State.unasked
     var wasAsked = false
-    /// True from the sending until the turn ends or the question becomes unread (see `QuestionTurns`).
+    /// True from the sending of the question until its turn ends, or it becomes unread (see `QuestionTurns`).
     var hasTurn = false
-    /// The question's number among those that wait for turns; 0 if it never waited.
+    /// The number of the question among those that wait for turns. 0 if it never waited.
     var number: UInt64 = 0
-    /// When the query began to wait for this participant. The question may have been sent later.
+    /// The time when the query began to wait for this participant. The bus may have sent the question later.
     var asked = Instant(nanoseconds: 0)
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
@@ -50,7 +50,7 @@ struct Query {
       return !wasAsked && number == 0
     }
 
-    /// True if its time is over; its answer may still be in flight.
+    /// True if the time of the participant is over. Its answer may still be in flight.
     fileprivate func isOverdue(at now: Instant) -> Bool {
       guard case .waiting(let until) = state else { return false }
       return until <= now && wasAsked && delegate.isAttached
@@ -75,7 +75,7 @@ struct Query {
   let id: QueryID
   let asker: Asker
   let ask: Ask
-  /// Computed once, because they are read often.
+  /// This property and the next one are computed once, because they are read often.
   let isForValues: Bool
   private let waitsForAll: Bool
   var method: ProtocolMethod?
@@ -83,25 +83,27 @@ struct Query {
   var tally: Tally<NameCounts>?
   let started: Instant
   private(set) var deadline: Instant
-  /// Holds, and missing required delegates.
+  /// The outcomes of holds, and of missing required delegates.
   private(set) var standing: [Outcome] = []
-  /// Holds that `standing` does not list.
+  /// The number of holds that `standing` omits.
   private(set) var omittedHolds = 0
-  /// A delegate or a hold has the very name, not only a pattern. Unknown, and true, after a restart.
+  /// True if a delegate or a hold has the name itself, instead of a pattern. Also true after a restart, when
+  /// this is unknown.
   var isMetByName = true
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
   private var hasConsent = false
-  /// Bytes charged, without userInfo.
+  /// The bytes charged for the query, without its userInfo.
   var rememberedByteCount = 0
   var exemptByteCount = 0
   private(set) var answerByteCount = 0
   private(set) var next = 0
-  /// Lower bound of the next timeout; recomputed lazily.
+  /// A lower bound of the next timeout. `expire` makes it exact.
   private(set) var nextExpiry: Instant
   private var newlySettled: [Int] = []
-  /// Indices by the number of the id (see `PlacesByID`); empty for few participants.
+  /// Indices of participants, by the number of the delegate's id (see `PlacesByID`). Empty while there are few
+  /// participants.
   private var places: [UInt64: Int] = [:]
 
   init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
@@ -136,7 +138,8 @@ struct Query {
     }
   }
 
-  /// `beginWaiting` of each awaited delegate must follow. Unasked participants come last.
+  /// Restores participants. Unasked ones must come last. The caller must then call `beginWaiting` of each
+  /// delegate for which the query waits.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
     self.participants += participants
     self.answerByteCount = answerByteCount
@@ -189,7 +192,7 @@ struct Query {
 
   var hasAskedAnybody: Bool { participants.contains(where: \.wasAsked) }
 
-  /// Includes delegates that have left since.
+  /// Includes delegates that have left since the question.
   mutating func hasAsked(user: UInt32) -> Bool {
     participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }
   }
@@ -205,7 +208,8 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// Settles delegates that have left since the query began. `takeTurn` must follow.
+  /// Returns the next participant to ask, and settles delegates that have left since the query began. The
+  /// caller must then call `takeTurn`.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {
@@ -247,7 +251,7 @@ struct Query {
     participants[index].hasTurn = true
   }
 
-  /// The delegate has answered or deferred, or did not get the question.
+  /// Call this when the delegate has answered or deferred, or did not get the question.
   mutating func endTurn(_ index: Int) {
     guard participants[index].hasTurn else { return leaveTurns(index) }
     participants[index].hasTurn = false
@@ -265,13 +269,13 @@ struct Query {
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
   }
 
-  /// An earlier bus sent the question, although it would wait for its turn here.
+  /// Call this if an earlier bus has sent the question, although it would wait for its turn on this one.
   mutating func markAskedBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true
   }
 
-  /// Inlined: each answer comes through here.
+  /// Inlined, because the bus calls this for each answer.
   @inline(__always) mutating func settle(
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
@@ -322,7 +326,8 @@ struct Query {
     return newlySettled
   }
 
-  /// Never shortens the time, and never exceeds the asker's deadline.
+  /// Extends the participant's time, at most to the asker's deadline. Never shortens it. Returns the end of the
+  /// time.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
       preconditionFailure("the query does not wait for participant \(index)")
@@ -346,8 +351,8 @@ struct Query {
 
   private static let unasked = "it was not asked in time"
 
-  /// After the asker's deadline, settles all participants, asked or not: a delegate that could not be asked
-  /// in time did not approve.
+  /// Settles the participants whose time is over. After the asker's deadline, this settles all participants,
+  /// even unasked ones: a delegate that could not be asked in time did not approve.
   ///
   /// - Returns: the inboxes in which questions have become unread.
   mutating func expire(at now: Instant) -> [QuestionInbox] {
@@ -400,8 +405,8 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let overrides = !isForValues && ask.flags.contains(.overrides)
-    // An override goes past holds and missing required delegates. Without other vetoes and approvals, the fallback
-    // decides.
+    // An override ignores holds and missing required delegates. If there are no other vetoes and no approvals,
+    // the fallback decides.
     let isAnswered =
       hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =
@@ -420,8 +425,8 @@ struct Query {
     return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
 
-  /// The reasons in a verdict, cut to the budget; nil for participants that it does not list, or if
-  /// everything fits. Vetoes go first. Values are always listed.
+  /// The reasons in a verdict, cut to the budget. An element is nil if the verdict omits the participant. The
+  /// result is nil if everything fits. Vetoes go first, and values are always listed.
   private func boundedList(within budget: OutcomeBudget) -> [String?]? {
     if budget.fits(participants.count, answers: answerByteCount) { return nil }
     var budget = budget
@@ -442,7 +447,7 @@ struct Query {
     return list
   }
 
-  /// Includes outcomes that the verdict does not list.
+  /// Includes outcomes that the verdict omits.
   mutating func count(in counts: inout OutcomeCounts) {
     for outcome in standing { counts.count(outcome.outcome) }
     counts.held &+= UInt64(omittedHolds)
@@ -451,7 +456,7 @@ struct Query {
     }
   }
 
-  /// Includes vetoes that the verdict does not list.
+  /// Includes vetoes that the verdict omits.
   var vetoCount: Int {
     guard hasVeto else { return 0 }
     return participants.reduce(standing.count + omittedHolds) { $0 + ($1.isVeto ? 1 : 0) }

@@ -2,18 +2,18 @@
 
 import TribuneWire
 
-/// The queries under way. Records are reused with the memory of their arrays and buffers.
+/// The queries under way. A new query reuses a free record, with the memory of its arrays and buffers.
 struct QueryTable {
   private struct Record {
-    /// A free record has the previous query without its participants.
+    /// In a free record, this is the previous query without its participants.
     var query: Query
-    /// Name and object, and userInfo if the query keeps it.
+    /// The name and the object, and the userInfo if the query keeps it.
     var tail = ByteBuffer(capacity: 0)
     var nameLength = 0
     var objectLength = 0
     var deadline: Due.Handle?
 
-    /// Reuses the buffer if it is small and no question uses it.
+    /// Reuses the buffer if it is small, and no question refers to it.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
       if isKnownUniquelyReferenced(&tail), tail.capacity <= QueryTable.tailKept {
         tail.truncate(to: 0)
@@ -39,7 +39,7 @@ struct QueryTable {
 
   func place(of id: QueryID) -> Int? { places[id] }
 
-  /// Unless the query is decided at once, `setDue` must follow.
+  /// Unless the query is decided at once, the caller must then call `setDue`.
   mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
     let id = query.id
     let place: Int
@@ -65,7 +65,7 @@ struct QueryTable {
     free.append(place)
   }
 
-  /// Non-mutating methods would be called on a copy, so those on the path of an answer are mutating.
+  /// Methods on the path of an answer are mutating, because non-mutating ones would be called on a copy.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }

@@ -2,15 +2,16 @@
 
 import TribuneWire
 
-/// Decides which questions the delegates of one connection have, and which wait on the bus.
+/// Decides which questions the delegates of one connection have, and which questions wait on the bus.
 ///
-/// Delegates get a few questions at a time, and askers' users take turns. A sixteenth is reserved for
-/// privileged users, and a sixteenth for all others. A privileged user may have all the rest; others share it
-/// as in `Accounts`. When its turn comes, every user may have at least one.
+/// The delegates get a few questions at a time, and the askers' users take turns. A sixteenth of these
+/// questions is reserved for privileged users, and a sixteenth for all others. A privileged user may have all
+/// questions that are not reserved for others. Other users share the remaining ones as in `Accounts`. When its
+/// turn comes, every user may have at least one question.
 ///
-/// A question *has its turn* from its sending until it is answered or deferred, or the delegate asks a nested
-/// query. If the bus stops waiting for the answer earlier, the question is *unread*: it keeps its turn until
-/// the client has read all frames sent by then.
+/// A question *has its turn* from its sending until the delegate answers, defers, or asks a nested query. If
+/// the bus stops waiting for the answer earlier, the question is *unread*. It then keeps its turn until the
+/// client has read all frames that were sent by then.
 struct QuestionTurns {
   struct Waiting {
     let number: UInt64
@@ -22,10 +23,10 @@ struct QuestionTurns {
   private struct User {
     let uid: UInt32
     let isPrivileged: Bool
-    /// Includes unread ones.
+    /// Includes unread questions.
     var sent = 0
     var unread = 0
-    /// Unread when the server began its last check for unread frames.
+    /// The number of questions that were unread when the server began its last check for unread frames.
     var reported = 0
     var waiting: [Waiting] = []
     /// Entries before `head` are closed.
@@ -33,11 +34,11 @@ struct QuestionTurns {
     var openCount = 0
   }
 
-  /// Users without questions stay, because they are likely to ask again.
+  /// Up to this number of users, those without questions stay, because they are likely to ask again.
   private static let idleMax = 4
   private static let searchedMax = 16
 
-  /// Nearly always one or two.
+  /// The users who ask: nearly always one or two.
   private var users: [User] = []
   private var places: [UInt32: Int] = [:]
   /// Users with waiting questions, in the order of their turns.
@@ -47,11 +48,11 @@ struct QuestionTurns {
   private(set) var unreadCount = 0
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
-  /// The server checks for unread frames, because questions wait for that.
+  /// True while the server checks for unread frames, because questions wait until the client has read them.
   private(set) var isReported = false
 
   var isAnyWaiting: Bool { !turns.isEmpty }
-  /// False if the queries under way determine the state.
+  /// False if the queries under way determine the state, so the log does not need it.
   var isWorthKeeping: Bool { isAnyWaiting || unreadCount > 0 }
 
   // MARK: Questions
@@ -67,7 +68,7 @@ struct QuestionTurns {
     mayHave(count, beside: users[place].sent, isPrivileged: users[place].isPrivileged, of: max)
   }
 
-  /// - Parameter own: the user's questions that have their turns.
+  /// - Parameter own: the number of the user's questions that have their turns.
   private func mayHave(_ count: Int, beside own: Int, isPrivileged: Bool, of max: Int) -> Bool {
     if sentCount == 0, count == 1 { return true }
     guard sentCount + count <= max else { return false }
@@ -77,10 +78,10 @@ struct QuestionTurns {
     return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
 
-  /// The most that privileged users together, or all others together, may have.
+  /// The most questions that privileged users together, or all others together, may have.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
-  /// Returns false if the question cannot be sent; then `wait` must follow.
+  /// Returns false if the question cannot be sent. The caller must then call `wait`.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
     guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
@@ -120,16 +121,16 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// The question was answered or deferred, or could not be sent.
+  /// Call this when the question was answered or deferred, or could not be sent.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
-  /// The bus stops waiting for the answer: the question becomes unread.
+  /// Call this when the bus stops waiting for the answer. The question becomes unread.
   mutating func abandon(of uid: UInt32) {
     users[knownPlace(of: uid)].unread += 1
     unreadCount += 1
   }
 
-  /// The client has read the frames sent before `takeReport` returned true.
+  /// Call this when the client has read the frames that were sent before `takeReport` returned true.
   mutating func markRead() {
     isReported = false
     for user in users.indices.reversed() where users[user].reported > 0 {
@@ -141,8 +142,8 @@ struct QuestionTurns {
     }
   }
 
-  /// Returns true if the server must start to check for unread frames. `markRead` must follow once the client
-  /// has read them, unless `isReported` is false by then.
+  /// Returns true if the server must start to check for unread frames. Once the client has read them, the
+  /// server must call `markRead`, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
@@ -158,7 +159,7 @@ struct QuestionTurns {
 
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
-    // With thousands of users, looking up all of them would be expensive.
+    // If others may have no more questions, skip them without a lookup, because there can be thousands of them.
     let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
     for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
       let user = knownPlace(of: turn.uid)
@@ -252,7 +253,7 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// The unread questions of each user, and how many of them `markRead` releases.
+  /// The number of unread questions of each user, and how many of them `markRead` releases.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
@@ -263,7 +264,7 @@ extension QuestionTurns {
 
   mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
 
-  /// - Parameter reported: the number that `markRead` releases.
+  /// - Parameter reported: the number of these questions that `markRead` releases.
   mutating func restoreUnread(_ count: Int, reported: Int, of uid: UInt32, isPrivileged: Bool) {
     guard count > 0 else { return }
     let user = place(of: uid, isPrivileged)

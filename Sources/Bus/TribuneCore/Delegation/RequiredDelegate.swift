@@ -3,12 +3,12 @@
 import TribuneWire
 
 package enum RequiredDelegate: Equatable, Sendable {
-  /// Any connection may use any label.
+  /// A label, which any connection can claim.
   case label(String)
-  /// A system unit. User units do not count, because users choose their names.
+  /// A system unit. User units do not count, because users choose the names of their units.
   case unit(String)
 
-  /// Parses `label:NAME` and `unit:NAME`; nil for other texts.
+  /// Parses `label:NAME` and `unit:NAME`. Returns nil for other texts.
   package init?(_ text: String) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let name = String(text[text.utf8.index(after: colon)...])
