@@ -11,7 +11,7 @@ final class AwaitedPost {
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32
   var missing: [MissingObserver]
-  /// nil if the post had no monitors.
+  /// The name and the object for monitors. nil if the bus had no monitors when the post came.
   let shown: QueryTail?
   var rememberedByteCount = 0
   var reasonByteCount = 0
@@ -34,13 +34,13 @@ final class AwaitedPost {
     count = waiting.count + Int(acknowledged) + missing.count
   }
 
-  /// A unique sort key, the oldest first.
+  /// A unique sort key, which puts the oldest post first.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// Includes settled observers.
+  /// The number of awaited observers, including settled ones.
   let count: Int
 
-  /// Sorted, because the observers' order in time does not matter.
+  /// Sorts the missing observers by connection, because the order in which they settled does not matter.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A number is reused when its post has ended.
+/// The awaited posts, by number. A later post reuses the number of a post that has ended.
 struct AwaitedPosts {
   private struct Key: Hashable {
     var poster: ConnectionID

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A suspended connection's notifications, in the order of delivery.
+/// The notifications of a suspended connection, in the order of delivery.
 struct BufferedNotifications {
   /// Contiguous frames of one name and object.
   struct Run {
@@ -10,15 +10,15 @@ struct BufferedNotifications {
     var count: UInt64
   }
 
-  /// Bytes for each run.
+  /// The bytes counted for each run, in addition to its frames.
   private static var overhead: Int { 256 }
 
   private(set) var runs: CoalescingQueue<Run>
   var lostCount: UInt64 = 0
-  /// Notifications that later ones replaced during this suspension.
+  /// The number of notifications that later ones replaced during this suspension.
   var coalescedCount: UInt64 = 0
   private var count: UInt64 = 0
-  /// Includes losses to report.
+  /// Includes losses that the bus has not reported yet.
   var dueCount: UInt64 { count + lostCount }
 
   init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
@@ -26,8 +26,8 @@ struct BufferedNotifications {
   var byteCount: Int { runs.byteCount }
 
   /// - Parameters:
-  ///   - coalesces: keeps only the last frame, instead of earlier ones of the same name and object.
-  ///   - limit: bytes; beyond it, the oldest runs are dropped.
+  ///   - coalesces: if true, only the last frame stays, and replaces earlier frames of the same name and object.
+  ///   - limit: in bytes. If the buffer exceeds it, the oldest runs are dropped.
   mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
     var key: ExactText?
     var count = added.count
@@ -44,7 +44,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // The run is not copied, because over the limit it is dropped.
+      // A run over the limit is dropped, so this does not copy it.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
@@ -58,7 +58,7 @@ struct BufferedNotifications {
     count += run.count
   }
 
-  /// Does not count the runs as lost.
+  /// Removes runs without counting them as lost. Returns true if any were removed.
   mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
     let removed = runs.remove { run in
       let bytes = run.slice.bytes
@@ -71,7 +71,7 @@ struct BufferedNotifications {
     return !removed.isEmpty
   }
 
-  /// Nil if there are none.
+  /// Returns nil if there are no notifications and no losses.
   mutating func take() -> FlushedNotifications? {
     guard dueCount > 0 else { return nil }
     var flushed = FlushedNotifications(count: count, lost: lostCount)
@@ -81,22 +81,24 @@ struct BufferedNotifications {
   }
 }
 
-/// Buffered notifications that their connection now receives. It learns first how many were lost for lack of space.
+/// Buffered notifications that their connection now receives. Before them, the connection learns how many
+/// notifications were lost for lack of space.
 package struct FlushedNotifications {
   package fileprivate(set) var slices: [ByteSlice] = []
   package let count: UInt64
   package let lost: UInt64
 }
 
-/// What becomes of a run for one receiver.
+/// The bus's decision about a run for one receiver.
 package enum Admission {
-  /// Buffered or dropped.
+  /// The run was buffered or dropped.
   case keptBack
-  /// Delivered now, after these.
+  /// The run is delivered now, after these buffered notifications.
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run to buffer for any number of connections. They share one copy, because its receive buffer is reused.
+/// A run for the buffers of any number of connections. They share one copy, because the bus reuses the run's
+/// receive buffer.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -62,7 +62,7 @@ extension Bus {
     endWaiting(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
-  /// Does not truncate the reason.
+  /// Returns the whole reason, or an empty text if the reason does not fit.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard chargeAnswer(length, to: poster) else { return "" }
@@ -77,7 +77,8 @@ extension Bus {
     for number in oldestFirst { endWaiting(number, slot, .gone, reason: "", at: now) }
   }
 
-  /// Whether the post waits for a connection whose awaited observations of it have all ended.
+  /// True if the post waits for the connection, although all of the connection's awaited observations of the
+  /// post have ended.
   package func isAbandoned(_ post: FrameView, by slot: ConnectionSlot) -> Bool {
     guard let number = awaitedPosts.number(poster: post.header.sender, serial: post.header.serial),
       awaitedPosts[number].waiting.contains(slot)
@@ -102,7 +103,7 @@ extension Bus {
     conclude(number)
   }
 
-  /// Does not reply.
+  /// Ends the wait without a reply.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
     for slot in post.waiting { connections[slot].unacknowledgedPosts.remove(number) }
@@ -152,7 +153,7 @@ extension NotificationCenter.Observation {
 }
 
 extension PostedNotification {
-  /// Copied, because monitors may see it much later.
+  /// A copy of name and object, because monitors may see it much later.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

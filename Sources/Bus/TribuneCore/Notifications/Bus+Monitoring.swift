@@ -29,7 +29,7 @@ extension Bus {
 
   mutating func shownTail(at place: Int) -> QueryTail? { isMonitored ? queries.tail(at: place) : nil }
 
-  /// nil if the post had no monitors.
+  /// Returns nil if the bus had no monitors when the post came.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {
     awaitedPosts.number(poster: poster, serial: serial).flatMap { awaitedPosts[$0].shown }
   }

@@ -3,7 +3,7 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Posts that need more than immediate delivery. The server forwards all others itself.
+/// Posts that need more than immediate delivery. The server forwards all other posts without the core.
 extension Bus {
   // MARK: Posting
 
@@ -29,7 +29,7 @@ extension Bus {
     var posted = PostedNotification(
       slice: slice, header: frame.header, fields: fields,
       poster: Poster(slot: slot, id: connections[slot].id, peer: peer), uid: peer.uid, posted: now)
-    // The server has checked userInfo in a file, which the core cannot read.
+    // The server has already checked userInfo in a file, because the core cannot read files.
     if slice.buffer.attachment == nil, isDeclared(frame.object) {
       // A post that clears a retained notification has no userInfo to check.
       try check(post: frame, isClearing: options.contains(.retain) && !posted.isKept)
@@ -59,14 +59,14 @@ extension Bus {
 
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// The effects must be performed before the next call.
+  /// The caller must perform the effects before the next call.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers a notification after its longest wait for an idle bus.
+  /// Delivers a notification that has waited the longest permitted time for an idle bus.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -84,7 +84,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Usually, the route's array is used without a copy.
+    // Usually, all receivers get the post now, and the route's array is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
       receivers = receivers.filter { receiver in
@@ -152,8 +152,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // Over the share of unread bytes, a user's suspended connections have equal parts. Otherwise, a large old
-    // buffer would starve the others.
+    // If a user exceeds the share of unread bytes, its suspended connections have equal parts. Otherwise, one
+    // large old buffer would starve the others.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)
@@ -184,6 +184,6 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// If false, the post clears the retained notification.
+  /// False if the post clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

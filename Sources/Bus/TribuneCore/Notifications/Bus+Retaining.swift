@@ -4,7 +4,8 @@ import TribunePolicy
 import TribuneWire
 
 extension Bus {
-  /// A later delivery could come after the poster has left.
+  /// Throws if the post cannot be bound to its poster. Later delivery is not allowed, because the poster may
+  /// have left by then.
   func requireBindable(_ fields: Post, from slot: ConnectionSlot) throws(WireError) {
     guard fields.options.contains(.retain), fields.style == .now else {
       throw WireError(
@@ -18,7 +19,7 @@ extension Bus {
 
   mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
     let cost = RetainedNotification.cost(of: posted.tail, from: posted.poster.peer)
-    // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
+    // A deferred post replaces the retained notification only at its delivery. Until then, both need capacity.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
     try chargeRetained(cost, to: posted.uid, replacing: before)
     posted.reserved = cost
@@ -61,7 +62,8 @@ extension Bus {
     connections[slot].bound[notification.number] = nil
   }
 
-  /// Posts for a connection that has ended what a client posts to remove what it retained.
+  /// Clears the bound notifications of a connection that has ended, by the same posts with which its client
+  /// would clear them.
   mutating func clear(_ bound: [RetainedNotification], at now: Instant) {
     for notification in bound {
       let (buffer, fields) = (ByteBuffer(capacity: 0), Post(options: .retain))

@@ -4,7 +4,8 @@ import TribuneWire
 
 /// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// Keys can lead to removed entries. Compaction bounds their number by that of the elements.
+/// `numbers` can refer to removed entries. Compaction limits the number of such references in proportion to the
+/// elements.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -15,17 +16,17 @@ struct CoalescingQueue<Element> {
   private static var emptyMin: Int { 64 }
 
   private let stagger: Int
-  /// nil where an element was removed.
+  /// An entry is nil if its element was removed.
   private var entries: [Entry?] = []
   private var head = 0
-  /// The number of the first entry. Numbers are unique while the queue has elements.
+  /// The number of the first entry. While the queue has elements, each number is unique.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 
   private(set) var count = 0
   private(set) var byteCount = 0
 
-  /// - Parameter number: staggers compaction between queues with the same elements.
+  /// - Parameter number: staggers the compactions of queues that have the same elements.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }
@@ -46,7 +47,7 @@ struct CoalescingQueue<Element> {
   mutating func remove(under key: ExactText) -> [Element] {
     guard let found = numbers.removeValue(forKey: key) else { return [] }
     return found.compactMap { number in
-      // Removing the last element invalidates all numbers.
+      // When `take` removes the last element, all numbers become invalid.
       guard !isEmpty, number >= firstNumber + head else { return nil }
       return take(at: number - firstNumber)?.element
     }
@@ -54,7 +55,7 @@ struct CoalescingQueue<Element> {
 
   mutating func remove(where isRemoved: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
-    // Removing the last element also removes the entries.
+    // When `take` removes the last element, it also removes all entries.
     for place in entries.indices where !isEmpty {
       guard let entry = entries[place], isRemoved(entry.element) else { continue }
       _ = take(at: place)

@@ -4,13 +4,13 @@ import TribuneWire
 
 struct Monitors: ~Copyable {
   struct Registration {
-    /// nil for all frames.
+    /// nil if the registration is for all frames.
     let pattern: Pattern?
   }
 
   private var center: NotificationCenter
   private let access = Access(.everything)
-  /// Monitors without a pattern, in order.
+  /// The connections with monitors for all frames, in the order of their slots.
   private var watchers: [ConnectionSlot] = []
   private var watcherCounts: [ConnectionSlot: Int] = [:]
 
@@ -37,7 +37,8 @@ struct Monitors: ~Copyable {
     watchers.remove(at: place)
   }
 
-  /// Frames with an invalid name are shown like those without a name, because monitors see refusals.
+  /// The monitors of a name. Frames with an invalid name are shown like frames without a name, because monitors
+  /// also see refused frames.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {

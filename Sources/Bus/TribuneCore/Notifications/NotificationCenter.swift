@@ -3,12 +3,14 @@
 import TribunePolicy
 package import TribuneWire
 
-/// A route has the connections that receive one (name, object), each once. Delegates receive the
+/// Finds the connections that receive a notification.
+///
+/// A route has all connections that receive a given name and object, each once. Delegates receive the
 /// notifications that announce or report an action on their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
-    /// nil for any.
+    /// nil for any object.
     package let object: String?
     package var suspension = SuspensionBehavior.coalesce
     package var isAwaited = false
@@ -21,7 +23,7 @@ package struct NotificationCenter {
   }
 
   private struct Place {
-    /// The last lookup that found the connection: a route has each connection once.
+    /// The last lookup that found the connection. With it, a lookup adds each connection to a route only once.
     var round: UInt64 = 0
     var index = 0
     var isSuspended = false
@@ -29,7 +31,8 @@ package struct NotificationCenter {
 
   private var tree = PatternTree<Key>()
   private var busTree = PatternTree<Key>()
-  /// Without an object, an action is about all objects, as its question was.
+  /// The delegates that receive will- and did-notifications. Without an object, an action is about all objects,
+  /// like its question.
   private var delegateTree = PatternTree<ConnectionSlot>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
@@ -39,8 +42,8 @@ package struct NotificationCenter {
   private let keepsBusApart: Bool
 
   /// - Parameters:
-  ///   - seed: prevents peers from choosing names that slow down lookups.
-  ///   - keepsBusApart: a star at the start of a pattern does not match names reserved for the bus.
+  ///   - seed: with it, peers cannot choose names that slow down lookups.
+  ///   - keepsBusApart: if true, a leading star in a pattern does not match the bus's own names.
   package init(seed: UInt64, keepsBusApart: Bool = true) {
     routes = RouteCache(placeCount: 4096, seed: seed)
     self.keepsBusApart = keepsBusApart
@@ -106,9 +109,10 @@ package struct NotificationCenter {
     routes.invalidate()
   }
 
-  /// Valid until the next registration or lookup.
+  /// Finds the route of a name and an object. The route is valid until the next registration or lookup.
   ///
-  /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
+  /// - Parameter key: the name and the object, contiguous as in the frame. They are validated only on a cache
+  ///   miss.
   @inline(__always) mutating func route(
     of key: RawSpan, nameLength: Int, _ access: borrowing Access
   ) throws(WireError) -> (index: Int, isNew: Bool) {
@@ -175,6 +179,6 @@ package struct NotificationCenter {
     routes.remember(actions, at: index, for: permissions)
   }
 
-  /// Must follow a change of permissions, which decide who receives.
+  /// Call this after a change of permissions, because they decide which connections receive a notification.
   mutating func invalidateRoutes() { routes.invalidate() }
 }

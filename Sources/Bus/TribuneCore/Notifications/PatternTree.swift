@@ -4,16 +4,19 @@ package import TribuneWire
 
 /// Registrations by name pattern and object, in a trie of tokens. A run of tokens without a fork is one node.
 ///
-/// After each matching run, a lookup visits the branches of the next token and of `*`; `**` ends a run. One path leads
-/// to each node, so a lookup costs at most one walk through the tree. Tokens and objects are compared as numbers.
+/// After each matching run, a lookup visits the branches of the next token and of `*`. A `**` ends a run. Only
+/// one path leads to each node, so a lookup costs at most one walk through the tree. Tokens and objects are
+/// compared as numbers.
 ///
-/// The nodes of up to `unusedMax` released patterns stay, because programs observe and cancel the same names
-/// repeatedly. Eviction is FIFO by release, not LRU.
+/// The nodes of up to `unusedMax` released patterns stay, because programs repeatedly cancel an observation and
+/// observe the same name again. The pattern that was released first is evicted first, even if it was used
+/// since.
 ///
-/// A key can have several patterns, and be several times under one. The tree is a class, because copies would share the
-/// nodes.
+/// A key can have several patterns, and can be inserted several times with the same one. The tree is a class,
+/// because copies of a struct would share the nodes.
 package final class PatternTree<Key: Hashable> {
-  /// A cell, because exclusivity checks would take a twentieth of an observation.
+  /// The content is in a cell, because checks for exclusive access would take a twentieth of the time of an
+  /// observation.
   private final class Node {
     let content: Cell<Content>
 
@@ -30,7 +33,7 @@ package final class PatternTree<Key: Hashable> {
     private var branches = SmallDictionary<TextNumber, Node>()
     private var star: Node?
     var here = Leaf<Key>()
-    /// Patterns that continue from here with `**`.
+    /// The keys of patterns that continue from here with `**`.
     var below = Leaf<Key>()
     var isKept = false
 
@@ -87,7 +90,7 @@ package final class PatternTree<Key: Hashable> {
 
   // MARK: Registering
 
-  /// - Parameter object: nil for any.
+  /// - Parameter object: nil for any object.
   package func insert(_ key: Key, pattern: Pattern, object: String?) {
     count += 1
     let object = object.map { objects.value.retain($0.utf8Bytes) }
@@ -111,7 +114,8 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// The tokens before a final `**`; `goesOn` is true if there is one. `reuse` takes the array back.
+  /// Returns the tokens before a final `**`. `goesOn` is true if the pattern has one. The caller must return
+  /// the array with `reuse`.
   @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {
@@ -186,13 +190,13 @@ package final class PatternTree<Key: Hashable> {
 
   // MARK: Looking up
 
-  /// Calls `found` once for each matching pattern and object filter.
+  /// Calls `found` once for each key of each matching pattern and object filter.
   ///
   /// - Parameters:
-  ///   - object: empty for none.
-  ///   - noneIsEvery: a message without an object is about all objects.
-  ///   - found: must not use the tree. This is not checked (`Cell`).
-  /// - Returns: nodes and tokens examined.
+  ///   - object: empty if the message has no object.
+  ///   - noneIsEvery: if true, a message without an object is about all objects.
+  ///   - found: must not use the tree. Release builds do not check this (`Cell`).
+  /// - Returns: the number of nodes and tokens that the lookup examined.
   @discardableResult
   package func forEach(
     matching name: RawSpan, object: RawSpan, noneIsEvery: Bool = false, _ found: (Key) -> Void

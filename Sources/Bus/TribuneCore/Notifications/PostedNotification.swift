@@ -10,10 +10,10 @@ struct PostedNotification {
   let uid: UInt32
   let posted: Instant
   var number: UInt64 = 0
-  /// Bytes charged in advance to retain it.
+  /// The bytes charged in advance for retaining the notification.
   var reserved = 0
 
-  /// Name and object, contiguous as in the frame.
+  /// The name and the object, contiguous as in the frame.
   var key: RawSpan {
     @_lifetime(borrow self)
     get {
@@ -33,10 +33,10 @@ struct PostedNotification {
   }
 }
 
-/// At delivery, the poster's slot can belong to another connection.
+/// The poster of a notification. At delivery, its slot can belong to another connection.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
-  /// Only the user is known if it posted to an earlier daemon and has not come back.
+  /// If the poster posted to an earlier daemon and has not reconnected, only the user is known.
   package let peer: PeerIdentity
 }

@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-/// Notifications that wait for the end of the loop iteration, or for the bus to be idle, as in
+/// Notifications that wait until the end of the loop iteration, or until the bus is idle, as in
 /// NSNotificationQueue.
 struct PostingQueue {
-  /// Bytes. Beyond it, the oldest are delivered early, because none may be lost.
+  /// In bytes. If more bytes wait, the oldest notifications are delivered early, because none may be lost.
   private static var waitingMax: Int { 1 << 20 }
-  /// Bytes for each.
+  /// The bytes counted for each notification, in addition to its frame.
   private static var overhead: Int { 512 }
   private static var idleNanoseconds: UInt64 { 1_000_000_000 }
 
@@ -20,20 +20,22 @@ struct PostingQueue {
   var hasIdle: Bool { !idle.isEmpty }
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
-  /// Removes and returns waiting notifications of the same user, with the same name, object or both.
+  /// Removes and returns the notifications that `posted` replaces: waiting ones of the same user, with the same
+  /// name, the same object, or both.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  /// Copies and numbers a notification that waits for the bus to be idle.
+  /// Adds a notification, and returns it. If the notification waits for an idle bus, it is copied and gets a
+  /// number.
   @discardableResult
   mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted
     let byteCount = posted.slice.weight + Self.overhead
     var keys = posted.keys
     if posted.fields.style == .whenIdle {
-      // A copy releases the receive buffer.
+      // The copy lets the bus reuse the receive buffer.
       posted.slice = posted.slice.copied()
       if posted.number == 0 { posted.number = lastNumber + 1 }
       lastNumber = max(lastNumber, posted.number)
@@ -50,7 +52,7 @@ struct PostingQueue {
     return idle.remove(under: Self.key(ofNumber: number)).first
   }
 
-  /// Other keys do not begin with NUL.
+  /// This key is unique, because other keys do not begin with NUL.
   private static func key(ofNumber number: UInt64) -> ExactText { ExactText("\0\(number)") }
 
   mutating func popSurplus() -> PostedNotification? {
@@ -79,7 +81,7 @@ extension PostedNotification {
     return kind.isEmpty ? nil : key(of: kind)
   }
 
-  /// Names and objects have no control characters, so NUL separates them.
+  /// NUL separates the parts, because names and objects have no control characters.
   private func key(of kind: PostOptions) -> ExactText {
     switch kind {
     case .coalesceByName: ExactText("\(uid)\0\(name)")

@@ -3,7 +3,7 @@
 import TribuneWire
 
 package struct Receiver: Equatable, Sendable {
-  /// If several observations match, the highest way wins.
+  /// How a notification reaches a receiver. If several observations match, the highest of their ways applies.
   package enum Way: UInt8, Comparable, Sendable {
     case drop
     /// Buffers only the last notification of each name and object.
@@ -29,7 +29,8 @@ package struct Receiver: Equatable, Sendable {
   package let slot: ConnectionSlot
   package private(set) var way: Way
   package private(set) var isAwaited = false
-  /// It receives the will or did of its own delegate, which waits for no room.
+  /// True if the connection has a delegate for this will or did. The bus then sends it the notification even if
+  /// the client has no room.
   package private(set) var isDelegate = false
 
   mutating func join(_ other: Receiver) {
@@ -40,8 +41,8 @@ package struct Receiver: Equatable, Sendable {
 
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
-    // An awaited observer gets the post even while suspended, unless it drops notifications; then it is not
-    // awaited.
+    // An awaited observer gets the post even while suspended, unless it drops notifications. In that case, the
+    // poster does not wait for it.
     if options.contains(.awaited), isAwaited, way != .drop { return max(way, .flush) }
     return way
   }

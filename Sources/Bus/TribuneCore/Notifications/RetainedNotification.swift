@@ -2,14 +2,15 @@
 
 package import TribuneWire
 
-/// A class, because snapshots refer to notifications that may be replaced before they are sent.
+/// A retained notification. It is a class, because a snapshot may refer to a notification that is replaced
+/// before it is sent.
 package final class RetainedNotification {
   package let tail: QueryTail
   package let sender: ConnectionID
   package let peer: PeerIdentity
   let uid: UInt32
   package let posted: Instant
-  /// Lasts only as long as its poster's connection.
+  /// True if the notification lasts only as long as its poster's connection.
   let isBound: Bool
   var number: UInt64 = 0
 
@@ -22,7 +23,8 @@ package final class RetainedNotification {
 
   var cost: Int { Self.cost(of: tail, from: peer) }
 
-  /// Bytes for each notification, and for each token of its name, which may need a node in the tree.
+  /// The bytes counted for each notification, and again for each token of its name, which may need a node in
+  /// the tree.
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail, from peer: PeerIdentity) -> Int {

@@ -2,7 +2,8 @@
 
 import TribuneWire
 
-/// A tree of name tokens. Noncopyable, because copies would share the nodes.
+/// The retained notifications, in a tree of name tokens. It is noncopyable, because copies would share the
+/// nodes.
 struct RetainedNotifications: ~Copyable {
   private final class Node {
     var branches: [String: Node] = [:]
@@ -29,7 +30,8 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// Releases the charge of the replaced notification, and returns it. The caller has charged this one.
+  /// Keeps a notification, which the caller must have charged. Returns the notification that it replaces, after
+  /// releasing its charge.
   mutating func keep(
     _ notification: RetainedNotification, _ name: String, _ object: String
   ) -> RetainedNotification? {
@@ -72,14 +74,14 @@ struct RetainedNotifications: ~Copyable {
 
   // MARK: Finding
 
-  /// In the order of posting. A nil object is for any.
+  /// The matching notifications, in the order of posting. A nil object means any object.
   func matching(_ pattern: Pattern, object: String?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visit(root, pattern.text.split(separator: ".")[...], object.map(ExactText.init), &found)
     return found.sorted { $0.number < $1.number }
   }
 
-  /// A nil sender is for any.
+  /// The notifications of a sender. nil means all senders.
   func all(of sender: ConnectionID?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visitAll(root, nil, &found)

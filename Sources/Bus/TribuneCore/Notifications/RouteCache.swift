@@ -3,10 +3,10 @@
 import TribunePolicy
 import TribuneWire
 
-/// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot make it
-/// grow.
+/// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot make it grow.
 ///
-/// With one entry for each hash, 1,000 names in 2,048 entries left one post in four without a cached route.
+/// With only one entry for each hash, 1,000 names in 2,048 entries left a quarter of the posts without a cached
+/// route.
 struct RouteCache<Receiver> {
   struct Place {
     fileprivate let hash: UInt64
@@ -25,9 +25,9 @@ struct RouteCache<Receiver> {
   }
 
   private static var placesEach: Int { 4 }
-  /// Receivers in all cached routes together.
+  /// The limit of receivers in all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// Receivers in invalid routes, until their entries are reused.
+  /// The limit of receivers that invalid routes may keep until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
   private static var capacityKeptMax: Int { 64 }
@@ -41,7 +41,7 @@ struct RouteCache<Receiver> {
 
   /// - Parameters:
   ///   - placeCount: a power of two.
-  ///   - seed: prevents peers from choosing names that collide.
+  ///   - seed: with it, peers cannot choose names that collide.
   init(placeCount: Int, seed: UInt64) {
     precondition(placeCount >= Self.placesEach && placeCount & (placeCount - 1) == 0)
     self.seed = seed
@@ -59,7 +59,7 @@ struct RouteCache<Receiver> {
     return Place(hash: hash, first: Int(hash & firstMask))
   }
 
-  /// Valid until the cache changes.
+  /// The index of a cached route, or nil. The index is valid until the cache changes.
   func index(at place: Place, of key: RawSpan, nameLength: Int) -> Int? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
@@ -80,7 +80,8 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Reuses the array of the entry that will be replaced, for names that alternate in an entry.
+  /// Takes the array of the entry that `keep` will replace, to reuse its memory when names alternate in an
+  /// entry.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []
@@ -122,7 +123,8 @@ struct RouteCache<Receiver> {
 }
 
 private struct Decisions {
-  /// The id of the permissions, shifted, and the actions. 0 is not an id.
+  /// Each entry has the id of permissions in the upper 48 bits, and their actions in the lower 16. No
+  /// permissions have the id 0.
   private var entries = SIMD4<UInt64>()
 
   subscript(permissions: UInt64) -> ActionSet? {

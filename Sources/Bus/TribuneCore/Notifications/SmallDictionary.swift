@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Usually has at most one entry, which needs neither allocation nor hash. Frees excess capacity.
+/// A dictionary that usually has at most one entry, which needs neither allocation nor hash. It frees excess
+/// capacity.
 struct SmallDictionary<Key: Hashable, Value> {
   private var first: (key: Key, value: Value)?
   private var others: [Key: Value] = [:]
@@ -16,7 +17,7 @@ struct SmallDictionary<Key: Hashable, Value> {
     set { change(key) { $0 = newValue } }
   }
 
-  /// In place, without a copy; nil removes the value.
+  /// Changes the value in place, without a copy. If `body` sets it to nil, the entry is removed.
   mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
     if first?.key == key || (first == nil && others[key] == nil) {
       var value = first?.value

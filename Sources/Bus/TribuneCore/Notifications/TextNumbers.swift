@@ -5,29 +5,29 @@ import TribuneWire
 struct TextNumber: Hashable {
   fileprivate let rawValue: UInt64
 
-  /// The token `*`, which is in no table.
+  /// The token `*`. No table contains it.
   static let star = TextNumber(rawValue: 0)
-  /// A text that is in no table.
+  /// Any text that the table does not contain.
   fileprivate static let unknown = TextNumber(rawValue: 1)
 }
 
-/// Unique numbers for the texts in use, in a hash table with linear probing. Unused texts stay until the
-/// table is rebuilt, when it is full or far too large.
+/// Unique numbers for the texts in use, in a hash table with linear probing. If the table is full or far too
+/// large, it is rebuilt. Unused texts stay until then.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
     let text: [UInt8]
     let hash: Int
-    /// 0 if the next rebuild drops the text.
+    /// If it is 0, the next rebuild drops the text.
     var useCount = 1
   }
 
   private static var entriesMin: Int { 16 }
 
-  /// A power of two. At most half of the entries are taken.
+  /// The size is a power of two. At most half of the entries are taken.
   private var entries: [Entry?] = Array(repeating: nil, count: entriesMin)
   private var takenCount = 0
-  /// Texts in use.
+  /// The number of texts in use.
   private(set) var count = 0
   private var last = TextNumber.unknown.rawValue
 
@@ -35,7 +35,7 @@ struct TextNumbers {
 
   var capacity: Int { entries.count }
 
-  /// The number is valid until each `retain` of the text was balanced by a `release`.
+  /// Returns the number of the text. It is valid until `release` has been called as often as `retain`.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)
     let index = index(of: text, hash)
@@ -66,7 +66,7 @@ struct TextNumbers {
     return number
   }
 
-  /// The text may be out of use, and so have no registrations.
+  /// The number of a text, or nil. The text may be out of use, and then has no registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   private func index(of text: RawSpan, _ hash: Int) -> Int {
@@ -78,7 +78,7 @@ struct TextNumbers {
     return index
   }
 
-  /// At most a third of the new table is taken.
+  /// Drops unused texts. At most a third of the new table is taken.
   private mutating func rebuild() {
     let old = entries
     var newCount = Self.entriesMin
@@ -90,7 +90,7 @@ struct TextNumbers {
     }
   }
 
-  /// This hash has a secret seed: peers cannot choose texts that collide.
+  /// `Hasher` has a secret seed, so peers cannot choose texts that collide.
   private static func hash(_ text: RawSpan) -> Int {
     var hasher = Hasher()
     unsafe text.withUnsafeBytes { bytes in unsafe hasher.combine(bytes: bytes) }
