@@ -4,7 +4,7 @@ import TribunePolicy
 package import TribuneProtocols
 package import TribuneWire
 
-/// The owner supplies these checks, because the core cannot read userInfo.
+/// Checks for userInfo and values. The owner of the `Bus` supplies them, because the core cannot read JSON.
 package struct PayloadCheck: Sendable {
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
@@ -87,7 +87,7 @@ extension Bus {
     return acceptance
   }
 
-  /// Appends the definitions to the given protocols.
+  /// Defines the protocols in `source`, and appends them to `given`. Returns their number.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot, _ given: inout [DelegateProtocol]
   ) throws(WireError) -> Int {
@@ -118,7 +118,7 @@ extension Bus {
     guard
       let linked = given.map({ given in known.flatMap { $0.isSame(as: given) ? $0 : nil } ?? given }) ?? known
     else { throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"") }
-    // The object had the protocol when the declaration first came.
+    // A replay need not look for another protocol: the object had none when the declaration was first accepted.
     if restoring.isReplaying { return linked }
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
     let what = other.name == name ? "another definition of" : "the protocol"
@@ -137,7 +137,7 @@ extension Bus {
     accounts.charge(-declaration.protocolCount, of: .protocols, to: connections[declaration.slot].account)
   }
 
-  /// Declarations of connections keep their protocols.
+  /// Applies the protocols and objects of the configuration. Declarations of connections keep their protocols.
   package mutating func configure(
     protocols sources: [ProtocolSource], objects rules: [ObjectRule]
   ) -> ConfiguredProtocols {
@@ -160,7 +160,7 @@ extension Bus {
     }
   }
 
-  /// nil if the object has no protocol.
+  /// Returns nil if the object has no protocol.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
     if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
@@ -175,7 +175,7 @@ extension Bus {
     return method
   }
 
-  /// nil if the object has no protocol.
+  /// Returns nil if the object has no protocol.
   private mutating func method(
     named name: RawSpan, of object: RawSpan, for use: Use
   ) throws(WireError) -> ProtocolMethod? {
@@ -194,7 +194,7 @@ extension Bus {
     return method
   }
 
-  /// The object's protocol must allow to ask or query the name.
+  /// Throws unless the object's protocol allows clients to ask or query the name.
   mutating func requireAnswerable(_ name: RawSpan, of object: RawSpan) throws(WireError) {
     do throws(WireError) {
       _ = try method(named: name, of: object, for: .query)
@@ -203,11 +203,12 @@ extension Bus {
     }
   }
 
-  /// Checks a delegate for any object against the protocols that have a method it responds to.
+  /// Throws if a delegate does not conform to the object's protocol. A delegate for any object must conform to
+  /// each protocol with a method to which it responds.
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    // A replay attaches earlier delegates, even if the declarations differ now.
+    // A replay attaches earlier delegates again, even if the declarations differ now.
     guard !restoring.isReplaying else { return }
     let isOfAny = object.byteCount == 0
     var meant: [(object: String, linked: DelegateProtocol)] = []
@@ -228,7 +229,8 @@ extension Bus {
 
   // MARK: Listing
 
-  /// Objects with a protocol or delegates, and the configuration's patterns, by name. 0 is for all declarers.
+  /// Objects with a protocol or delegates, and the patterns of the configuration, sorted by name. If
+  /// `connection` is not 0, only objects that it declares.
   package mutating func objectEntries(of connection: UInt64) -> [ObjectEntry] {
     var entries: [ExactText: ObjectEntry] = [:]
     for (object, linked, declarer) in declarations.objects(of: connection) {
@@ -256,7 +258,7 @@ extension Bus {
       connection: declarations.declarer(of: text) ?? .bus)
   }
 
-  /// Sorted by name. 0 is for all connections.
+  /// The protocols that the connection defines, sorted by name. 0 means all protocols.
   package func protocolEntries(of connection: UInt64) -> [ProtocolEntry] {
     declarations.library.protocols.compactMap { linked in
       let definer = declarations.library.owner(of: linked.name)?.connection ?? .bus

@@ -9,7 +9,7 @@ final class DeclarationRegistration {
   let serial: Serial
   /// Empty if the declaration only defines protocols.
   let object: String
-  /// Unchanged if its name is redefined.
+  /// Does not change if the protocol's name gets another definition.
   let linked: DelegateProtocol?
   let isDefinition: Bool
   let protocolCount: Int
@@ -27,8 +27,8 @@ final class DeclarationRegistration {
     self.protocolCount = protocolCount
   }
 
-  /// The object that the policy must allow. Empty, for any, if the declaration defines protocols: these are
-  /// for the whole bus.
+  /// The object for which the policy must allow the declaration. It is empty, for any object, if the
+  /// declaration defines protocols, because these are for the whole bus.
   static func objectToPermit(_ object: String, isDefinition: Bool) -> String { isDefinition ? "" : object }
 
   var objectToPermit: String { Self.objectToPermit(object, isDefinition: isDefinition) }
@@ -36,14 +36,14 @@ final class DeclarationRegistration {
   var definer: Definer { Definer(connection: connection, serial: serial) }
 }
 
-/// The owner of a protocol that came over the wire. Its declaration may still be refused.
+/// The declaration that owns a protocol. The bus may still refuse this declaration.
 struct Definer: Hashable, Sendable {
   let connection: ConnectionID
   let serial: Serial
 }
 
-/// The protocols, and the objects that have one: by the configuration's most specific matching pattern, or
-/// else by the object's first declaration.
+/// The protocols, and the objects that have one. An object's protocol comes from the most specific matching
+/// pattern of the configuration, or else from the object's first declaration.
 struct Declarations {
   struct Rule {
     let pattern: ObjectPattern
@@ -83,7 +83,8 @@ struct Declarations {
     rule(for: object)?.linked ?? byObject[ExactText(object)]?.first?.linked
   }
 
-  /// nil if the configuration decides, or the object has no protocol.
+  /// The connection whose declaration gives the object its protocol. nil if the configuration decides, or the
+  /// object has no protocol.
   func declarer(of object: String) -> ConnectionID? {
     rule(for: object) == nil ? byObject[ExactText(object)]?.first?.connection : nil
   }
@@ -112,8 +113,8 @@ struct Declarations {
     return found
   }
 
-  /// The protocols with a method that a pattern matches, each with its first object. Patterns with a leading
-  /// wildcard are about everything, so they match no protocol.
+  /// The protocols with a method that a pattern matches, each with its first object. A pattern with a leading
+  /// wildcard is about everything, so it is ignored.
   func protocols(meantBy patterns: [Pattern]) -> [(object: String, linked: DelegateProtocol)] {
     let patterns = isEmpty ? [] : patterns.filter { $0.text.utf8.first != UInt8(ascii: "*") }
     guard !patterns.isEmpty else { return [] }
@@ -128,7 +129,7 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// - Parameter yields: differing definitions in files win, as if they had been loaded later.
+  /// - Parameter yields: if true, other definitions in files win, as if the files had been loaded later.
   mutating func define(
     _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
     yieldingToFiles yields: Bool
@@ -149,7 +150,8 @@ struct Declarations {
 
   mutating func undefine(_ definer: Definer) { library.remove(definer) }
 
-  /// A pattern whose protocol is no longer defined keeps it if `isUsed` returns true.
+  /// Applies the configuration. If a pattern's protocol is no longer defined, the pattern keeps it if `isUsed`
+  /// returns true.
   mutating func configure(
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
@@ -186,7 +188,7 @@ struct Declarations {
     }
   }
 
-  /// Restores only the rules. Elsewhere, the names of their protocols keep their current meaning.
+  /// Restores only the rules. The names of their protocols keep their current meaning in the library.
   mutating func restoreRules(from reader: inout FieldReader) throws(WireError) {
     var wanted: [(pattern: ObjectPattern, name: String)] = []
     for _ in 0..<(try reader.integer(UInt32.self)) {
@@ -222,6 +224,6 @@ struct Declarations {
 
 package struct ConfiguredProtocols {
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// Patterns that keep an undefined protocol, because their objects have delegates.
+  /// The patterns that keep a protocol although it is no longer defined, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }
