@@ -3,7 +3,7 @@
 import TribuneWire
 
 extension BufferedNotifications {
-  /// Returns the notifications' files, in order.
+  /// Appends the notifications, and returns their files in order.
   func append(to buffer: ByteBuffer) -> [any AttachedFile] {
     var files: [any AttachedFile] = []
     buffer.append(lostCount)
@@ -32,7 +32,8 @@ struct RestoredBuffer {
   private(set) var coalescedCount: UInt64
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
-  /// Each run must have whole posts, and only one if it has a file or can be replaced.
+  /// Each run must consist of whole posts. If the run has a file or can be replaced, it must have only one
+  /// post.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
     guard lostCount <= BusCounters.most else {
@@ -79,7 +80,7 @@ struct RestoredBuffer {
 }
 
 extension ByteSlice {
-  /// Joined by NUL, which neither name nor object contains.
+  /// The name and the object, joined by NUL, which neither of them contains.
   var coalescingKey: ExactText {
     let header = firstHeader
     let name = String(repairing: bytes.extracting(header.nameStart..<header.objectStart))

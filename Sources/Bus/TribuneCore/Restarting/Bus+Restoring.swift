@@ -2,12 +2,12 @@
 
 package import TribuneWire
 
-/// The last ids given. The bus's successor continues from them.
+/// The last ids that the bus has given. The next bus continues from them.
 package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
 
-  /// No bus can count so far, so a higher number is corrupt, and would soon overflow.
+  /// No bus can reach this id. A higher number is corrupt, and would soon overflow.
   package static let most: UInt64 = 1 << 62
 
   package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0) {
@@ -16,10 +16,10 @@ package struct BusCounters: Equatable {
   }
 }
 
-/// Restores a bus from the log of another one. The frames behind the other's state are replayed, each after
-/// `setLast`. State without frames is restored directly.
+/// Restores a bus from the log of an earlier one. The server replays the logged frames, and calls `setLast`
+/// before each. State without frames is restored directly.
 ///
-/// The effects of a replay were sent already; the server drops them (`dropEffects`).
+/// The earlier bus has already sent the effects of these frames, so the server drops them (`dropEffects`).
 extension Bus {
   package var counters: BusCounters {
     mutating get {
@@ -27,7 +27,8 @@ extension Bus {
     }
   }
 
-  /// Until `finishRestoring`, the numbers can be lower than ids already given; after it, ids are unique.
+  /// Until `finishRestoring`, these numbers can be lower than ids that were already given. After it, new ids
+  /// are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)
@@ -64,10 +65,10 @@ extension Bus {
     }
   }
 
-  /// Stops waiting for delegates and observers that have not come back.
+  /// Stops waiting for delegates and observers that have not reconnected.
   ///
-  /// Must be called once, after all frames were replayed, all other state was restored, the effects were
-  /// dropped, and connections that have not come back were disconnected. Its own effects must be performed.
+  /// Call this once: after all frames were replayed and all other state was restored, after `dropEffects`, and
+  /// after lost connections were disconnected. The server must perform the effects of this call.
   package mutating func finishRestoring(at now: Instant) {
     ids.queries.finishRestoring()
     ids.delegates.finishRestoring()
@@ -78,7 +79,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// Lasting state that a replay of frames cannot restore.
+  /// The kinds of state that a replay of frames cannot restore.
   package enum UnderWay {
     case query
     case action
@@ -86,8 +87,8 @@ extension Bus {
     case turns
   }
 
-  /// Calls `body` with owner and fields: of queries, the oldest first, of awaited posts, and of turns. The
-  /// buffer is reused.
+  /// Calls `body` with the owner and the fields of each query (with the oldest first), action, awaited post and
+  /// state of turns. The buffer is reused for the next call.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -121,7 +122,7 @@ extension Bus {
     isConnected(slot) && connections[slot].hasRegistered(serial)
   }
 
-  /// Actions under way, or notifications that are bound to the connection.
+  /// True if the connection has actions under way, or if notifications are bound to it.
   package mutating func hasActionsOrBound(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && !(connections[slot].actions.isEmpty && connections[slot].bound.isEmpty)
   }
@@ -130,7 +131,7 @@ extension Bus {
     isConnected(slot) && connections[slot].buffered != nil
   }
 
-  /// The connection would miss these notifications if the buffer were lost.
+  /// The number of notifications that the connection would miss if its buffer were lost.
   package mutating func bufferedCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
     return connections[slot].buffered?.dueCount ?? 0

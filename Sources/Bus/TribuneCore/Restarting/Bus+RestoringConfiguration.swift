@@ -2,10 +2,11 @@
 
 package import TribuneWire
 
-/// A replay runs under the configuration that was in force.
+/// Logs and restores the configuration, because a replay uses the configuration that was in force.
 ///
-/// Limits on quantities are omitted, because accepted frames are not refused. Values that a registration
-/// takes from the configuration (`LoggedContext`) are stored with its frame, which outlives that configuration.
+/// Limits on quantities are omitted, because a replay does not refuse accepted frames. Some values that a
+/// registration takes from the configuration (`LoggedContext`) are stored with its frame, which can outlive
+/// that configuration.
 extension Bus {
   package mutating func appendConfiguration(to buffer: ByteBuffer) {
     buffer.append(limits.deadline)
@@ -13,7 +14,7 @@ extension Bus {
     declarations.appendRules(to: buffer)
   }
 
-  /// Changes nothing if it throws.
+  /// If it throws, the bus is unchanged.
   package mutating func restoreConfiguration(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let deadline: UInt32 = try reader.integer()

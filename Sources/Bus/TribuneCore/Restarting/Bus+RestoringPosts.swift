@@ -5,7 +5,7 @@ package import TribuneWire
 extension Bus {
   // MARK: Awaited posts
 
-  /// Returns false if the post is not under way.
+  /// Returns false if the post is no longer under way.
   package mutating func appendAwaitedPost(
     _ serial: Serial, by poster: ConnectionID, to buffer: ByteBuffer
   ) -> Bool {
@@ -29,8 +29,8 @@ extension Bus {
     post.shown?.append(to: buffer)
   }
 
-  /// Cuts the deadline to the longest permitted one. Observers that are not connected are settled as gone.
-  /// Changes nothing if it throws.
+  /// Restores an awaited post. Cuts its deadline to the longest permitted one. Observers that are not connected
+  /// are `gone`. If it throws, the bus is unchanged.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())
@@ -60,7 +60,7 @@ extension Bus {
       throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
     }
     try requireFresh(serial, from: slot)
-    // A bus never has more connections.
+    // A bus never has that many connections.
     guard reply.acknowledged <= 1 << 24 else {
       throw WireError(
         .invalidValue,
@@ -126,13 +126,13 @@ extension Bus {
     return kept.sender == sender && kept.posted == posted
   }
 
-  /// The fields are those of `restoreRetained`.
+  /// `fields` are the same as for `restoreRetained`.
   package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
     let (name, object, sender, posted) = try Self.identity(ofRetained: fields)
     return isRetained(name: name, object: object, sender: sender, posted: posted)
   }
 
-  /// The fields are those of `restoreRetained`.
+  /// `fields` are the same as for `restoreRetained`.
   package mutating func forgetRetained(_ fields: RawSpan) throws(WireError) -> (name: String, object: String)
   {
     let (name, object, _, _) = try Self.identity(ofRetained: fields)
@@ -165,8 +165,8 @@ extension Bus {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Restores a notification after the retained ones. Together they can exceed the limits. Changes nothing if
-  /// it throws.
+  /// Restores a notification as the latest of the retained ones. All of them together may exceed the limits. If
+  /// it throws, the bus is unchanged.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -183,15 +183,15 @@ extension Bus {
 
   // MARK: Buffered notifications
 
-  /// Returns the files for `restoreBuffered`, in order.
+  /// Appends the buffered notifications. Returns their files for `restoreBuffered`, in order.
   package mutating func appendBuffered(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
     return connections[slot].buffered?.append(to: buffer) ?? []
   }
 
-  /// Restores notifications after the buffered ones, except any that the connection may not observe now.
-  /// Together they can exceed the limits; then the next notification drops the oldest. Changes nothing if it
-  /// throws.
+  /// Appends notifications to the buffer of a connection, except any that the connection may no longer observe.
+  /// The buffer may then exceed the limit; the next notification drops the oldest. If it throws, the bus is
+  /// unchanged.
   package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {

@@ -3,9 +3,9 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// The serial of its `attach` identifies a participant's delegate. If the replay has attached the same
-/// delegate, the query continues with it. Otherwise, the query waits for its own record of the delegate until
-/// `finishRestoring`.
+/// Restores queries. The serial of the `attach` identifies a participant's delegate. If the replay has attached
+/// the same delegate, the query continues with it. Otherwise, the query gets a substitute for the delegate,
+/// which `finishRestoring` settles as `gone`.
 extension Bus {
   private enum StateTag: UInt8 {
     case unasked, waiting, settled
@@ -56,8 +56,8 @@ extension Bus {
 
   // MARK: Reading
 
-  /// The query can exceed the limits for new queries. Cuts its deadline to the longest permitted one. Changes
-  /// nothing if it throws.
+  /// Restores a query, which may exceed the limits for new queries. Cuts its deadline to the longest permitted
+  /// one. If it throws, the bus is unchanged.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())
@@ -116,7 +116,7 @@ extension Bus {
     }
     query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
 
-    // Must not throw after this line.
+    // From here on, this method must not throw.
     raiseHighest(query: id.rawValue)
     for id in ids { raiseHighest(delegate: id) }
     let place = queries.insert(
@@ -214,8 +214,9 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// In a sequential mode, the query waits for one participant, and unasked ones come last. It waits for none if its
-  /// deadline had passed when the next one was to be asked: then it is about to end.
+  /// True if the mode allows the states of the participants. In a sequential mode, the query waits for one
+  /// participant, and unasked ones come last. If its deadline had passed before it could ask the next one, the
+  /// query waits for none, and is about to end.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return waitingCount > 0 && next == participants.count }
     return (waitingCount == 1 || waitingCount == 0 && next < participants.count)
@@ -230,7 +231,7 @@ extension QueryTail {
     buffer.appendBytesField(slice.bytes)
   }
 
-  /// - Parameter attachment: the file with userInfo that is not in the bytes.
+  /// - Parameter attachment: the file with the userInfo, if the bytes do not contain it.
   init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
     nameLength = Int(try reader.integer(UInt8.self))
     objectLength = Int(try reader.integer(UInt8.self))

@@ -26,12 +26,12 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Must follow the restore of the connection's delegates and of all queries. Changes no turn if it throws.
+  /// Call this after the connection's delegates and all queries are restored. If it throws, it changes no turn.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
     }
-    // Delegates that have left can leave unread questions behind.
+    // Delegates may have left unread questions behind, so the connection may have no inbox yet.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
     var unread: [(uid: UInt32, count: Int, reported: Int)] = []
@@ -89,7 +89,8 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // Starts anew, because the replay reported some connections repeatedly, and others whose clients have read since.
+    // The replay reported some connections repeatedly, and others whose clients have read since. So the list
+    // starts again.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

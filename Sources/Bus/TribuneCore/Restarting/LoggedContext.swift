@@ -3,13 +3,14 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// What decided about a frame and is neither in it nor in earlier frames of the log (`Acceptance.context`).
+/// Facts that decided about a frame, but are neither in it nor in earlier frames of the log
+/// (`Acceptance.context`).
 enum LoggedContext {
-  /// The values that it took from configuration and policy.
+  /// The values that the `attach` took from the configuration and the policy.
   case attach(timeout: UInt32, replaced: Set<DelegateID>)
-  /// The protocols on which it relies: by now, they may be gone or differ.
+  /// The protocols on which the `declare` relies. At a replay, they may be gone, or may differ.
   case declare([DelegateProtocol], length: Int)
-  /// Why its text or value was dropped: the limits depend on what others have.
+  /// The reason why the bus dropped the answer's text or value. It depends on limits, and so on other users.
   case answer(truncation: String)
 
   init?(_ fields: RawSpan, of kind: FrameKind?) throws(WireError) {
@@ -43,7 +44,7 @@ enum LoggedContext {
     ByteBuffer(holding: reason.utf8Bytes)
   }
 
-  /// Excludes protocols that the frame itself defines.
+  /// Excludes protocols that the declaration's own frame defines.
   static func of(_ declaration: DeclarationRegistration, in library: ProtocolLibrary<Definer>) -> ByteBuffer {
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)
@@ -58,15 +59,16 @@ enum LoggedContext {
 }
 
 extension Bus {
-  /// Limits are lifted, because each frame met those in force when it first came. Must precede all else.
+  /// Begins a replay. Lifts the limits, because each frame was within the limits when it first arrived. Must
+  /// precede all other calls.
   package mutating func beginReplay() {
     restoring.isReplaying = true
     limits = limits.lifted
   }
 
-  /// Handles an accepted frame of the log as when it first came.
+  /// Handles an accepted frame of the log as the earlier bus did.
   ///
-  /// - Parameter context: of its acceptance.
+  /// - Parameter context: the `Acceptance.context` that the earlier bus logged with the frame.
   package mutating func replay(
     _ frame: FrameView, with context: RawSpan, in slice: ByteSlice, from slot: ConnectionSlot,
     at now: Instant
@@ -74,7 +76,8 @@ extension Bus {
     try take(frame, in: slice, from: slot, try LoggedContext(context, of: frame.header.kind), at: now)
   }
 
-  /// Drops the counts of the replay, whose events the earlier bus has counted. The limits must be set anew.
+  /// Ends a replay. Drops its counts, because the earlier bus has already counted these events. The caller must
+  /// then set the limits.
   package mutating func endReplay() {
     restoring.isReplaying = false
     beginCounting()

@@ -30,7 +30,7 @@ extension Bus {
       if case .vetoed = verdict.verdict, !queries[place].isForValues { counts.vetoed &+= 1 }
       if verdict.isOverridden { counts.overridden &+= 1 }
       queries[place].count(in: &counts.outcomes)
-      // Queries without questions have no waiting time.
+      // A query that asked no delegate has no waiting time.
       if queries[place].hasAskedAnybody {
         counts.durations.record(nanoseconds: now.nanoseconds(since: queries[place].started))
       }
@@ -53,7 +53,8 @@ extension Bus {
 
   // MARK: Lists
 
-  /// The busiest first; all others together follow under an empty name.
+  /// The counts of the busiest names, with the busiest first. The last entry, without a name, has the sum of
+  /// all others.
   package var nameEntries: [NameEntry] {
     let (busiest, others) = tallies.names.all
     var entries = busiest.map { $1.entry(named: $0) }
@@ -61,7 +62,7 @@ extension Bus {
     return entries
   }
 
-  /// An empty name is the sum of all others.
+  /// An entry without a name has the sum of all other names.
   package func mayList(_ entry: NameEntry, for slot: ConnectionSlot?) -> Bool {
     guard entry.name.isEmpty else {
       return mayList(Pattern(accepted: entry.name), object: nil, of: .bus, for: slot)
@@ -131,7 +132,7 @@ extension Query {
 
   fileprivate func entry(name: String, object: String, at now: Instant) -> QueryEntry {
     let held = standing.prefix(Self.listedMax).map { QueryParticipant($0) }
-    // Awaited participants go first.
+    // If the list is too short for all, it prefers participants for which the query waits.
     var awaitedLeft = Self.listedMax - held.count
     var othersLeft = max(0, awaitedLeft - participants.count(where: \.isAwaited))
     awaitedLeft -= othersLeft

@@ -2,10 +2,11 @@
 
 import TribuneWire
 
-/// Counts of the busiest keys by `inShares`, and one tally for all others: bounded, whatever clients send.
+/// Counts of the busiest keys by `inShares`, and one tally for all others. So clients cannot make the memory
+/// grow.
 package struct Busiest<Key: Hashable, C: Counts> {
   package static var countMax: Int { 1000 }
-  /// Eviction ranks all keys, so it removes many at once.
+  /// Eviction must rank all keys, so it removes many keys at once.
   private static var slack: Int { 256 }
 
   private var tallies: [Key: Tally<C>] = [:]
@@ -14,7 +15,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
 
   package init() {}
 
-  /// - Parameter uid: whose share the key takes. A key that root uses becomes root's.
+  /// - Parameter uid: the user in whose share the key counts. If root uses the key, it counts in root's share.
   package mutating func tally(of key: Key, for uid: UInt32) -> Tally<C> {
     if let tally = tallies[key] {
       if uid == 0 { tally.uid.value = 0 }
@@ -31,7 +32,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
       tally.end(for: others)
       tallies[key] = nil
     }
-    // Pinned tallies stay. Other limits bound them.
+    // Pinned tallies stay. Other limits bound their number.
     limit = max(Self.countMax, tallies.count) + Self.slack
   }
 
@@ -53,7 +54,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
 }
 
 extension Array {
-  /// Each user's busiest comes before any user's second. Root's come first.
+  /// Each user's busiest element comes before any user's second one. All elements of root come first.
   package func inShares(_ facts: (Element) -> (uid: UInt32, activity: UInt64)) -> [Element] {
     var ranks: [UInt32: Int] = [:]
     return map { (element: $0, facts: facts($0)) }

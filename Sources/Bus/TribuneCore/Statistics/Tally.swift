@@ -8,12 +8,13 @@ package protocol Counts {
   mutating func add(_ other: Self)
 }
 
-/// References survive eviction; updates go to the overflow tally.
+/// The counts of one key. A reference to a tally stays valid after its eviction; updates then go to the
+/// overflow tally.
 package final class Tally<C: Counts> {
   private let own = Cell(C())
   private let hasEnded = Cell(false)
   private let successor = Cell<Tally?>(nil)
-  /// Pin count: while it is not 0, the tally does not end.
+  /// The pin count. While it is not 0, the tally does not end.
   let userCount = Cell(0)
   let uid: Cell<UInt32>
 
@@ -34,7 +35,7 @@ package final class Tally<C: Counts> {
     body(&successor.own.value)
   }
 
-  /// `successor` gets the counts, and all later updates.
+  /// Ends this tally. `successor` gets its counts, and all later updates.
   func end(for successor: Tally) {
     successor.own.value.add(own.value)
     own.value = C()
