@@ -4,7 +4,7 @@ package import TribuneWire
 
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
-  /// `reason` is nil if the client disconnected.
+  /// `reason` is nil if the client ended the connection.
   case didDisconnect(ConnectionID, PeerIdentity, reason: ErrorCode?)
   case didAttach(DelegateRegistration)
   case didDetach(DelegateRegistration)
@@ -14,7 +14,7 @@ package enum Announcement {
   case didConclude(QueryEnding)
   case didBegin(QueryEntry)
   case didEnd(QueryEntry)
-  /// Also posted when a bus continues where another one ended.
+  /// The bus also announces this when it takes over from another one.
   case didReload
   case willStop
 }

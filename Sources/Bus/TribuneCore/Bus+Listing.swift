@@ -3,10 +3,10 @@
 import TribunePolicy
 package import TribuneWire
 
-/// A list for a connection has only the entries that the policy lets it see.
+/// Lists for clients. A list has only the entries that the policy lets the connection see.
 extension Bus {
-  /// What a query would meet now: its object, holds and missing required delegates as entries, and its
-  /// delegates.
+  /// What a query would meet now. The entries are its object, matching holds and actions, and missing required
+  /// delegates. The delegates are returned separately.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
@@ -30,7 +30,7 @@ extension Bus {
     return (entries, delegates)
   }
 
-  /// The oldest first. 0 is for all connections.
+  /// The holds of a connection, with the oldest first. 0 means all connections.
   package func holdEntries(
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [HoldEntry] {

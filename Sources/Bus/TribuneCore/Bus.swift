@@ -3,12 +3,12 @@
 package import TribunePolicy
 package import TribuneWire
 
-/// The bus as a value, without I/O and without a clock: frames and the time go in, effects come out.
+/// The bus as a value, without I/O and without a clock. Frames and the time go in, and effects come out.
 ///
-/// Plain notifications bypass it: the server asks `receivers` and forwards the bytes.
+/// Plain notifications bypass this type: the server gets their `receivers`, and forwards the bytes.
 ///
-/// Getters and checks on the hot path are mutating: a non-mutating one would copy the whole bus, some 130
-/// instructions.
+/// Getters and checks on the hot path are mutating. A non-mutating one would copy the whole bus, which takes
+/// some 130 instructions.
 package struct Bus: ~Copyable {
   package var limits: BusLimits { didSet { accounts.apply(limits) } }
   package var policy = BusPolicy()
@@ -27,7 +27,7 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// Connections whose unread questions delay others.
+  /// Connections whose unread questions delay other questions.
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
@@ -37,7 +37,7 @@ package struct Bus: ~Copyable {
   private var isStopping = false
 
   package struct Totals {
-    /// Verdicts and vetoes, without dry runs and value queries.
+    /// The numbers of verdicts and of vetoes, without dry runs and value queries.
     package internal(set) var asked: UInt64 = 0
     package internal(set) var vetoed: UInt64 = 0
   }
@@ -48,12 +48,12 @@ package struct Bus: ~Copyable {
   }
 
   struct Restoring {
-    /// If true, accepted frames are not checked against current declarations.
+    /// True during a replay. Accepted frames are then not checked against the current policy and declarations.
     var isReplaying = false
     var unresolved: [DelegateRegistration] = []
   }
 
-  /// - Parameter seed: peers must not be able to guess it.
+  /// - Parameter seed: seeds the hash tables. Peers must not be able to guess it.
   package init(
     limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck, access: AccessRules
   ) {
@@ -91,9 +91,9 @@ package struct Bus: ~Copyable {
     }
   }
 
-  /// Effects must be performed in their order.
+  /// Moves the effects into `drained`. The caller must perform them in this order.
   ///
-  /// - Parameter drained: an empty batch, whose memory is reused.
+  /// - Parameter drained: an empty batch. The bus reuses its memory.
   package mutating func takeEffects(_ drained: inout Batch<Effect>) {
     precondition(drained.isEmpty)
     swap(&effects, &drained)
@@ -136,7 +136,8 @@ package struct Bus: ~Copyable {
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// Awaited posts end without a reply, because a poster would take its observers for gone.
+  /// Ends awaited posts and queries before the bus exits. Awaited posts get no reply, because a reply would
+  /// report their observers as gone.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -147,7 +148,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Notifications
 
-  /// - Parameter key: name and object, contiguous as in the frame.
+  /// - Parameter key: the name and the object, contiguous as in the frame.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int, from poster: ConnectionSlot?
   ) throws(WireError) -> (receivers: [Receiver], isNewRoute: Bool) {
@@ -160,17 +161,17 @@ package struct Bus: ~Copyable {
 
   // MARK: Frames
 
-  /// An answer is in time until `advance` ends its time.
+  /// Handles a frame. An answer is in time until `advance` times out its delegate.
   ///
-  /// - Parameter slice: effects refer to it without a copy.
-  /// - Throws: an error that closes the connection. Others become refusals.
+  /// - Parameter slice: the bytes of the frame. Effects refer to them without a copy.
+  /// - Throws: only errors that close the connection. Other errors become refusals.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Receipt {
     try take(frame, in: slice, from: slot, nil, at: now)
   }
 
-  /// - Parameter context: of a replay.
+  /// - Parameter context: during a replay, what the log has recorded for the frame.
   mutating func take(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, _ context: LoggedContext?,
     at now: Instant
@@ -217,7 +218,7 @@ package struct Bus: ~Copyable {
     let kept = fields.options.contains(.retained) ? snapshot(of: observation, for: slot) : []
     emit(.okay(slot, serial, Okay(registration: serial, retained: UInt32(clamping: kept.count))))
     guard fields.options.contains(.retained) else { return }
-    // Buffered notifications are older than retained ones.
+    // Buffered notifications are older than retained ones, so they come first.
     emitBuffered(for: slot)
     if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }
@@ -262,7 +263,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  /// Returns false for an unknown serial.
+  /// Returns false if the serial is unknown.
   @discardableResult
   package mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
     if let observation = connections[slot].observations[serial] {

@@ -2,43 +2,46 @@
 
 import TribuneWire
 
-/// Limits for one connection, totals for all users, and time limits.
+/// Limits for each connection, totals for all users, and limits of time.
 package struct BusLimits: Equatable, Sendable {
-  /// Observations, monitors and declarations.
+  /// The number of observations, monitors and declarations of a connection.
   package var observationsMax = 4096
-  /// Tokens of observations and monitors: a new name may have to be compared with each.
+  /// The number of tokens in a connection's observations and monitors. A new name may be compared with each
+  /// token.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
-  /// Delegates and holds.
+  /// The number of delegates and holds of a connection.
   package var delegatesMax = 4096
-  /// A connection's patterns are removed all at once, which must not delay others.
+  /// The number of patterns of a connection's delegates. When the connection ends, the bus removes all of them
+  /// at once, which must not delay other connections.
   package var patternsMax = 16_384
   package var patternTokensMax = 65_536
   package var queriesMax = 1024
   package var participantsMax = 65_536
   package var questionsAtATime = 64
-  /// Bytes of userInfo kept for delegates whose turn has not come. A lone query is exempt.
+  /// The bytes of userInfo that a connection's queries keep for delegates whose turn has not come. A lone query
+  /// may exceed this.
   package var questionsMax = 32 << 20
-  /// Bytes of reasons and values that were received and not sent yet.
+  /// The bytes of reasons and values that the bus has received for a connection, and not sent yet.
   package var answersMax = 32 << 20
-  /// Bytes of identities in a verdict.
+  /// The bytes of identities in a verdict.
   package var outcomeIdentitiesMax = 65_536
-  /// Bytes of reasons in a verdict. At least one always fits.
+  /// The bytes of reasons in a verdict. At least one reason always fits.
   package var outcomeReasonsMax = 32_768
   package static var ancestorsMax: Int { 32 }
-  /// Of a user, except privileged ones.
+  /// The number of actions under way of a user. Privileged users have no limit.
   package static var actionsMax: Int { 256 }
   package var definitionsMax = 16
-  /// Bytes.
+  /// The bytes of notifications that the bus buffers for a suspended connection.
   package var bufferMax = 1 << 20
   package var awaitedMax = 65_536
-  /// Milliseconds.
+  /// A delegate's default timeout, in milliseconds.
   package var delegateTimeout: UInt32 = 5_000
-  /// Milliseconds.
+  /// A query's default deadline, in milliseconds. `deadlineMax` is the longest deadline.
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// One answer a user, and the userInfo of one query, may exceed the user's share of the log. A protocol can
-  /// take 32 KiB, including its ancestors.
+  /// The totals that users share. In each user's share of the log, one answer and the userInfo of one query are
+  /// exempt. A protocol with its ancestors takes up to 32 KiB of memory.
   package var totals = Self.defaultTotals
   package var weights: [UInt32: Int] = [:]
 
@@ -56,12 +59,13 @@ package struct BusLimits: Equatable, Sendable {
     return totals
   }()
 
-  /// True for one user's bus, which nobody asks about the host.
+  /// True for the bus of one user. Questions about the host are asked on another bus.
   package var isForUser = false
 
   package init() {}
 
-  /// Limits for a replay: each frame was within the limits in force when it first arrived.
+  /// The limits for a replay. They accept every logged frame, because each was within the limits when it first
+  /// arrived.
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,

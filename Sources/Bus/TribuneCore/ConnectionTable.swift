@@ -8,7 +8,7 @@ struct Connection {
   let peer: PeerIdentity
   let subject: Subject
   let account: UserAccount
-  /// Bytes charged.
+  /// The bytes charged for each registration.
   var registeredLengths = SmallDictionary<Serial, Int>()
   var observations = SmallDictionary<Serial, NotificationCenter.Observation>()
   var monitors: [Serial: Monitors.Registration] = [:]
@@ -18,24 +18,24 @@ struct Connection {
   var delegatePatterns = (count: 0, tokenCount: 0)
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
-  /// The key is the serial of the last `amend`.
+  /// The holds that `amend` has changed. The key is the serial of the last `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
-  /// The key is the serial of the `ask` or `begin`.
+  /// The key is the serial of the `ask` or the `begin`.
   var actions: [Serial: ActionRegistration] = [:]
-  /// Retained notifications that end with the connection, by number.
+  /// Retained notifications that end with the connection, by their number.
   var bound: [UInt64: RetainedNotification] = [:]
   /// The key is the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
   var participantCount = 0
-  /// Includes exempt bytes.
+  /// Includes the bytes that are exempt from the user's share.
   var questionByteCount = 0
   var answerByteCount = 0
-  /// Numbers, by serial. The count includes settled observers.
+  /// The number of each awaited post, by its serial. `awaitedCount` includes settled observers.
   var awaitedPosts: [Serial: Int] = [:]
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// The client may come back and register the same again.
+  /// True if the client has not reconnected after a restart. It may still do so, and register the same again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?
@@ -46,7 +46,7 @@ struct Connection {
   var waitCount: Int { queries.count + awaitedPosts.count + actions.count }
   var delegateCount: Int { delegates.count + holds.count }
 
-  /// Inlined, as is `hasRegistered`: a call would copy the connection.
+  /// This method and `hasRegistered` are inlined, because a call would copy the connection.
   @inline(__always) func uses(_ serial: Serial) -> Bool {
     hasRegistered(serial) || queries[serial] != nil || awaitedPosts[serial] != nil
       || actions[serial] != nil
@@ -59,7 +59,7 @@ struct Connection {
 }
 
 struct ConnectionTable: ~Copyable {
-  /// A free slot has `free` instead of nil: an Optional would be copied at each read.
+  /// A free slot contains `free` instead of nil, because an Optional would be copied at each read.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))
@@ -79,7 +79,7 @@ struct ConnectionTable: ~Copyable {
 
   subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// 0 is for all, in the order of their slots.
+  /// The connection with this number. For 0, all connections in the order of their slots.
   func all(of number: UInt64) -> some Sequence<Connection> {
     let found = number == 0 ? places[...] : slots[number].map { places[$0.index...$0.index] } ?? []
     return found.lazy.filter { !$0.isFree }

@@ -2,7 +2,8 @@
 
 package import TribuneWire
 
-/// Orders deadlines at the same moment by subject, not by insertion, so a restored bus handles them in the same order.
+/// The order of deadlines at the same moment. It does not depend on the order of insertion, so a restored bus
+/// handles the deadlines in the same order.
 package struct DeadlineRank: Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hold, awaitedPost, query, other
@@ -23,7 +24,7 @@ package struct DeadlineRank: Comparable, Sendable {
 
 /// A binary heap that can move and remove any deadline.
 package struct Deadlines<Item> {
-  /// Reused once its deadline is removed.
+  /// A later deadline reuses the handle once this deadline is removed.
   package struct Handle {
     fileprivate var index: Int
   }
@@ -39,7 +40,7 @@ package struct Deadlines<Item> {
   }
 
   private var heap: [Entry] = []
-  /// By handle. The position of a free handle is meaningless.
+  /// The items, by handle. The position of a free handle is meaningless.
   private var items: [(item: Item?, position: Int)] = []
   private var free: [Int] = []
 

@@ -3,9 +3,9 @@
 enum Due {
   typealias Handle = Deadlines<Due>.Handle
 
-  /// The place in the table of queries.
+  /// The place of the query in the `QueryTable`.
   case query(Int)
-  /// The post's number.
+  /// The number of the awaited post.
   case awaitedPost(Int)
   case hold(HoldRegistration)
 }

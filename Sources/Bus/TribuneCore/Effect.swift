@@ -2,31 +2,32 @@
 
 package import TribuneWire
 
-/// An action that the core requests because of an event. Effects must be performed in their order. A
-/// `QueryTail?` is for monitors, and nil without any.
+/// An action that the core requests because of an event. The server must perform effects in their order. An
+/// optional `QueryTail` is for monitors, and is nil if there are none.
 package enum Effect {
   case okay(ConnectionSlot, Serial, Okay)
-  /// The connection stays open.
+  /// The bus refuses a frame, and the connection stays open.
   case refusal(ConnectionSlot, Serial, WireError)
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   case late(ConnectionSlot, Serial, Late)
-  /// Is not sent for a registration that its connection cancelled.
+  /// The bus does not send this for a registration that its connection has cancelled.
   case ended(ConnectionSlot, Serial, Ended)
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)
-  /// Replaces the retained notification of the same name and object.
+  /// This notification replaces the retained one of the same name and object.
   case kept(RetainedNotification)
   case forgotten(name: String, object: String)
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
   case noLongerWaiting(UInt64)
   case buffered(ConnectionSlot, FlushedNotifications)
-  /// In the order of posting.
+  /// The notifications are in the order of posting.
   case snapshot(ConnectionSlot, Serial, [RetainedNotification])
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
-  /// Awaited posts that this connection has not been sent may be abandoned (`Bus.isAbandoned`).
+  /// The connection has fewer observations, so awaited posts that were not sent to it yet may be abandoned
+  /// (`Bus.isAbandoned`).
   case observesLess(ConnectionSlot)
 }
 
@@ -45,7 +46,7 @@ extension Effect {
 
 package struct Decision {
   package let verdict: Verdict
-  /// The failure policy decides about delegates that timed out, left or failed.
+  /// The indices of the vetoes. For delegates that timed out, left or failed, the failure policy decides.
   package let vetoes: OutcomePlaces
   package let omittedVetoCount: Int
   package let mode: QueryMode
@@ -55,7 +56,7 @@ package struct Decision {
   package let elapsedNanoseconds: UInt64
 }
 
-/// Name, object and userInfo, contiguous as in the frame.
+/// The name, object and userInfo of a frame, contiguous as in the frame.
 package struct QueryTail {
   package let slice: ByteSlice
   package let nameLength: Int

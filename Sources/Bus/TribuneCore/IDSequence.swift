@@ -2,7 +2,7 @@
 
 struct IDSequence {
   private(set) var last: UInt64 = 0
-  /// Exceeds `last` only during a restore.
+  /// The highest id that is known to be given. It exceeds `last` only during a restore.
   private(set) var highest: UInt64 = 0
 
   mutating func next() -> UInt64 {

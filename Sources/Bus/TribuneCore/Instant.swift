@@ -7,7 +7,7 @@ package struct Instant: Hashable, Comparable, Sendable {
   package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   package static func < (one: Instant, other: Instant) -> Bool { one.nanoseconds < other.nanoseconds }
-  /// Without this, other modules would call the standard library's through witness tables.
+  /// Without this operator, other modules would call the standard library's one through witness tables.
   package static func <= (one: Instant, other: Instant) -> Bool { one.nanoseconds <= other.nanoseconds }
 
   package func advanced(byNanoseconds step: UInt64) -> Instant {
@@ -19,12 +19,12 @@ package struct Instant: Hashable, Comparable, Sendable {
     advanced(byNanoseconds: UInt64(step) * 1_000_000)
   }
 
-  /// 0 if `earlier` is the later one.
+  /// Returns 0 if `earlier` is later than this time.
   package func nanoseconds(since earlier: Instant) -> UInt64 {
     nanoseconds > earlier.nanoseconds ? nanoseconds - earlier.nanoseconds : 0
   }
 
-  /// Rounded up.
+  /// The milliseconds since `earlier`, rounded up.
   package func milliseconds(since earlier: Instant) -> UInt32 {
     let span = nanoseconds(since: earlier)
     return UInt32(clamping: span / 1_000_000 + (span % 1_000_000 == 0 ? 0 : 1))

@@ -4,7 +4,7 @@ package import TribuneWire
 
 /// What the bus did with a frame.
 package enum Receipt {
-  /// Clients send no frames of this kind to the core.
+  /// The core does not accept frames of this kind.
   case unknownKind
   /// The refusal is among the effects.
   case refused(WireError)
@@ -12,14 +12,14 @@ package enum Receipt {
 }
 
 package struct Acceptance {
-  /// Given to the frame's query.
+  /// The id that the frame's query or action got.
   package internal(set) var query: QueryID?
-  /// Given to the frame's delegate or hold.
+  /// The id that the frame's delegate or hold got.
   package internal(set) var delegate: DelegateID?
-  /// False for a delegate that was attached before under another serial.
+  /// True if the frame has made a registration.
   package internal(set) var isRegistered = false
-  /// What decided about the frame and is neither in it nor in earlier frames: a replay needs it.
+  /// Facts that decided about the frame, but are neither in it nor in earlier frames. A replay needs them.
   package internal(set) var context: ByteBuffer?
-  /// Bytes of the context that count in the share of the user.
+  /// The bytes of the context that count in the user's share.
   var chargedLength = 0
 }
