@@ -23,7 +23,7 @@ package struct EntryPosition: Equatable, Sendable {
 ///    16  u64  owner
 ///    24  u64  time
 ///
-/// The kind, owner and time are the caller's: the log does not interpret them.
+/// The caller chooses kind, owner and time. The log does not interpret them.
 package struct LogEntry: ~Escapable {
   package let rawKind: UInt8
   package let owner: UInt64

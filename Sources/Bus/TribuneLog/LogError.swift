@@ -4,8 +4,8 @@ package import TribuneSystem
 
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case foreign
-  /// Another process could truncate the file. When this process touched the missing pages, the kernel would end
-  /// it.
+  /// Another process could truncate the file. The kernel would then end this process when it touches a missing
+  /// page.
   case notSealed
   case truncated
   case newer(version: UInt32)

@@ -26,11 +26,13 @@ extension WriteAheadLog {
     entries.value.isOtherSegmentStale = true
   }
 
-  /// Reads the next entries, and copies the live ones. Returns true when all entries are read, or do not fit.
+  /// Reads the next entries, and copies the live ones. Returns true when all entries are read, or the live ones
+  /// do not fit.
   ///
   /// - Parameters:
   ///   - lengthMax: the number of bytes to read. The last entry may reach past them.
-  ///   - isLive: `isTail` means that the entry was appended after the compaction began.
+  ///   - isLive: returns true to copy the entry. `isTail` means that it was appended after the compaction
+  ///     began.
   ///   - relocated: gets the position that the entry has after a successful `endCompaction`.
   package func compact(
     lengthMax: Int, isLive: (LogEntry, _ isTail: Bool) -> Bool, relocated: (LogEntry, EntryPosition) -> Void
@@ -38,7 +40,7 @@ extension WriteAheadLog {
     guard let first = entries.value.compaction?.read else {
       preconditionFailure("no compaction is under way")
     }
-    // `isLive` and `relocated` may append to the log.
+    // `isLive` and `relocated` may append to the log, so each round reads the state again.
     while let compaction = entries.value.compaction, !compaction.isFull, compaction.read < compactionEnd {
       if compaction.read - first >= lengthMax { return false }
       let offset = compaction.read

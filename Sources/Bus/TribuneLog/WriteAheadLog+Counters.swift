@@ -48,7 +48,8 @@ extension WriteAheadLog {
     return CounterSlot(owner: owner, words: words)
   }
 
-  /// Skips slots with a damaged owner. Does not touch pages that were never written, which would take memory.
+  /// Skips slots with a damaged owner. Does not touch pages that were never written, because a touched page
+  /// takes memory.
   package func forEachSlot(_ body: (_ slot: Int, CounterSlot) -> Void) {
     let end = LogHeader.slotsOffset + slotCount * LogHeader.slotLength
     var offset = LogHeader.slotsOffset

@@ -8,7 +8,8 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// Entries may also contain these numbers. The numbers in the header are right even if entries are lost.
+// Entries may also contain the last number of a sequence. The numbers in the header are right even if entries
+// are lost.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3

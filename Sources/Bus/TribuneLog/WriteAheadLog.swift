@@ -7,15 +7,14 @@ import TribuneWire
 /// the file. It does not outlive a restart of the machine.
 ///
 /// *Counter slots* have six numbers for each owner; setting one is a plain store. A *sequence* has the last
-/// number that was given. The log has two *segments*, of which the active one receives entries. When many of
-/// its entries are dead, a *compaction* copies the live ones to the other segment, and the segments change
-/// roles.
+/// number that was given. Of the two *segments*, only the active one receives entries. When many of its entries
+/// are dead, a *compaction* copies the live ones to the other segment, and the segments change roles.
 ///
 /// The process may die between any two stores. Each change first stores all its bytes, and then becomes visible
 /// by one store of one word. Readers ignore bytes behind the committed length.
 ///
-/// The log checks all that it reads: words against their complements, entries against their checksums, and
-/// lengths against the existing bytes.
+/// The log checks everything that it reads: words against their complements, entries against their checksums,
+/// and lengths against the existing bytes.
 package final class WriteAheadLog {
   struct Entries {
     var activeSegment: Int

@@ -2,8 +2,8 @@
 
 /// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups. If it has more than `keptMax`, only those that the policy names are kept.
-/// If a later policy names another group, the membership in it is unknown.
+/// A process can have 65,536 groups. If it has more than `keptMax`, the bus keeps only the groups that its
+/// policy names. If a later policy names another group, the membership in it is unknown.
 package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The lines that decide who may do what. The bus refuses an action that no line allows. A deny line wins over
-/// all allow lines, at any place. For a registration, one allow line must contain its whole pattern. A deny
+/// all allow lines, wherever it is. For a registration, one allow line must contain its whole pattern. A deny
 /// line for any part of the pattern refuses the registration.
 ///
 /// Observations and lists are filtered instead. The bus refuses an observation only if one deny line contains

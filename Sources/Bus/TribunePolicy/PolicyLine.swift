@@ -43,7 +43,7 @@ package struct PolicyLine: Equatable, Sendable {
 
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
-  /// True if the line has a `%U`, so that its patterns differ from user to user.
+  /// True if the line has a `%U`. Its patterns then differ from user to user.
   package var isTemplate: Bool {
     names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
   }

@@ -73,7 +73,7 @@ package enum Condition: Hashable, Sendable {
     case .anyUser: true
     case .user(let user): subject.user == user
     case .group(let group):
-      // A membership that is unknown meets the condition of a deny line, but not that of an allow line.
+      // An unknown membership satisfies deny lines, but not allow lines.
       subject.groups.contains(group) ?? (effect == .deny)
     case .unit(let glob):
       switch subject.unit {
@@ -137,8 +137,8 @@ package enum Condition: Hashable, Sendable {
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
   }
 
-  /// Matches without recursion: after a mismatch, the last `*` takes one more byte. Earlier stars never need
-  /// more.
+  /// Matches without recursion: after a mismatch, the last `*` takes one more byte. Earlier stars need no other
+  /// match.
   package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?

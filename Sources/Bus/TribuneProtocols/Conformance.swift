@@ -5,7 +5,7 @@ package import TribuneWire
 package struct NonConformance: Error, Equatable, Sendable {
   package var protocolName: String
   package var unknownProtocols: [String] = []
-  /// True if the delegate names neither the object's protocol nor one that inherits from it.
+  /// True if the delegate names neither the object's protocol nor a protocol that inherits from it.
   package var lacksProtocol = false
   package var missing: [String] = []
   package var surplus: [String] = []

@@ -68,7 +68,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   }
 
   /// Adds the protocols of a source. They stay until the owner is removed. Owners share identical definitions.
-  /// If it throws, it changes nothing.
+  /// If it throws, the library is unchanged.
   ///
   /// - Parameters:
   ///   - parents: protocols that replace the library's protocols of the same names.

@@ -11,7 +11,7 @@
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
-    /// Points to `capacity` bytes, of which the first `count` are initialised.
+    /// Points to `capacity` bytes. The first `count` bytes are initialised.
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var count = 0
@@ -25,7 +25,7 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// If there is an attachment, the buffer contains only the frame of that file, from offset 0 on.
+  /// The file of the only frame in the buffer, which begins at offset 0. nil for all other buffers.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -60,7 +60,7 @@
     unsafe state.pointee.attachment = file
   }
 
-  /// Afterwards, the caller must not use the bytes of the frame to which the file belonged.
+  /// Afterwards, the caller must not use the bytes of the file's frame.
   package func removeAttachment() -> (any AttachedFile)? {
     var removed: (any AttachedFile)?
     unsafe swap(&removed, &state.pointee.attachment)
@@ -245,7 +245,7 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// The elements of the array, without a copy.
+  /// The bytes of the array, without a copy.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FrameKind {
-  /// What a frame of this kind causes. The bus derives from it what to log for a restart.
+  /// The effect of a frame of this kind. It determines what the bus logs for a restart.
   package enum Effect: Sendable {
     /// The bus logs only consequences of such a frame: retained and awaited posts.
     case passes
@@ -38,7 +38,7 @@ extension FrameKind {
     }
   }
 
-  /// Which frames of a kind can each occupy the bus for long.
+  /// Which frames of a kind can occupy the bus for long.
   package enum Workload: Sendable {
     case long
     /// Frames with fields, and frames with a long payload.
@@ -48,7 +48,7 @@ extension FrameKind {
 
   package enum ShownName: Sendable {
     case named
-    /// The frame's fields begin with the id of a query, which has the name.
+    /// The fields begin with the id of a query. Monitors see the frame under the query's name.
     case namedByQuery
     case namedByPost
     case unnamed

@@ -4,7 +4,7 @@ extension RawSpan {
   /// The bytes at `offset` must be a hello, or a whole frame that has been checked.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
-    // No frame from the bus is as long as the number that the magic's first bytes make.
+    // Read as a length, the magic number is longer than any frame from the bus.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
@@ -52,8 +52,8 @@ extension ByteBuffer {
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
-  /// Appends `frame` with room for `length` more bytes in its header. The caller must then append the payload.
-  /// `frame` must be a `post` or a `retained` with fields.
+  /// Appends `frame`, with a header that announces `length` more bytes of payload. The caller must then append
+  /// the payload. `frame` must be a `post` or a `retained` with fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
     guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
       preconditionFailure("the header of an accepted frame is invalid")

@@ -101,7 +101,8 @@ package enum NameSyntax {
       about: name, behind: messagePrefix(of: name) ?? (last.hasPrefix("should") ? "should" : ""))
   }
 
-  /// True if a valid pattern can match the name of a question. Its last token is *should* followed by a verb.
+  /// True if a valid pattern can match the name of a question. The last token of such a name is *should*
+  /// followed by a verb.
   package static func canMatchQuestion(_ pattern: String) -> Bool {
     pattern.hasSuffix("*") || hasVerb(behind: "should", in: pattern.utf8Bytes)
   }
@@ -171,7 +172,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
   /// True if an observation of this pattern receives `name`. A leading star does not match the bus's own names.
-  /// In MQTT, names with a leading `$` are the same exception.
+  /// MQTT has the same exception for names with a leading `$`.
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
@@ -331,8 +332,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for invisible characters, too, but not for variation selectors, which only change the previous
-  /// character's look.
+  /// True for control characters and invisible ones. False for variation selectors, which only change the
+  /// previous character's look.
   package var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

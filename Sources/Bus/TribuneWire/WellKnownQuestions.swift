@@ -39,8 +39,9 @@ package enum WellKnownQuestions {
 
   /// The question or pattern that a valid pattern probably means. nil if the pattern may be right.
   ///
-  /// A veto under a misspelt pattern would do nothing. The pattern can have other capitals, lack its *should*,
-  /// or have a star in the wrong place. For questions that programs of the host ask, it can also have one slip.
+  /// A veto under a misspelt pattern would have no effect. The pattern can have other capitals, lack its
+  /// *should*, or have a star in the wrong place. For questions that programs of the host ask, it can also have
+  /// one slip.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })

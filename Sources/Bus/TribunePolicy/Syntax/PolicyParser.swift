@@ -150,7 +150,7 @@ package struct PolicyParser {
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
   }
 
-  /// Checks that the names can be asked. A deny line with a misspelt question would deny nothing, so it is an
+  /// Checks that the names can be asked. A deny line with a misspelt question would have no effect, so it is an
   /// error.
   ///
   /// - Parameter effect: the effect of the line, or nil for an expectation.
@@ -159,7 +159,7 @@ package struct PolicyParser {
   ) throws(Mistake) {
     for name in names {
       let isMisspelt = WellKnownQuestions.meant(by: name.text) != nil
-      // Other names may be those of notifications or values. These cannot be held or overridden.
+      // Other names may belong to notifications or values, which cannot be held or overridden.
       let isQuestion =
         NameSyntax.split(name.text).last.lowercased().hasPrefix("should")
         || (name.text.hasSuffix("*")
@@ -227,7 +227,7 @@ package struct PolicyParser {
     }
   }
 
-  /// Parses the conditions of a line. A deny line that matches no process would deny nothing, so it is an
+  /// Parses the conditions of a line. A deny line without a matching process would have no effect, so it is an
   /// error.
   ///
   /// - Parameter effect: the effect of the line, or nil for an expectation, whose conditions describe one

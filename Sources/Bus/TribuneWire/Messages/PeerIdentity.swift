@@ -3,7 +3,7 @@
 /// The systemd units of a peer. Only the system's unit is trustworthy, because users choose the names of their
 /// units.
 package struct PeerUnits: Equatable, Sendable {
-  /// Empty if there is none. For a process of a user's service manager, the unit is `user@UID.service`.
+  /// Empty if the process has none. For a process of a user's service manager, the unit is `user@UID.service`.
   package let system: String
   package let user: String
 
