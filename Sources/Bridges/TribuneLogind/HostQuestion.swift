@@ -18,7 +18,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The notification that the answer may have changed.
+  /// The name of the notification that the answer may have changed.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
   package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
@@ -30,7 +30,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that the question covers, its own first. Those of power-off include halting, after which a host is also unreachable.
+  /// The targets that the question covers; its own comes first. Power-off covers halt, because a halted host is also
+  /// unreachable.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -48,7 +49,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// The target that no narrower question covers.
   package var ownTarget: String { targets[0] }
 
-  /// The questions to ask before logind's action; empty for a dry run.
+  /// The questions to ask before logind's action; empty if the action is a dry run.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]
@@ -60,7 +61,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// As in `systemd-inhibit --what=`.
+  /// A kind of logind lock. The raw values are words of `systemd-inhibit --what=`.
   package enum Lock: String, CaseIterable, Sendable {
     case shutdown, sleep
 

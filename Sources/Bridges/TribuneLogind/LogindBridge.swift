@@ -6,10 +6,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Turns vetoes into logind locks and locks into holds; posts imminent transitions and asks about scheduled
-/// ones. Either side may restart, so each event only triggers a refresh of the whole state.
+/// Turns vetoes into logind locks, and other programs' locks into holds. Posts imminent transitions, and asks about
+/// scheduled ones. The bus and logind may restart, so each event only triggers a refresh of the whole state.
 @MainActor final class LogindBridge: Delegate {
-  /// As long as the client library reconnects.
+  /// How long the client library tries to reconnect.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
   private static let hangInterval = Duration.seconds(5)
@@ -33,22 +33,23 @@ import TribuneWire
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// From the last dry run, by delegate id.
+  /// The objections from the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
-  /// From a dry run on an earlier connection, or with earlier settings, until the next one has ended.
+  /// Objections from a dry run on an earlier connection or with earlier settings. They count until the next dry run has
+  /// ended.
   private var formerlyProbed: [HostQuestion: [Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
   /// Objections that have no lock, because logind is unreachable.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
-  /// Detects stale replies.
+  /// Counts logind's signals about preparations, to detect stale replies.
   private var preparationNews = 0
-  /// Each one waits for the previous one.
+  /// Each announcement waits for the previous one.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// Until this is true, an earlier process's masks stay.
+  /// While this is false, the masks of an earlier process stay.
   private var knowsVetoes = false
-  /// True if the bus runs, but refuses this program: the bus's vetoes stand.
+  /// True if the bus runs, but refuses this program. Then the bus's vetoes still stand.
   private var isRefused = false
   private var isPatient = true
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
@@ -80,7 +81,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// The locks stay until this process has its own, or may assume that the bus is gone.
+  /// The inherited locks stay until this process has its own, or may assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     isPatient = false
@@ -139,7 +140,7 @@ import TribuneWire
     }
   }
 
-  /// The announced questions; every question after a loss.
+  /// The questions that the notification announces; after a loss, every question.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })
@@ -198,7 +199,7 @@ import TribuneWire
   ) async throws(TribuneError) -> ([HostQuestion: [Objection]], [HostQuestion: Set<UInt64>]) {
     var found: [HostQuestion: [Objection]] = [:]
     var delegates: [HostQuestion: Set<UInt64>] = [:]
-    // A dry run may end meanwhile.
+    // These copies stay the same if a dry run ends during the loop.
     let (probed, formerlyProbed) = (probed, formerlyProbed)
     for question in HostQuestion.allCases {
       let explanation = try await bus.explain(question.name)
@@ -221,8 +222,8 @@ import TribuneWire
     Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
   }
 
-  /// Skips transitions in progress. Returns false after a failure. It is no failure if logind does not run, because its
-  /// start triggers a refresh.
+  /// Skips locks whose transition is in progress. Returns false after a failure. If logind does not run, that is no
+  /// failure: its start triggers a refresh.
   private func applyObjections() async -> Bool {
     var wanted: [(HostQuestion.Lock, [Objection])] = []
     let blocks = enforcement.blocks
@@ -384,7 +385,7 @@ import TribuneWire
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
 
-  /// If logind does not answer, systemctl starts the target itself, and only masks help.
+  /// Watches for a logind that does not answer. systemctl then starts the target itself, and only masks help.
   private func followHangs() async {
     while true {
       await rest(for: Self.hangInterval)
@@ -414,7 +415,7 @@ import TribuneWire
         await Self.attempt("prepare for a \(lock)") {
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
-          // A signal that arrived before the reply is newer.
+          // A signal during this call is at least as new as the reply.
           if news == self.preparationNews { self.updatePreparation(for: lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
@@ -477,8 +478,8 @@ import TribuneWire
 
   // MARK: Both
 
-  /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once its locks
-  /// and masks are gone.
+  /// Answers `host.enforcement`. After a hold, the answer waits until the hold is enforced; before an allowed action,
+  /// until its locks and masks are gone.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -512,7 +513,7 @@ import TribuneWire
       ]
     }
     await finishRefreshes()
-    // Includes targets that this version of systemd does not have.
+    // `applied` includes targets that this version of systemd does not have.
     let isMasked = mask.applied?.isSuperset(of: asked.flatMap(\.targets)) == true
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
     let isBinding = isMasked || isLocked && logindState.isAnswering && logindState.bindsRoot == true
@@ -534,7 +535,7 @@ import TribuneWire
     for question: HostQuestion, isOverridden isAnnounced: Bool
   ) async throws -> [(String, JSONValue)] {
     let end = ContinuousClock.now + Self.answerTime
-    // The announcement may arrive after this question.
+    // The announcement of the override may arrive after this question.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await finishRefreshes()
     var obstacles: [String] = []

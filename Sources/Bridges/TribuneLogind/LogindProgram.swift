@@ -29,7 +29,7 @@ package final class LogindProgram: ServiceProgram {
   package func start() async {
     if let bridge { return await bridge.start() }
     do {
-      // systemd sets this for ExecStopPost=.
+      // systemd sets `SERVICE_RESULT` for ExecStopPost=.
       let isService = Environment.value(of: "SERVICE_RESULT") != nil
       try await mask.end(after: isService ? "\(Self.name).service" : nil)
       ThisProcess.exit(0)
@@ -40,7 +40,7 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // systemd runs `--unmask` after the service stops.
+    // The bridge leaves its masks in place: after the service stops, systemd runs this program with `--unmask`.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

@@ -4,9 +4,9 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated package struct LogindSettings: Equatable, Sendable {
-  /// `Probe=`: interval of dry runs; nil for never.
+  /// `Probe=`: the interval of dry runs; nil for no dry runs.
   package var probe: Duration?
-  /// `Enforce=`; nil masks only where locks do not bind root.
+  /// `Enforce=`: true for `mask`, false for `inhibit`. If nil, targets are masked only where locks do not bind root.
   package var masksTargets: Bool?
   package var signals: [SignalRule] = []
 

@@ -19,16 +19,16 @@ nonisolated enum DBusArgument: Sendable {
 }
 
 struct DBusMessage {
-  /// Nil if they exceed the limit.
+  /// Nil if the values exceed the limit.
   var values: [DBusValue]?
   /// The sender's unique name, or `org.freedesktop.DBus`.
   var sender: String
   var path: String
-  /// Addressed to this connection, not broadcast.
+  /// True if the sender addressed this connection; false for a broadcast.
   var isDirected: Bool
 }
 
-/// A connection to D-Bus. sd-bus reads and writes it on the main queue, so calls never block.
+/// A connection to D-Bus. sd-bus reads and writes on the main queue, without blocking.
 @safe final class DBusConnection {
   private final class PendingCall {
     private let continuation: CheckedContinuation<Result<DBusMessage, DBusError>, Never>
@@ -53,7 +53,7 @@ struct DBusMessage {
   private var writable: (any DispatchSourceWrite)?
   private let timer: any DispatchSourceTimer
   private var isProcessing = false
-  /// Keeps the calls alive for sd-bus.
+  /// Retains the calls, because sd-bus has unretained pointers to them.
   private var pending: [ObjectIdentifier: PendingCall] = [:]
   private var closed: ((Errno) -> Void)?
 
@@ -64,7 +64,7 @@ struct DBusMessage {
     try unsafe self.init(bus, closed)
   }
 
-  /// Uses systemd's private socket, which needs no D-Bus daemon.
+  /// Connects to systemd's private socket, which needs no D-Bus daemon.
   convenience init(toServiceManager closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_new(&bus))
@@ -106,14 +106,14 @@ struct DBusMessage {
 
   // MARK: Processing
 
-  /// Dispatch uses a descriptor until the source's cancellation is complete. By then, another file could have its
+  /// Dispatch uses a descriptor until the source's cancellation is complete. By then, another file could have the same
   /// number, so each source owns a copy.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }
 
   private func process() {
-    // A handler may call this function while it runs.
+    // A reply's or signal's handler may call `process` again.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -160,7 +160,7 @@ struct DBusMessage {
     timer.cancel()
   }
 
-  /// Ends the connection even where sd-bus would continue.
+  /// Ends this connection at any error, even where sd-bus would continue.
   private func close(_ error: Errno) {
     guard let closed else { return }
     self.closed = nil
@@ -270,8 +270,8 @@ struct DBusMessage {
     isolated deinit { unsafe sd_bus_slot_unref(slot) }
   }
 
-  /// Calls `handle`, which must not block, for broadcast signals until the result is released. It also gets signals of
-  /// other senders that another rule matches; see `DBusSignals`.
+  /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle` must not
+  /// block. If another rule matches, `handle` also gets signals of other senders; see `DBusSignals`.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(

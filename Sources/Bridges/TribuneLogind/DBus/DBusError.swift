@@ -6,7 +6,7 @@ import TribuneWire
 
 nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
   case answered(name: String, message: String)
-  /// The call failed, perhaps by a timeout.
+  /// The call failed without a reply, perhaps after a timeout.
   case failed(Errno)
   case unexpected(String)
 

@@ -6,12 +6,12 @@ import TribuneSystem
 /// Decodes a message's arguments within limits.
 @safe nonisolated struct DBusReader {
   struct Limit {
-    /// Including containers.
+    /// The number of values, including containers.
     var count: Int
     var length: Int
 
     static let reply = Limit(count: 1_000_000, length: 16 << 20)
-    /// For signals, which any process can send.
+    /// The limit for signals, which any process can send.
     static let signal = Limit(count: 1_000, length: 64 << 10)
   }
 
@@ -20,13 +20,13 @@ import TribuneSystem
   private let message: OpaquePointer
   private var rest: Limit
 
-  /// - Parameter message: outlives the reader.
+  /// - Parameter message: must outlive the reader.
   init(_ message: OpaquePointer, _ limit: Limit) {
     unsafe self.message = message
     rest = limit
   }
 
-  /// Returns nil above the limit.
+  /// Returns all arguments, or nil if they exceed the limit.
   mutating func all() throws(Errno) -> [DBusValue]? {
     do throws(Errno) {
       return try values()
@@ -62,7 +62,7 @@ import TribuneSystem
     case UInt8(ascii: "t"): return .unsigned(try basic(type, UInt64(0)))
     case UInt8(ascii: "d"): return .number(try basic(type, 0.0))
     case UInt8(ascii: "h"):
-      // The message closes its own descriptor, so the value has a duplicate.
+      // The message closes its own descriptor, so the value owns a duplicate.
       return .descriptor(DBusDescriptor(try FileDescriptor.duplicate(of: try basic(type, CInt(0)))))
     case UInt8(ascii: "a"):
       let elements = try contained(type, contents)

@@ -15,7 +15,7 @@ final class DBusSignals {
   private var matches: [DBusConnection.Match] = []
   private let ownerChanged: (_ isThere: Bool) -> Void
 
-  /// - Parameter ownerChanged: also called initially if the service runs.
+  /// - Parameter ownerChanged: called at each change, and at the start if the service runs.
   init(
     of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
   ) throws(Errno) {
@@ -41,10 +41,10 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
-      // A signal that arrived before the reply is newer.
+      // If a signal has named an owner during this call, that is at least as new as the reply.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
-      // The service does not run yet.
+      // The service does not run yet, so it has no owner.
       return
     }
   }
@@ -54,7 +54,7 @@ final class DBusSignals {
     guard owner != self.owner else { return }
     let hadOwner = !self.owner.isEmpty
     self.owner = owner
-    // One owner can replace another directly.
+    // One owner can replace another directly, which is an end and a start.
     if hadOwner { ownerChanged(false) }
     if !owner.isEmpty { ownerChanged(true) }
   }

@@ -22,7 +22,7 @@ nonisolated package enum DBusValue: Equatable, Sendable {
     package init(key: DBusValue, value: DBusValue) { (self.key, self.value) = (key, value) }
   }
 
-  /// Object keys become strings, and descriptors null.
+  /// Dictionary keys become strings, and descriptors become null.
   package var json: JSONValue {
     switch self {
     case .bool(let value): .bool(value)

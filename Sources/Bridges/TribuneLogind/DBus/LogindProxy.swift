@@ -6,7 +6,7 @@ import TribuneSystem
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
-  /// Watched, because logind signals only the first lock of a kind and the last release.
+  /// The bridge watches these folders, because logind signals only the first lock of a kind, and the end of the last.
   static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
@@ -43,11 +43,11 @@ struct LogindProxy {
 
   struct Schedule: Equatable, Sendable {
     var action: String
-    /// Microseconds since 1970, UTC; 0 for now.
+    /// In microseconds since 1970, UTC; 0 for an immediate shutdown.
     var time: UInt64
   }
 
-  /// Scheduled or in progress.
+  /// The shutdown that is scheduled or in progress; nil without one.
   func scheduledShutdown() async throws(DBusError) -> Schedule? {
     guard case .list(let fields) = try await property("ScheduledShutdown"), fields.count == 2,
       case .string(let action) = fields[0], case .unsigned(let time) = fields[1]
@@ -62,7 +62,7 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// Since systemd 257, which has `block-weak` for locks that do not bind root.
+  /// True since systemd 257, which added `block-weak` for locks that do not bind root.
   func bindsRoot() async throws(DBusError) -> Bool {
     do throws(DBusError) {
       _ = try await property("BlockWeakInhibited")
@@ -78,7 +78,7 @@ struct LogindProxy {
     return isPreparing
   }
 
-  /// - Returns: false if it is still scheduled, whatever logind has answered.
+  /// - Returns: false if the shutdown is still scheduled, even if logind reported success.
   func cancel(_ schedule: Schedule) async throws(DBusError) -> Bool {
     _ = try await bus.call(method("CancelScheduledShutdown"))
     return try await scheduledShutdown() != schedule

@@ -14,12 +14,12 @@ struct SystemdProxy {
     DBusMethod(
       destination: "org.freedesktop.systemd1", path: Self.path,
       interface: "org.freedesktop.systemd1.Manager", name: name,
-      // A reload takes seconds on a host with many units.
+      // The timeout allows for a reload, which takes seconds on a host with many units.
       timeoutMicroseconds: 60_000_000)
   }
 
-  /// False if the unit is masked, or if this version of systemd does not have it. True if systemd cannot tell: a veto
-  /// must not be without effect.
+  /// False if the unit is masked, or if this version of systemd does not have it. True if systemd cannot tell, because
+  /// a veto must not be without effect.
   func canBeMasked(_ unit: String) async throws(DBusError) -> Bool {
     do throws(DBusError) {
       guard case .string(let state)? = try await bus.call(method("GetUnitFileState"), .string(unit)).first
@@ -40,7 +40,7 @@ struct SystemdProxy {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// The current job, such as `restart`; empty if none.
+  /// The unit's current job, such as `restart`; empty without one.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
@@ -60,7 +60,7 @@ struct SystemdProxy {
       name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
-  /// Masks until the next boot.
+  /// Masks the units until the next boot.
   func mask(_ units: [String]) async throws(DBusError) {
     _ = try await bus.call(method("MaskUnitFiles"), .strings(units), .bool(true), .bool(false))
     _ = try await bus.call(method("Reload"))

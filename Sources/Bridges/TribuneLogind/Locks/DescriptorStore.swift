@@ -4,12 +4,12 @@ import CSystemdBus
 import TribuneService
 import TribuneSystem
 
-/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process.
-/// Without a manager, nothing is stored.
+/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process. Without a service
+/// manager, calls have no effect.
 final class DescriptorStore {
   private var inherited: [String: [CInt]] = [:]
 
-  /// Must run once, while the process has one thread.
+  /// Takes the inherited descriptors. Must run once, while the process has one thread.
   init() throws(Errno) {
     for (descriptor, name) in try PassedToService.take() { inherited[name, default: []].append(descriptor) }
   }
@@ -17,11 +17,11 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // FDPOLL=0: otherwise the manager drops a lock when logind restarts.
+    // Without FDPOLL=0, the manager would drop a lock when logind restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
-  /// Waits up to a second for the manager.
+  /// Drops the descriptors of this name. Waits up to a second for the service manager.
   func drop(_ name: String) {
     notify("FDSTOREREMOVE=1\nFDNAME=\(name)")
     _ = sd_notify_barrier(0, 1_000_000)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to enforce the vetoes. logind has one lock for reboot and power-off, and one for all kinds of sleep.
-/// If only some of a lock's actions are vetoed, their targets are masked, and the lock does not bind root.
+/// How to enforce the vetoes. logind has one lock for reboot and power-off, and one for all kinds of sleep. If only
+/// some of a lock's actions are vetoed, the bridge masks their targets, and takes a lock that does not bind root.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
-    /// `block-weak`: shows who objects, but does not bind root.
+    /// A `block-weak` lock shows who objects, but does not bind root.
     case weak
     case full
   }
 
   package struct Logind: Equatable, Sendable {
-    /// Since systemd 257; nil if logind never ran.
+    /// True since systemd 257; nil if the bridge has never reached logind.
     package var bindsRoot: Bool?
     package var isAnswering = true
 
@@ -24,15 +24,15 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   package private(set) var targets: Set<String> = []
 
   /// - Parameters:
-  ///   - overridden: allowed by the bus despite vetoes; their targets stay unmasked.
-  ///   - masksTargets: `Enforce=`; nil masks only where locks do not bind root.
-  ///   - masked: nil after a failure to mask.
+  ///   - overridden: questions that the bus allowed despite vetoes. Their targets stay unmasked.
+  ///   - masksTargets: `Enforce=`. If nil, targets are masked only where locks do not bind root.
+  ///   - masked: the masked targets; nil after a failure to mask.
   package init(
     vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, masksTargets: Bool?, logind: Logind,
     masked: Set<String>?
   ) {
     let masksAll = masksTargets ?? (logind.bindsRoot == false || !logind.isAnswering)
-    // An override of a wider question does not unmask the `ownTarget` of a question that is still vetoed.
+    // If a narrower question is still vetoed, an override of a wider one does not unmask its `ownTarget`.
     let others = Set(vetoed.subtracting(overridden).map(\.ownTarget))
     let free = Set(overridden.flatMap(\.targets)).subtracting(others)
     for lock in HostQuestion.Lock.allCases {
@@ -41,7 +41,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksAll || isOverridden || isPart && logind.bindsRoot == true { targets.formUnion(wanted) }
-      // The lock stays until the mask is in place. After a failure to mask, an override still releases it.
+      // The full lock stays until the targets are masked. If masking has failed, an override still releases the lock.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

@@ -13,7 +13,7 @@ final class ForeignInhibitors {
     var copy: Int
   }
 
-  /// How many locks of a question become holds. One is enough for a veto.
+  /// At most this many locks of a question become holds. One hold is enough for a veto.
   private static let inhibitorsMax = 100
 
   private var holds: [Key: Tribune.Hold] = [:]
@@ -23,7 +23,7 @@ final class ForeignInhibitors {
 
   var count: Int { Set(holds.keys.map(\.inhibitor)).count }
 
-  /// Tries everything, then throws the last error.
+  /// Tries every change, then throws the last error.
   func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
     let wanted = wanted(inhibitors.filter { !($0.uid == 0 && own.contains($0.pid)) })
     let connections = connectionCount
@@ -35,7 +35,7 @@ final class ForeignInhibitors {
     for key in wanted where holds[key] == nil {
       do throws(TribuneError) {
         let hold = try await Self.hold(key, on: bus)
-        // The hold of a lost connection ended with it.
+        // A hold of a lost connection has ended with it, so it is not kept.
         if connections == connectionCount { holds[key] = hold }
       } catch {
         failure = error
@@ -48,7 +48,7 @@ final class ForeignInhibitors {
     var wanted: Set<Key> = []
     for question in HostQuestion.allCases {
       let others = inhibitors.filter { $0.questions.contains(question) }
-        // logind's order is unspecified, and may change.
+        // The order of logind's list is unspecified, and may change.
         .sorted { ($0.pid, $0.what, $0.who, $0.why) < ($1.pid, $1.what, $1.who, $1.why) }
       for inhibitor in others.prefix(Self.inhibitorsMax) {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)

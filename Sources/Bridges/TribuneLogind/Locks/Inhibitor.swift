@@ -2,11 +2,11 @@
 
 /// A lock in logind's list.
 nonisolated package struct Inhibitor: Hashable, Sendable {
-  /// Such as `shutdown:sleep`.
+  /// Kinds of actions, such as `shutdown:sleep`.
   package var what: String
   package var who: String
   package var why: String
-  /// `block`, `block-weak` or `delay`.
+  /// One of `block`, `block-weak` and `delay`.
   package var mode: String
   package var uid: UInt32
   package var pid: UInt32

@@ -4,15 +4,15 @@ import TribuneWire
 
 /// The text of a logind lock, made from objections.
 nonisolated package struct LockText: Equatable, Sendable {
-  /// `systemctl` prints the text on one line.
+  /// Few, because `systemctl` prints the text on one line.
   private static let listedMax = 5
-  /// Bytes.
+  /// In bytes.
   private static let lengthMax = 1_000
 
   package let who: String
   package let why: String
 
-  /// - Parameter objections: not empty.
+  /// - Parameter objections: must not be empty.
   package init(_ objections: [Objection]) {
     let listed = objections.prefix(Self.listedMax)
     let others = objections.count - listed.count
@@ -26,7 +26,7 @@ nonisolated package struct LockText: Equatable, Sendable {
 }
 
 nonisolated extension String {
-  /// Cuts at a character boundary. `length`: bytes of UTF-8.
+  /// Cuts the text to at most `length` bytes of UTF-8, at a character boundary.
   func limited(to length: Int) -> String {
     utf8.count <= length ? self : prefix(utf8Length: length - 3) + "…"
   }

@@ -4,8 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// This program's own logind locks, which block and delay. The service manager stores copies, so they outlive
-/// the process. The next process takes its own locks before it drops these.
+/// This program's own logind locks, which block or delay. The service manager stores copies, so the locks outlive the
+/// process. The next process takes its own locks before it drops these copies.
 final class LogindLocks {
   private struct Kind: Hashable {
     var lock: HostQuestion.Lock
@@ -32,7 +32,7 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The processes that took the inherited locks. logind still lists a dropped lock for a moment.
+  /// The processes that took the inherited locks. logind still lists a lock for a moment after it is dropped.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
@@ -40,7 +40,7 @@ final class LogindLocks {
     formerProcesses = Set(store.inheritedNames.compactMap { Self.process(inName: $0) })
   }
 
-  /// logind lists a lock under the process in its stored name, `block-shutdown.PID.N`.
+  /// The process in a stored name, `block-shutdown.PID.N`. logind lists the lock under this process.
   private static func process(inName name: String) -> UInt32? {
     let parts = name.split(separator: ".")
     return parts.count == 3 ? UInt32(parts[1]) : nil
@@ -48,8 +48,7 @@ final class LogindLocks {
 
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Takes the new lock before it releases the old one. A weak lock does not bind root. Returns true if
-  /// something changed.
+  /// Takes the new lock, then releases the old one. A weak lock does not bind root. Returns true if the lock changed.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
@@ -71,7 +70,7 @@ final class LogindLocks {
     dropFormer(.delay(lock))
   }
 
-  /// A restarted logind may not know the locks, so they are taken again.
+  /// Makes later calls take the locks again, because a restarted logind may not know them.
   func expire() {
     for kind in held.keys { held[kind]?.isExpired = true }
   }
@@ -81,7 +80,7 @@ final class LogindLocks {
     return held[.block(lock)] != nil
   }
 
-  /// Drops the inherited locks. This process must have taken its own before.
+  /// Drops the inherited locks. The caller must have taken this process's own locks, or know that none is needed.
   func dropFormer() { for lock in HostQuestion.Lock.allCases { dropFormer(.block(lock)) } }
 
   private func dropFormer(_ kind: Kind) {
@@ -112,7 +111,7 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // This is the descriptor's last reference, so the lock ends.
+    // This is the last copy of the lock's descriptor, so the lock ends.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

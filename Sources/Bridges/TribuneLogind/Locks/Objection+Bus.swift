@@ -3,13 +3,13 @@
 import Tribune
 
 extension Objection {
-  /// Holds and missing required delegates, without this program's own holds.
+  /// The holds and missing required delegates, except this program's own holds.
   static func all(in explanation: Explanation, own: String) -> [Objection] {
     explanation.holds.filter { $0.connection != own }.map { Objection($0) }
       + explanation.missing.map { Objection(missing: $0) }
   }
 
-  /// Vetoes by delegate id.
+  /// The delegates' vetoes, by delegate id.
   static func probed(in verdict: Verdict) -> [UInt64: Objection] {
     guard !verdict.isAllowed else { return [:] }
     let outcomes = vetoes(in: verdict) { $0.kind != .held && $0.delegate != 0 }
@@ -21,7 +21,8 @@ extension Objection {
     return vetoes.isEmpty ? [Objection(who: "the bus", why: "nobody allowed it")] : vetoes
   }
 
-  /// The outcomes that veto. A verdict does not show which failures veto, so they count only if nothing else vetoes.
+  /// The outcomes that veto. A verdict does not show whether a failure is a veto, so failures count only without other
+  /// vetoes.
   private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }

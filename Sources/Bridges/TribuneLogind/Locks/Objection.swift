@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A reason on the bus against an action.
+/// Who on the bus objects to an action, and why.
 nonisolated package struct Objection: Hashable, Sendable {
   package var who: String
   package var why: String

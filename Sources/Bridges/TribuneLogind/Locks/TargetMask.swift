@@ -3,15 +3,15 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks vetoed targets until the next boot where locks do not suffice: before systemd 257, they do not bind root, and
-/// a lock covers several actions. A target is in a file before it is masked and until it is unmasked. So even after a
-/// SIGKILL, the next process unmasks only these targets, not those that the administrator masked.
+/// Masks vetoed targets until the next boot where locks do not suffice: before systemd 257, locks do not bind root, and
+/// each lock covers several actions. A file lists each target from before it is masked until after it is unmasked. So
+/// even after a SIGKILL, the next process unmasks only these targets, not those that the administrator masked.
 final class TargetMask {
   private static let file = "/run/tribune-logind/masked"
 
   /// The targets in the file.
   private(set) var recorded: Set<String>
-  /// Nil after a failure.
+  /// The targets of the last update; nil if the masks are unknown, for example after a failure.
   private(set) var applied: Set<String>?
 
   init() throws(Errno) {
@@ -24,7 +24,7 @@ final class TargetMask {
     }
   }
 
-  /// Returns true if something changed.
+  /// Returns true if the update changed something.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
     do throws(DBusError) {
@@ -39,8 +39,8 @@ final class TargetMask {
     return true
   }
 
-  /// Unmasks all after the service has stopped, unless systemd restarts it or the host goes down. `service`
-  /// is nil outside a service.
+  /// Unmasks all targets after the service has stopped, unless systemd restarts it or the host goes down. `service` is
+  /// nil if this process is not part of a service.
   func end(after service: String?) async throws(DBusError) {
     guard !recorded.isEmpty else { return }
     if let service {
@@ -56,7 +56,7 @@ final class TargetMask {
       try await manager.unmask(obsolete.sorted())
       try record(recorded.intersection(targets))
     }
-    // A process may have died before it masked the recorded targets.
+    // An earlier process may have died before it masked the recorded targets, so they are masked again.
     var own = recorded
     for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
       own.insert(target)

@@ -12,8 +12,8 @@ nonisolated package struct SignalBudget {
 
   package init() {}
 
-  /// Returns how many signals were dropped since the last admitted one; nil to drop this one also. `finish()` must
-  /// follow each admitted signal.
+  /// Admits or drops a signal. Returns the number of signals dropped since the last admitted one; nil if this one is
+  /// dropped. The caller must call `finish()` after the post of each admitted signal.
   package mutating func admit(at now: ContinuousClock.Instant) -> Int? {
     if secondBegan.map({ now - $0 >= .seconds(1) }) ?? true { (secondBegan, count) = (now, 0) }
     guard count < Self.perSecond, waiting < Self.waitingMax else {

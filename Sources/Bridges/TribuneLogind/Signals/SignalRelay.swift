@@ -6,7 +6,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts D-Bus signals as notifications. It is one-way, so loops are impossible.
+/// Posts D-Bus signals as notifications. The relay is one-way, so loops are impossible.
 final class SignalRelay {
   private final class Source {
     let rule: SignalRule
@@ -21,7 +21,7 @@ final class SignalRelay {
 
   init() {}
 
-  /// Signals are ignored while `bus` returns nil.
+  /// Ignores signals while `bus` returns nil.
   func watch(
     _ rules: [SignalRule], on dbus: DBusConnection, postingTo bus: @escaping () -> Connection?
   ) throws(Errno) {
@@ -45,7 +45,7 @@ final class SignalRelay {
       ServiceLog.warning("\(omitted) signals \(rule.member) were not posted: too many came, or the bus hangs")
     }
     let userInfo = Self.userInfo(of: signal, rule, omitted: omitted)
-    // Posts keep the order of the signals.
+    // Each post waits for the previous one, so posts keep the order of the signals.
     source.task = Task { [earlier = source.task] in
       await earlier?.value
       defer { source.budget.finish() }

@@ -6,14 +6,14 @@ import TribuneWire
 nonisolated package struct SignalRule: Equatable, Sendable {
   package var interface: String
   package var member: String
-  /// Other senders are ignored, because any process can send any signal.
+  /// Signals of other senders are ignored, because any process can send any signal.
   package var sender: String
   package var path: String?
   package var post: String?
   package var object = ""
   package var isRetained = false
 
-  /// - Parameter signal: `INTERFACE.MEMBER`
+  /// - Parameter signal: has the form `INTERFACE.MEMBER`.
   package init?(signal: String) {
     let parts = signal.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count >= 3, signal.utf8.count <= 255, parts.allSatisfy(Self.isElement) else { return nil }
@@ -42,7 +42,7 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     }
   }
 
-  /// Safe in quotes in a match rule.
+  /// True if the text is safe in quotes in a match rule.
   package static func isPlain(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 255
       && text.utf8.allSatisfy {

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Announces transitions as actions under way, and waits until the observers are ready.
 final class HostTransitions {
-  /// Kept for this program's own work.
+  /// The end of logind's delay, which is kept for this program's own work.
   private static let margin = Duration.milliseconds(250)
 
   private var announced: [HostQuestion.Lock: String] = [:]
@@ -15,11 +15,11 @@ final class HostTransitions {
 
   init() {}
 
-  /// Returns before logind's delay ends.
+  /// Announces the transition, and waits for awaited observers. Returns before logind's delay ends.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
-      // logind does not say how the host will sleep.
+      // logind does not say how the host will sleep, so all kinds of sleep are announced.
       let questions = lock == .sleep ? lock.questions : try await Self.questions(at: logind)
       let event = lock == .sleep ? "Suspend" : questions.contains(.reboot) ? "Reboot" : "PowerOff"
       announced[lock] = event
@@ -46,7 +46,7 @@ final class HostTransitions {
     }
   }
 
-  /// Also runs after a cancelled transition.
+  /// Ends the announced actions when a transition is over or was cancelled.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     for action in await actions.removeValue(forKey: lock)?.value ?? [] {
@@ -64,13 +64,13 @@ final class HostTransitions {
     }
   }
 
-  /// Valid even without a schedule (tested with 252 and 257).
+  /// logind has a schedule even for an immediate transition (tested with systemd 252 and 257).
   private static func questions(at logind: LogindProxy) async throws(DBusError) -> [HostQuestion] {
     let questions = HostQuestion.before(action: try await logind.scheduledShutdown()?.action ?? "")
     return questions.isEmpty ? [.powerOff] : questions
   }
 
-  /// From now on, holds learn that they are too late.
+  /// Begins the actions on the bus, which then tells new holders that they are too late.
   private static func begin(_ questions: [HostQuestion], on bus: Connection) async -> [Action] {
     var actions: [Action] = []
     do throws(TribuneError) {

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// The questions that the bus allowed despite vetoes, until the action fails or the time is over.
+/// The questions that the bus allowed despite vetoes. Each remains until its action fails or `time` is over.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   static let time = Duration.seconds(120)
@@ -19,7 +19,7 @@ final class Overrides {
 
   func update(for news: Notification) {
     if news.name == Self.announcement {
-      // A question about an object is not about the host.
+      // A question about an object is not about the whole host.
       guard news.object.isEmpty, let (question, reason) = Self.override(in: news.userInfo) else { return }
       ServiceLog.notice(
         "\(question.name) is overridden: neither a lock nor a mask of it for \(Self.time), or until it fails: \(reason)"

@@ -5,13 +5,13 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Cancels a scheduled shutdown on a veto. It asks at once, a minute before the shutdown, and when the
-/// verdict may have changed.
+/// Cancels a scheduled shutdown on a veto. Asks the bus at once, a minute before the shutdown, and when the verdict may
+/// have changed.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
   private static let deadline = Duration.seconds(20)
-  /// Between a verdict and the next question, because delegates can come and go constantly.
+  /// The pause between a verdict and the next question, because delegates can come and go constantly.
   private static let pause = Duration.seconds(1)
   private static let linesMax = 10
 
@@ -21,7 +21,7 @@ final class ShutdownSchedule {
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: skips the question.
+  /// - Parameter isOverridden: true if the question need not be asked.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
@@ -29,7 +29,7 @@ final class ShutdownSchedule {
     let schedule = try await logind.scheduledShutdown()
     guard connections == connectionCount, schedule != current else { return }
     stop()
-    // A shutdown in progress has no time, or a past one.
+    // A shutdown in progress has the time 0, or a past one.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
     else { return }
@@ -43,13 +43,14 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Waits for the current verdict: otherwise one delegate could postpone another's verdict for ever.
+  /// Asks again after the current verdict. If this type did not wait, one delegate could postpone another's verdict for
+  /// ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
 
   private func ask(about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy) {
-    // Several reasons to ask again become one.
+    // The buffer merges several reasons to ask again into one.
     let (reasons, reason) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.reason = reason
     asking = Task {
@@ -84,7 +85,7 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// Returns false after it has cancelled the shutdown.
+  /// Asks the bus. Returns false if the shutdown was cancelled or has changed.
   private func isStaying(
     _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {

@@ -3,7 +3,7 @@
 import TribuneService
 import TribuneSystem
 
-/// wall(1) writes to every user's terminal.
+/// Writes to every user's terminal with wall(1).
 enum Wall {
   static func write(_ message: String) async {
     do throws(Errno) {
