@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// Work on each new connection to the bus.
+/// What the gateway does on each new connection to the bus.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }
@@ -11,7 +11,7 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Retries work that the policy may not allow yet, until the connection ends. Logs `lack` once.
+  /// Runs `body` until it succeeds or the connection ends, because the policy may not allow it yet. Logs `lack` once.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

@@ -5,8 +5,8 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects this host's bus with the other hosts of its cluster. Both sides may restart. Without NATS, the delegates of
-/// other hosts veto; without the bus, other hosts learn that this host cannot answer.
+/// Connects this host's bus with the other hosts of its cluster. The bus and NATS may restart. Without NATS, the
+/// delegates of other hosts veto. Without the bus, other hosts learn that this host cannot answer.
 final class Gateway {
   private enum Side: CaseIterable {
     case bus, nats
@@ -15,7 +15,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Marks questions for FleetLock clients; only this host's bus sees it.
+  /// Marks questions for FleetLock clients. Only this host's bus sees the mark.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -105,7 +105,7 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.handle(event) }
         }
-        // This comes first, because later steps may fail.
+        // This step comes first: other hosts must be asked even if a later step fails.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retries.reset()
@@ -158,8 +158,8 @@ final class Gateway {
     }
   }
 
-  /// `earlier` may still be exporting the previous connection's notifications. The observation is awaited, so posters
-  /// wait for JetStream.
+  /// Exports durable notifications. `earlier` may still export those of the previous connection. The observation is
+  /// awaited, so posters can wait for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -167,13 +167,14 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation has notifications in memory, so only one runs at a time. Posts before it starts are lost.
+      // Each observation has notifications in memory, so only one runs at a time. This one misses the posts before its
+      // start.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
-      // While JetStream is slow, this connection does not read. The other one goes on.
+      // While JetStream is slow, the export does not read from `exports`. So `bus` must be another connection.
       let exports = try await Connection.connect(identifyingPosters: true)
       let closing = Task {
         _ = await bus.closed()
@@ -209,7 +210,7 @@ final class Gateway {
       inquiries.beginHearing()
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
-      // Earlier posts of other hosts are lost.
+      // While the link was down, posts of other hosts were lost.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
       Task { await findOutWhoMaySpeak() }
@@ -233,14 +234,14 @@ final class Gateway {
     updateStatus()
   }
 
-  /// Tests whether NATS lets this host publish as another one.
+  /// Tests whether NATS lets this host publish in another host's name.
   private func findOutWhoMaySpeak() async {
     guard speaksForOthers != true else { return }
     speaksForOthers = nil
     guard !settings.questions.isEmpty, let other = settings.others.first,
       publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
     else { return }
-    // A refusal arrives on another thread.
+    // NATS's refusal would arrive on another thread.
     await rest(for: .seconds(1))
     guard speaksForOthers == nil else { return }
     speaksForOthers = true
@@ -259,7 +260,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Askers that were vetoed for lack of a host can ask again.
+  /// Invites askers to ask again if they were vetoed because a host was missing.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()
@@ -292,7 +293,7 @@ final class Gateway {
     }
   }
 
-  /// Runs on any thread. Returns false for other messages.
+  /// Runs on any thread. Returns false if the message is not about a question.
   private lazy var receiveQuestion: @Sendable (ClusterMessage) throws(EnvelopeError) -> Bool = {
     [subjects, remotes, inquiries] message throws(EnvelopeError) in
     switch subjects.parse(message.subject) {
@@ -304,7 +305,7 @@ final class Gateway {
     return true
   }
 
-  /// Returns false also for invalid messages, which the main actor logs.
+  /// Returns false also for invalid messages, because the main actor logs them.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -338,7 +339,7 @@ final class Gateway {
     }
   }
 
-  /// NATS does not echo this gateway's own messages, so another gateway has this host's name.
+  /// NATS does not echo this gateway's own messages, so the sender is another gateway with this host's name.
   private func handleDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.remember(other) { _ = publisher.publish(presence) }
@@ -351,7 +352,7 @@ final class Gateway {
     updateStatus()
   }
 
-  /// Other hosts can send anything, so the log gets exponentially fewer of these.
+  /// Other hosts can send anything, so only the 1st, 2nd, 4th, 8th … of these messages is logged.
   private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
     malformed += 1
     guard malformed.nonzeroBitCount == 1 else { return }

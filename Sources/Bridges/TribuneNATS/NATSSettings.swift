@@ -13,24 +13,24 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package struct Import: Equatable, Sendable {
     package var pattern: Pattern
     package var isDurable = false
-    /// Empty for all.
+    /// The hosts from which to import; empty for all.
     package var hosts: [String] = []
 
     package func takes(from host: String) -> Bool { hosts.isEmpty || hosts.contains(host) }
   }
 
-  /// `[Query "PATTERN"]`: other hosts may ask this one.
+  /// `[Query "PATTERN"]`: questions that other hosts may ask this host.
   package struct Question: Equatable, Sendable {
     package var pattern: Pattern
-    /// Asks the whole cluster even without the asker's request.
+    /// True if the question goes to the whole cluster even if the asker does not request it.
     package var isClusterWide = false
   }
 
-  /// Words or paths; empty for none.
+  /// Texts or paths; empty if unset.
   package struct Login: Equatable, Sendable {
     package var user = ""
     package var passwordFile = ""
-    /// A JWT and its seed.
+    /// The file of a JWT and its seed.
     package var credentialsFile = ""
     package var publicKey = ""
     package var seedFile = ""
@@ -38,7 +38,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    /// NATS cannot identify this host, and so cannot keep it from publishing as another.
+    /// True if NATS cannot identify this host. NATS then cannot keep the host from publishing as another one.
     package var isNameless: Bool {
       [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
     }
@@ -62,21 +62,21 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// An unreadable line, which may concern a veto.
+  /// The place of an unreadable line, which may concern a veto.
   package var unreadable: String?
   package var cluster = ""
-  /// Empty if the host's name is not a token.
+  /// Empty if the host's name is not a valid token.
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// The list must be the same on each host.
+  /// Every host must have the same roster.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
   package var exports: [Export] = []
   package var imports: [Import] = []
   package var retained: [Pattern] = []
-  /// JetStream's replicas.
+  /// The number of JetStream's replicas.
   package var replicas = 1
   /// Limits of a stream that this program creates.
   package var durableBytesMax = 1 << 30
@@ -89,12 +89,12 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     host = Subjects.isToken(short) ? short : ""
   }
 
-  /// libnats itself does not require TLS for tls://.
+  /// The gateway itself must require TLS: libnats does not do it for tls://.
   package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
 
   package var others: [String] { roster.filter { $0 != host } }
 
-  /// A hash, independent of the order; empty without a roster.
+  /// A hash of the roster, independent of its order; empty without a roster.
   package var rosterMark: String {
     guard !roster.isEmpty else { return "" }
     let hosts = roster.sorted()
@@ -130,7 +130,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
       || !fleetLock.groups.isEmpty
   }
 
-  /// The first overlap.
+  /// A pattern of `[Retain]` and a durable pattern that overlap; nil if there are none.
   package var sharedAndDurable: (shared: String, durable: String)? {
     let durable = exports.filter(\.isDurable).map(\.pattern) + imports.filter(\.isDurable).map(\.pattern)
     for shared in retained {
@@ -151,7 +151,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
-  /// Probable mistakes.
+  /// Describes probable mistakes in the settings.
   package var warnings: [String] {
     var found: [String] = []
     if !questions.isEmpty, !roster.isEmpty, !roster.contains(host) {
@@ -172,7 +172,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Later lines win. Only the default directory may be missing.
+  /// Reads all files; later lines win. A missing directory is an error unless it is the default one.
   package static func load(from directory: String, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

@@ -27,7 +27,7 @@ nonisolated package struct NATSSettingsReader {
         "Import", hasSubject: true,
         [
           strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
-          // An unreadable `From=` must not admit all hosts.
+          // If `From=` is unreadable, no host matches, rather than all.
           strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
         ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }, doubt: doubt, consequence: consequence),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
@@ -64,7 +64,7 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // Lines add up. A host that is missing because of a mistake could have vetoed.
+    // Each line adds hosts. If a mistake omits a host, its veto could be lost.
     Setting("Roster") { draft, text, place throws(SettingError) in
       do throws(SettingError) {
         draft.settings.roster =
@@ -74,7 +74,7 @@ nonisolated package struct NATSSettingsReader {
         throw error
       }
     },
-    // An unreadable word must not let a question pass.
+    // If the word is unreadable, a missing host must not let a question pass.
     Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
       try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])
     },
@@ -111,7 +111,7 @@ nonisolated package struct NATSSettingsReader {
     return (settings, reader.diagnostics + found)
   }
 
-  /// An invalid path is kept: without it, a connection may not require TLS.
+  /// Keeps an invalid path: without any path, a connection might not require TLS.
   private static func file(_ name: String, _ path: Setting<Draft>.Path<String>) -> Setting<Draft> {
     Setting(name) { draft, text, _ throws(SettingError) in
       draft[keyPath: path] = text
@@ -119,7 +119,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// An unreadable value becomes `strict`.
+  /// A setting of one section. If its value is unreadable, it becomes `strict`.
   private static func strictly<One: Sendable, Value: Sendable>(
     _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
@@ -186,7 +186,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func servers(_ text: String) throws(SettingError) -> [String] {
     let servers = SettingSyntax.words(of: text)
-    // The address may contain a password.
+    // The address may contain a password, which a message must not show.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
         message: "write a user and password in User= and PasswordFile=, not in an address")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Escapes bytes as a mark and two hexadecimal digits: `%0A`.
+/// Escapes a byte as a mark and two hexadecimal digits, such as `%0A`.
 nonisolated struct ByteEscape: Sendable {
   /// The escape for header values.
   static let header = ByteEscape(mark: "%") { (0x21...0x7E).contains($0) }
@@ -26,7 +26,7 @@ nonisolated struct ByteEscape: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Nil above `lengthMax` bytes, or for an invalid escape or UTF-8.
+  /// Returns nil if the result exceeds `lengthMax` bytes, or if an escape or the UTF-8 is invalid.
   func unescape(_ escaped: some StringProtocol, lengthMax: Int) -> String? {
     guard escaped.utf8.count <= 3 * lengthMax else { return nil }
     var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A NATS message, not validated.
+/// A NATS message, whose contents are not validated yet.
 nonisolated struct ClusterMessage: Equatable, Sendable {
   enum Header: String, CaseIterable, Sendable {
     case instance = "Tribune-Instance"
@@ -14,13 +14,14 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
     case roster = "Tribune-Roster"
-    /// In a bucket's message: the key was deleted.
+    /// In a message of a bucket, this header shows that the key was deleted.
     case operation = "KV-Operation"
-    /// The subject's expected last revision; 0 for none. JetStream rejects the message if it differs.
+    /// The expected last revision of the subject; 0 for none. JetStream rejects the message if the last revision
+    /// differs.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
-    /// JetStream drops recent duplicates.
+    /// JetStream drops a message with the id of a recent one.
     case messageID = "Nats-Msg-Id"
-    /// JetStream rejects the message if the stream is another one.
+    /// The expected stream. JetStream rejects the message if another stream would store it.
     case expectedStream = "Nats-Expected-Stream"
   }
 

@@ -6,7 +6,7 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// One process of a gateway.
+/// Identifies one process of a gateway.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -35,7 +35,7 @@ nonisolated struct ExportNumber: Equatable, Sendable {
   var count: UInt64
 }
 
-/// The headers of a notification.
+/// The headers of a message with a notification.
 nonisolated struct PostEnvelope: Equatable, Sendable {
   var instance: Instance
   var number: ExportNumber
@@ -64,17 +64,17 @@ nonisolated extension PostEnvelope {
   }
 }
 
-/// The headers of a question.
+/// The headers of a message with a question.
 nonisolated struct AskEnvelope: Equatable, Sendable {
   var instance: Instance
   var query: UInt64
   var object: String
   var wantsValue: Bool
   var isDryRun: Bool
-  /// The time for an answer, or for progress.
+  /// How long the asking host waits for an answer or for progress.
   var timeout: Duration
   var peer = RemotePeer()
-  /// Empty without a roster.
+  /// The hash of the asking host's roster; empty without a roster.
   var rosterMark = ""
 }
 
@@ -91,7 +91,7 @@ nonisolated extension AskEnvelope {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // An invalid value counts as a real question, because a delegate may do less for a dry run.
+    // If the value is invalid, this is a real question, because a delegate may do less for a dry run.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 
@@ -107,7 +107,7 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// A host's reply to a question. If it is a value, the payload has it.
+/// A host's reply to a question. A value itself is in the message's payload.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
   case progress(timeout: Duration, status: String)
   case approve
@@ -161,7 +161,7 @@ nonisolated enum ReplyEnvelope: Equatable, Sendable {
 }
 
 nonisolated extension ClusterMessage {
-  /// Milliseconds.
+  /// In milliseconds.
   fileprivate static var timeoutMax: UInt64 { 3_600_000 }
 
   func instance() throws(EnvelopeError) -> Instance {
@@ -205,7 +205,7 @@ nonisolated extension UInt64 {
 }
 
 nonisolated extension Duration {
-  /// At least 1.
+  /// The duration in milliseconds, rounded up; at least 1.
   fileprivate var roundedMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return max(1, min(seconds, 1 << 32) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)

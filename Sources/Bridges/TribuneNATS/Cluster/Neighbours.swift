@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hosts that announce themselves. Informational: absent hosts of the roster are asked too.
+/// The hosts that announce themselves. The gateway also asks hosts of the roster that do not.
 nonisolated struct Neighbours {
   static let interval = Duration.seconds(2)
   static let silenceMax = Duration.seconds(10)
@@ -14,7 +14,7 @@ nonisolated struct Neighbours {
 
   private var all: [String: Neighbour] = [:]
 
-  /// Hosts of the roster always fit.
+  /// Remembers every host of the roster, and others up to `hostsMax`.
   mutating func remember(
     _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
     at now: ContinuousClock.Instant

@@ -3,9 +3,9 @@
 import Tribune
 import TribuneJSON
 
-/// A process of another host, as its gateway describes it. Unverified, so no decision uses it.
+/// A process of another host, as its gateway describes it. The description is unverified, so no decision uses it.
 nonisolated struct RemotePeer: Equatable, Sendable {
-  /// Bytes in a unit's name (systemd.unit(5)).
+  /// The longest name of a unit, in bytes (systemd.unit(5)).
   private static let textMax = 255
   private static let headerMax = 4 * 3 * textMax
 
@@ -26,7 +26,7 @@ nonisolated extension RemotePeer {
     (pid, uid, process, units) = (poster.pid, poster.uid, poster.process, poster.units)
   }
 
-  /// Invalid parts stay unknown.
+  /// Ignores invalid parts.
   init(headerText: String) {
     self.init()
     guard headerText.utf8.count <= Self.headerMax else { return }

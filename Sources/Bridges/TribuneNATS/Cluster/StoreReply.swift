@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// JetStream's reply to a store.
+/// JetStream's reply to a message that it should store.
 nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
@@ -31,7 +31,7 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// Tokens at the end of reply subjects, unique per process, because a reply may be for an earlier process.
+/// The tokens at the end of reply subjects. Each process has its own, because a reply may be for an earlier process.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

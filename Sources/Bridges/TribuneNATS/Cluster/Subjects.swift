@@ -18,13 +18,13 @@ nonisolated struct Subjects: Equatable, Sendable {
   private let host: String
   private let prefix: String
 
-  /// Both satisfy `isToken`.
+  /// Both arguments must satisfy `isToken`.
   init(cluster: String, host: String) {
     self.host = host
     prefix = "tribune.v1.\(cluster)"
   }
 
-  /// 1 to 63 bytes of a name's token.
+  /// True if the text is one token of a valid name, of at most 63 bytes.
   static func isToken(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 63 && !text.utf8.contains(UInt8(ascii: "."))
       && NameSyntax.isName(String(text).utf8Bytes)
@@ -48,10 +48,11 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// A probe that no host handles.
+  /// A subject for tests, which no host handles.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
-  /// The asker chooses the reply subject, and must not make this host publish elsewhere.
+  /// True if the subject is one of this host's replies to `other`. The asker chooses the reply subject, and must not
+  /// make this host publish elsewhere.
   func isReply(_ subject: String, to other: String) -> Bool {
     let start = "\(prefix).reply.\(host).\(other)."
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
@@ -64,7 +65,7 @@ nonisolated struct Subjects: Equatable, Sendable {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// True if NATS refused the subscription to replies, without which vetoes would be lost.
+  /// True if NATS refused the subscription to replies. Without it, vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }
@@ -92,7 +93,7 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   var leases: String { "\(prefix).lease.*.>" }
 
-  /// Nil for this host's own messages, and for subjects that it does not subscribe to.
+  /// Returns nil for this host's own messages, and for subjects outside this host's subscriptions.
   func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
     let stored = self.stored(token: "")

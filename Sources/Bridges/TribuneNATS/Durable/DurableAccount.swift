@@ -4,11 +4,12 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Records in a file what has arrived from the durable stream, to find duplicates and gaps. It counts by sending
-/// instance, whose notifications arrive in order; a server may reuse the stream's own numbers after a SIGKILL.
+/// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. The account uses
+/// the numbers of the sending instance, whose notifications arrive in order. The stream's own numbers are unsuitable:
+/// after a SIGKILL, a NATS server may reuse them.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// Per host.
+  /// The limit for one host.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
 
@@ -19,9 +20,9 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   struct Position: Equatable, Sendable {
-    /// Distinguishes streams of the same name.
+    /// When the stream was created, which distinguishes streams of the same name.
     var created: Int64
-    /// The last acknowledged one; 0 for none.
+    /// The number of the last acknowledged message in the stream; 0 for none.
     var sequence: UInt64
   }
 
@@ -32,14 +33,14 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// In order of arrival.
+  /// In the order in which their first messages arrived.
   private var origins: [Origin] = []
 
   init() {}
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// An unknown stream is read from its start.
+  /// Returns the number of the first message to read. An unknown stream is read from its start.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1

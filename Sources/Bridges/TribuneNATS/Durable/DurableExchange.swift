@@ -5,10 +5,10 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Exchanges durable notifications through JetStream: at least once, in order. Checks the stream and the
+/// Exchanges durable notifications through JetStream: at least once, in order. This type also checks the stream and the
 /// consumer periodically.
 final class DurableExchange {
-  /// How often the stream is checked: an administrator may remove it.
+  /// How often the stream is checked, because an administrator may remove it.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -42,7 +42,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// The problem of durable notifications, other than a lost link; nil if none.
+  /// Why durable notifications do not work, if the link is not the cause; nil if they work.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
@@ -83,7 +83,7 @@ final class DurableExchange {
         hasFailed = false
         use(opening)
       case .failure(let failure):
-        // If one check fails, an open stream stays in use.
+        // After a single failed check, an open stream stays in use.
         if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
         lackMayHaveChanged()
@@ -101,7 +101,7 @@ final class DurableExchange {
     }
   }
 
-  /// An unneeded consumer makes the stream retain messages.
+  /// Warns if this host has a consumer that it does not need, because the stream retains messages for that consumer.
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in

@@ -3,13 +3,13 @@
 import Tribune
 import TribuneWire
 
-/// Stores durable exports one at a time. Each waits for JetStream's confirmation, so a resend cannot
-/// overtake. The others wait in the bus's queue, which is bounded and counts its drops.
+/// Stores durable exports one at a time. Each waits for JetStream's confirmation, so a message that is sent again
+/// cannot overtake another. Further notifications wait in the bus's queue, which is bounded and counts its drops.
 final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage
     var sentAt: ContinuousClock.Instant?
-    /// Receives the reason of a final failure; nil once stored.
+    /// Receives the reason of a final failure; nil once the message is stored.
     let conclude: CheckedContinuation<String?, Never>
   }
 
@@ -25,7 +25,7 @@ final class DurableExport {
   private let posts: PostExchange
   private let refusalChanged: () -> Void
 
-  /// Replaced after each gap of unknown size.
+  /// A new counter replaces this one after each gap of unknown size.
   private var counter = ExportCounter()
   private var unstored: Unstored?
   private let tokens = StoreTokens(.durable)
@@ -94,7 +94,7 @@ final class DurableExport {
     notification.acknowledgement?.failed(why)
   }
 
-  /// - Returns: the reason of a final failure; nil once stored.
+  /// - Returns: the reason of a final failure; nil once the message is stored.
   private func store(_ message: ClusterMessage) async -> String? {
     await withCheckedContinuation { continuation in
       lastToken += 1
@@ -112,7 +112,7 @@ final class DurableExport {
 
   func close() { isOpen = false }
 
-  /// Resends after a refusal, or without a confirmation.
+  /// Sends the message again after a refusal, or if the confirmation is late.
   func publishAgain(at now: ContinuousClock.Instant) {
     guard let sentAt = unstored?.sentAt else { return }
     if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { publish() }
@@ -124,7 +124,7 @@ final class DurableExport {
       return conclude("it is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
     }
     unstored?.sentAt = .now
-    // Resent later if dropped.
+    // If the publisher drops the message, `publishAgain` sends it later.
     _ = publisher.publish(message)
   }
 

@@ -5,7 +5,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts the stream's messages one at a time, and acknowledges each.
+/// Posts the messages of the durable stream one at a time, and acknowledges each.
 final class DurableImport {
   private let subjects: Subjects
   private let settings: NATSSettings
@@ -42,7 +42,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// Where a new consumer starts; nil for new messages.
+  /// The account after which a new consumer starts. If nil, a new consumer starts with new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -50,7 +50,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the numbers show the gap.
+      // In the same stream, the senders' numbers show the gap.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -59,7 +59,7 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // Before the file is written, losses must be announced, and the current post must end.
+      // The current post must end, and losses must be announced, before the file is written.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -67,7 +67,7 @@ final class DurableImport {
     isImporting = true
   }
 
-  /// Tells JetStream that the message is being handled, so that it does not redeliver it.
+  /// Tells JetStream that the message is still being handled, so JetStream does not deliver it again.
   func keepWaiting() {
     if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
   }
@@ -79,7 +79,7 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // Unacknowledged, an unusable message would be redelivered for ever and block the rest.
+    // JetStream would deliver an unusable message again and again until it is acknowledged, and block later ones.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -103,7 +103,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// After the acknowledgement, the gap is no longer visible.
+  /// Returns when the losses are announced: after the acknowledgement, the gap is no longer visible.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()
@@ -111,7 +111,7 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: its place in the stream that existed when the message arrived.
+  /// - Parameter position: the message's place in the stream that existed on its arrival.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
@@ -131,7 +131,8 @@ final class DurableImport {
     }
   }
 
-  /// Waits for an absent bus. A refused notification is lost: others must not wait for a change of policy.
+  /// Posts a notification, and waits while the bus is absent. A refused notification is lost, because later ones must
+  /// not wait for a change of the policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
     var retries = PostRetries()
     while true {
@@ -160,16 +161,16 @@ nonisolated struct PostRetries: Sendable {
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// Retries end after this, because later notifications wait meanwhile.
+  /// After this time, the gateway gives up a post that exceeds a limit, because later notifications wait for it.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?
 
   static func isPassing(_ code: TribuneError.Code) -> Bool { passing.contains(code) }
 
-  /// Nil if the notification is lost.
+  /// The pause before the next attempt; nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // The lost connection is noticed within this pause.
+    // The gateway notices the lost connection within this pause.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

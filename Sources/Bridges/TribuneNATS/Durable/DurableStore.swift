@@ -5,15 +5,15 @@ import TribuneWire
 
 /// The durable stream in JetStream, and this host's consumer. Each call blocks.
 ///
-/// A consumer has one unacknowledged message, so redelivery keeps the order. When the stream is half full or
-/// refuses a message, messages that all consumers have acknowledged are removed. JetStream could remove each
-/// at once, but NATS 2.9 then loses others after a SIGKILL.
+/// A consumer has one unacknowledged message at most, so redelivery keeps the order. When the stream is half full or
+/// refuses a message, the messages that all consumers have acknowledged are removed. JetStream itself could remove each
+/// of them at once, but NATS 2.9 then loses other messages after a SIGKILL.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// The consumer that retains most of the stream after an incomplete removal.
+    /// If some messages could not be removed, the consumer that retains most of the stream.
     var slowest: String?
     var consumer: Consumer?
   }
@@ -23,12 +23,12 @@ import TribuneWire
     var acknowledged: UInt64
   }
 
-  /// Marks a stream of this program.
+  /// The description that marks a stream of this program.
   private static let description = "Durable notifications, made by tribune-nats"
   private static let secondNanoseconds: Int64 = 1_000_000_000
-  /// Duplicate ids within this time are dropped.
+  /// JetStream drops a message if another one had the same id within this time.
   private static let duplicateSeconds: Int64 = 600
-  /// JetStream redelivers after this time.
+  /// JetStream delivers a message again if it is not acknowledged within this time.
   private static let ackSeconds: Int64 = 5
 
   private let stream: DurableStream
@@ -39,7 +39,8 @@ import TribuneWire
     context = try JetStreamContext(client)
   }
 
-  /// A new consumer starts after `account`, or with new messages.
+  /// Makes the stream and the consumer if they are missing. A new consumer starts after `account`; if that is nil, with
+  /// new messages.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {
@@ -109,7 +110,7 @@ import TribuneWire
     defer { unsafe jsConsumerInfoList_Destroy(made) }
     var floor = unsafe state.LastSeq
     let count = Int(unsafe made?.pointee.Count ?? 0)
-    // A NATS cluster may omit consumers that replied late.
+    // In a NATS cluster, the list may lack consumers that replied late.
     guard count == Int(unsafe state.Consumers) else { return nil }
     var slowest: String?
     for index in 0..<count {
@@ -171,7 +172,7 @@ import TribuneWire
     guard status != NATS_OK else { return }
     let failure = NATSError(
       status, "the stream \(stream.name) with Replicas=\(stream.replicas) cannot be made")
-    // Another gateway may have created it, perhaps with other settings.
+    // Another gateway may have made the stream, perhaps with other settings.
     guard try read() != nil else { throw failure }
   }
 
@@ -183,7 +184,7 @@ import TribuneWire
     return unsafe info != nil
   }
 
-  /// - Returns: owned by the caller; nil if missing.
+  /// - Returns: nil if the consumer is missing. The caller must destroy the result.
   private func readConsumer() throws(NATSError) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
@@ -211,7 +212,8 @@ import TribuneWire
     return unsafe info.pointee.AckFloor.Stream
   }
 
-  /// Acknowledges a removed message, for which NATS 2.9 may wait for ever after a SIGKILL.
+  /// Acknowledges the delivered message if it was removed. After a SIGKILL, NATS 2.9 may wait for ever for this
+  /// acknowledgement.
   private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
     var message: OpaquePointer?
     var code = jsErrCode(0)
@@ -220,7 +222,7 @@ import TribuneWire
     guard code == JSNoMessageFoundErr else { return }
     let subject =
       "$JS.ACK.\(stream.name).\(stream.consumer).1.\(delivered.Stream).\(delivered.Consumer).0.0"
-    // If this fails, the next check does it again.
+    // If the publication fails, the next check repeats it.
     _ = unsafe natsConnection_PublishString(context.client.connection, subject, "+ACK")
   }
 

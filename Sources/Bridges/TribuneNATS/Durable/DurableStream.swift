@@ -2,16 +2,16 @@
 
 /// The settings of the durable stream and of this host's consumer.
 nonisolated struct DurableStream: Equatable, Sendable {
-  /// The actual settings, which any program may have chosen.
+  /// The settings of an existing stream, which any program may have chosen.
   struct Properties: Equatable, Sendable {
     var subjects: [String]
-    /// Each message has a single consumer.
+    /// True if each message has a single consumer.
     var isWorkQueue = false
     var acknowledges = true
     var discardsUnread = false
-    /// Created by this program, which may then remove messages.
+    /// True if this program created the stream. Only then may it remove messages.
     var isOwn = false
-    /// Older messages are removed, even unread.
+    /// JetStream removes older messages, even unread ones.
     var ageMax: Duration?
   }
 
@@ -20,7 +20,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
   let consumer: String
   let deliverSubject: String
   let bytesMax: Int
-  /// The stream is emptied at half its size, so one message always fits.
+  /// The stream is emptied when it is half full, so a message of at most half its size fits.
   var messageMax: Int { bytesMax / 2 }
   let ageMax: Duration
   let replicas: Int

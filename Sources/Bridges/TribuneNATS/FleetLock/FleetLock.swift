@@ -7,17 +7,18 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves FleetLock: a client takes its group's lease before a reboot and releases it afterwards. The client gets a
-/// reply only after JetStream has confirmed the change.
+/// Serves the FleetLock protocol. A client takes its group's lease before a reboot, and releases it afterwards. The
+/// client gets a reply only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// The delegates' time. Together with the lease's, it stays below an HTTP connection's deadline.
+  /// The time for the delegates. Together with the time for the lease, it stays below the deadline of an HTTP
+  /// connection.
   private static let deadline = Duration.seconds(10)
-  /// The bus replies by then unless it hangs.
+  /// Unless the bus hangs, it replies within this time.
   private static let answerMax = deadline + .seconds(2)
-  /// Below the 64 questions that another host answers for this one at a time, because not all are for FleetLock.
+  /// Another host answers at most 64 questions of this host at a time, and not all of them are for FleetLock.
   private static let questionsMax = 16
-  /// Bytes.
+  /// In bytes.
   private static let reasonsMax = 2_048
 
   private let settings: FleetLockSettings
@@ -33,7 +34,7 @@ final class FleetLock {
     site = FleetLockSite(settings.access)
   }
 
-  /// A bad socket does not stop the gateway.
+  /// Serves all passed sockets. A bad one does not stop the gateway.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -89,7 +90,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // Clients call this at each start.
+      // Clients release their lease at each start, so a missing lease is no error.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"
@@ -139,15 +140,15 @@ final class FleetLock {
   }
 }
 
-/// The question before a FleetLock client reboots.
+/// The userInfo of the question before a FleetLock client reboots.
 nonisolated enum FleetLockQuestion {
   static func userInfo(group: String, _ mark: Instance) -> UserInfo {
     UserInfo(
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// Leaves out the mark, because with it, other hosts could ask in this host's name. Nil if this gateway asks for
-  /// another host.
+  /// The userInfo for other hosts. It lacks the mark, with which they could ask in this host's name. Nil unless this
+  /// gateway asks for a FleetLock client.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A FleetLock client as a lease's owner. Its name contains a colon, which host names cannot, so clients and hosts
-/// cannot release each other's leases.
+/// A FleetLock client as a lease's owner. Its name contains a colon, which no host's name contains, so clients and
+/// hosts cannot release each other's leases.
 nonisolated enum FleetLockClient {
   private static let prefix = "fleetlock:"
-  /// Bytes.
+  /// In bytes.
   static let idMax = 128
 
   static func isID(_ text: some StringProtocol) -> Bool {

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A failed call. Clients log the message and count the kinds, so kinds are few.
+/// The error of a failed call. Clients log the message and count the kinds, so kinds are few.
 nonisolated struct FleetLockError: Error, Equatable, Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case noFleetLock = "no_fleet_lock"
@@ -20,14 +20,14 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case wrongHost = "wrong_host"
     case busy
     case vetoed
-    /// The lease's owners use another number of slots.
+    /// The lease has another number of slots.
     case otherSlots = "other_slots"
     case misconfigured
-    /// The bus, or a delegate, cannot be asked.
+    /// The bus or a delegate cannot be asked.
     case noVerdict = "no_verdict"
     case unreachable
     case failed
-    /// The change may have happened.
+    /// The lease may or may not have changed.
     case unknown
 
     var status: UInt32 {
@@ -66,7 +66,7 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
 }
 
 nonisolated extension FleetLockError {
-  /// Nil if the lease was changed.
+  /// Nil if the attempt changed the lease.
   init?(_ conclusion: LeaseAttempt.Conclusion, _ lease: String) {
     switch conclusion {
     case .made: return nil
@@ -83,7 +83,7 @@ nonisolated extension FleetLockError {
 }
 
 nonisolated extension LeaseOwner {
-  /// `db1 since 2026-11-27 10:02:11, for backup`
+  /// Such as `db1 since 2026-11-27 10:02:11, for backup`.
   fileprivate var summary: String {
     let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
     let time = overflow ? nil : LocalTime(microsecondsSince1970: microseconds)

@@ -26,7 +26,7 @@ nonisolated extension FleetLockSettings {
           },
           Setting("Ask") { settings, value, place throws(SettingError) in
             let group = place.subject
-            // The unreadable question may have a veto, so no host of the group may reboot.
+            // If the value is unreadable, the question may have a veto, so no host of the group may reboot.
             settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
             settings[keyPath: path].groups[group]?.question = try question(value)
             settings[keyPath: path].groups[group]?.lack = nil

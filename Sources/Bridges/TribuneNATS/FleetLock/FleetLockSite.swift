@@ -2,7 +2,7 @@
 
 import TribuneHTTP
 
-/// Routes FleetLock's requests.
+/// Routes the requests of FleetLock clients.
 nonisolated struct FleetLockSite: Sendable {
   enum Call: Equatable, Sendable {
     case preReboot, steadyState
@@ -13,7 +13,7 @@ nonisolated struct FleetLockSite: Sendable {
 
   init(_ access: HTTPAccess) { (hosts, token) = (HostRule(access.hosts), access.token) }
 
-  /// Decides by the header, before the body has arrived.
+  /// Uses only the request's header, so it can run before the body has arrived.
   func call(for request: HTTPRequest) throws(FleetLockError) -> Call {
     guard let host = request.only("host"), hosts.accepts(host) else {
       throw FleetLockError(
@@ -34,7 +34,7 @@ nonisolated struct FleetLockSite: Sendable {
     guard request.method == "POST" else {
       throw FleetLockError(.methodNotAllowed, "this is asked by POST")
     }
-    // Excludes requests that arrive by accident.
+    // This header excludes requests that arrive by accident.
     guard request.only("fleet-lock-protocol") == "true" else {
       throw FleetLockError(.noFleetLock, "the header \"fleet-lock-protocol: true\" is missing")
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A lease as NATS stores it.
+/// A lease, as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
-  /// Nil if never stored, or deleted.
+  /// Nil if the lease was never stored, or was deleted.
   var bytes: [UInt8]?
-  /// Increases with each change; 0 before the first.
+  /// Increases with each change. It is 0 before the first change.
   var revision: UInt64
 
   init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
@@ -15,9 +15,9 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
     case final
     case transient
     case rejected
-    /// The write may have happened, or may happen later.
+    /// The write may have happened, or may still happen.
     case inFlight
-    /// The expected revision was outdated.
+    /// The lease no longer had the expected revision.
     case conflict
 
     init(refusal code: UInt32) {
@@ -31,9 +31,9 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
-/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only at the revision that was read
-/// (compare-and-set). Only a confirmed write of this attempt counts as success: a read may be outdated, so the host may
-/// only seem to have the lease.
+/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only if the lease still has the
+/// revision that was read (compare-and-set). Only a confirmed write of this attempt is a success: a read may be
+/// outdated, so the host may only seem to have the lease.
 nonisolated struct LeaseAttempt {
   enum Action: Equatable, Sendable {
     case read(after: Duration)
@@ -47,7 +47,7 @@ nonisolated struct LeaseAttempt {
     case absent(LeaseRecord)
     case refused(String)
     case failed(String)
-    /// The change may have happened, or may happen later.
+    /// The change may have happened, or may still happen.
     case unknown(String)
     /// The caller was cancelled.
     case undone
@@ -63,7 +63,7 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that the write in flight expects; a later one makes the write void.
+  /// The revision that the write in flight expects. Once the lease has a later revision, this write cannot succeed.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
@@ -100,7 +100,7 @@ nonisolated struct LeaseAttempt {
     case .busy: return .conclude(.busy(record))
     case .refused(let why): return .conclude(.refused(why))
     case .absent:
-      // The write with unknown outcome has removed the owner.
+      // The write with the unknown outcome has removed the owner.
       if wasInFlight, let owner { return .conclude(.made(owner, again: true)) }
       return .conclude(.absent(record))
     case .changed(let owner, let before):
@@ -108,10 +108,10 @@ nonisolated struct LeaseAttempt {
         self.rejection = nil
         return give(rejection.message)
       }
-      // An owner with this id was stored by an earlier write of this attempt.
+      // An earlier write of this attempt stored an owner with this id. Such an owner is not an earlier acquisition.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // A retry must not release a later acquisition.
+      // The write may be repeated. A repetition must not release a later acquisition.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }
@@ -130,10 +130,10 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        // The other write may still be undecided; then the next read is the same as before.
+        // The conflicting write may still be undecided. The next read is then the same as before.
         return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
-        // Read once more: the cause of the refusal may be over, or another host may have written.
+        // The attempt reads once more, because the cause may be over, or another host may have written.
         rejection = error
         return .read(after: .zero)
       case .inFlight: (inFlight, wasInFlight) = (expected, true)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Stores leases. Work that has not started by `end` is skipped.
+/// Stores leases. The storage skips work that has not started by `end`.
 protocol LeaseStorage: AnyObject {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
@@ -11,8 +11,8 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases, one change at a time per owner. A cancelled acquisition is undone within its turn: later,
-/// the undo could release a lease acquired again with the same id.
+/// Changes leases. Changes of the same owner run one at a time. A cancelled acquisition is undone within its turn: a
+/// later undo could release a lease that the owner has acquired again with the same id.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String
@@ -24,14 +24,14 @@ final class LeaseChanges {
   private let isRunning: @Sendable (LeaseOwner) -> Bool
   private var last: [Line: Task<LeaseAttempt.Conclusion, Never>] = [:]
 
-  /// - Parameter span: includes the wait for a turn.
+  /// - Parameter span: the time for a change, including the wait for its turn.
   init(
     in storage: any LeaseStorage, span: Duration, isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {
     (self.storage, self.span, self.isRunning) = (storage, span, isRunning)
   }
 
-  /// Returns only after its turn, even when cancelled.
+  /// Returns only after the change's turn, even if the caller is cancelled.
   func make(_ change: LeaseRecord.Change, of lease: String) async -> LeaseAttempt.Conclusion {
     let line = Line(lease: lease, owner: change.owner)
     let end = ContinuousClock.now + span
@@ -52,7 +52,7 @@ final class LeaseChanges {
     _ change: LeaseRecord.Change, of lease: String, until end: ContinuousClock.Instant
   ) async -> LeaseAttempt.Conclusion {
     let conclusion = await attempt(change, of: lease, until: end)
-    // If the host had the lease before, it keeps it.
+    // If the host had the lease before this change, it keeps the lease.
     guard Task.isCancelled, case .acquire(let owner, _) = change, case .made(_, again: false) = conclusion
     else { return conclusion }
     let release = LeaseRecord.Change.release(host: owner.host, machine: owner.machine, id: owner.id)

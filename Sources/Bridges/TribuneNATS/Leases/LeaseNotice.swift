@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// Tells other gateways of a free lease, so waiting programs need not poll. Informational.
+/// Tells other gateways of a free lease, so waiting programs ask sooner. No decision depends on it.
 nonisolated enum LeaseNotice: Equatable, Sendable {
-  /// The owner that had it; nil for the host that announces.
+  /// The former owner; nil if it is the announcing host.
   case released(owner: String?)
   case broken(owner: String, why: String)
 

@@ -3,16 +3,16 @@
 import TribuneJSON
 import TribuneWire
 
-/// A lease's owners, as stored in NATS. A host or FleetLock client owns a lease at most once.
+/// The owners of a lease, as NATS stores them. A host or a FleetLock client owns a lease at most once.
 nonisolated struct LeaseRecord: Equatable, Sendable {
   static let slotsMax = 64
 
   enum Change: Equatable, Sendable {
-    /// - Parameter slots: concurrent owners.
+    /// - Parameter slots: how many owners the lease may have at a time.
     case acquire(LeaseOwner, slots: Int)
-    /// - Parameter id: nil for any acquisition.
+    /// - Parameter id: the acquisition to release; nil for any.
     case release(host: String, machine: String, id: String?)
-    /// Another host removes the owner, even while its command runs.
+    /// Another host removes the owner, even while the owner's command runs.
     case remove(host: String, id: String?)
 
     var owner: String {
@@ -32,11 +32,11 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// Added or removed; `before` is the host's earlier acquisition.
+    /// The owner was added or removed. `before` is the earlier acquisition of the same host.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// Other hosts have the lease, or a running command of this host.
+    /// Other hosts have the lease, or a running command of this host has it.
     case busy
-    /// The host does not have the lease by this acquisition.
+    /// The host does not have the lease, or has it by another acquisition.
     case absent
     case refused(String)
   }
@@ -44,7 +44,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: for an owner on this host.
+  /// - Parameter isRunning: only called for an owner on this host.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
@@ -102,26 +102,26 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 }
 
-/// A host, or a FleetLock client.
+/// A host or a FleetLock client that has the lease.
 nonisolated struct LeaseOwner: Equatable, Sendable {
-  /// Bytes per text.
+  /// The limit of each text, in bytes.
   static let textMax = 255
 
   var host: String
-  /// 32 hexadecimal digits, unique per acquisition.
+  /// 32 hexadecimal digits, which differ in each acquisition.
   var id: String
-  /// Distinguishes machines of the same name; empty for a FleetLock client.
+  /// Distinguishes machines with the same host name; empty for a FleetLock client.
   var machine = ""
   var boot: String
-  /// 0 for none.
+  /// The process that has the lease; 0 for none.
   var pid = 0
-  /// Ticks since boot; 0 if unknown.
+  /// When the process started, in ticks since boot; 0 if unknown.
   var start = 0
-  /// This and the rest are informational.
+  /// This and the following fields are informational.
   var label = ""
   var uid = 0
   var unit = ""
-  /// Seconds since 1970 by the host's own clock.
+  /// In seconds since 1970, by the owner's own clock.
   var since = 0
 
   static func isName(_ text: String) -> Bool {
@@ -129,7 +129,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   }
 }
 
-/// Any client with write access may have written the record.
+/// The record is invalid. Any client with write access may have written it.
 nonisolated struct LeaseRecordError: Error, Equatable {
   let message: String
 }

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A local program's value query about a lease, which is the object.
+/// A local program's value query about a lease. The query's object is the name of the lease.
 nonisolated enum LeaseRequest: Equatable, Sendable {
   case acquire(id: String, slots: Int, label: String)
   case release(id: String?)
@@ -43,7 +43,7 @@ nonisolated enum LeaseRequest: Equatable, Sendable {
       self = .acquire(id: id, slots: slots, label: label)
     case Self.names[1]:
       let id = root["id"]?.string
-      // Without an id, the request concerns any acquisition of this host.
+      // Without an id, the request releases any acquisition of this host.
       guard root["id"].map({ _ in id.map(LeaseOwner.isID) ?? false }) ?? true else {
         throw Mistake(message: "\"id\" is not 32 hexadecimal digits")
       }

@@ -3,9 +3,9 @@
 import CNats
 import TribuneWire
 
-/// A cluster's leases in a JetStream bucket, compatible with `nats kv`. Each call blocks. Reads go to the
-/// stream's leader: libnats's own may reach a replica without the latest value.
-// Used by a single queue, one call at a time.
+/// The leases of a cluster in a JetStream bucket, compatible with `nats kv`. Each call blocks. Reads go to the stream's
+/// leader: the read function of libnats may reach a replica without the latest value.
+// Used by a single queue, which makes one call at a time.
 @safe nonisolated final class LeaseStore: @unchecked Sendable {
   static let namesMax = 1_024
 
@@ -18,7 +18,7 @@ import TribuneWire
 
   private func subject(_ name: String) -> String { "$KV.\(bucket).\(name)" }
 
-  /// - Parameter wasThere: this process has seen the bucket. If it is gone, its leases are lost.
+  /// - Parameter wasThere: true if this process has seen the bucket before. If it is gone now, its leases are lost.
   init(_ client: NATSClient, cluster: String, replicas: Int, wasThere: Bool) throws(LeaseStoreError) {
     self.client = client
     self.replicas = replicas
@@ -43,7 +43,7 @@ import TribuneWire
 
   // MARK: The bucket
 
-  /// Throws if the bucket could forget values by itself.
+  /// False if the bucket is missing. Throws if the bucket could forget values by itself.
   private func isUsable() throws(LeaseStoreError) -> Bool {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
@@ -77,7 +77,7 @@ import TribuneWire
       unsafe kvStore_Destroy(made)
       return status
     }
-    // Another gateway may have created it, perhaps with other settings.
+    // Another gateway may have made the bucket, perhaps with other settings.
     guard status != NATS_OK else { return }
     let error = NATSError(status, "the bucket \(bucket) with Replicas=\(replicas) cannot be made")
     guard try isUsable() else { throw LeaseStoreError(.transient, "\(error)") }
@@ -159,7 +159,7 @@ import TribuneWire
   }
 }
 
-// Used by a single queue, one call at a time.
+// Used by a single queue, which makes one call at a time.
 nonisolated final class CurrentLeaseStore: @unchecked Sendable {
   private let cluster: String
   private let replicas: Int

@@ -6,10 +6,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves lease requests of local programs and FleetLock.
+/// Serves the lease requests of local programs and of FleetLock clients.
 @MainActor
 final class Leases: Delegate {
-  /// The bus gives the delegate more time than this.
+  /// How long a change may take. The bus gives the delegate more time.
   private static let span = Duration.seconds(12)
   private static let timeout = Duration.seconds(20)
   private static let requestsMax = 64
@@ -53,7 +53,7 @@ final class Leases: Delegate {
 
   // MARK: Local requests
 
-  /// Abstains if a gateway asks, whose question is for the gateway of another host.
+  /// Abstains if the asker is a gateway: its question is for another host's gateway.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {
@@ -82,7 +82,7 @@ final class Leases: Delegate {
     _ name: String, _ id: String, _ slots: Int, _ label: String, for asker: Asker
   ) async -> Tribune.Answer {
     if let doubt = await double.knownDoubt() { return .failed(doubt) }
-    // Otherwise two commands of this host could share a lease.
+    // Without a process id, two commands of this host could share a lease.
     guard asker.pid > 0 else { return .failed("the bus does not know the process that asks") }
     let pid = Int(asker.pid)
     let owner = LeaseOwner(
@@ -181,7 +181,7 @@ final class Leases: Delegate {
     ])
   }
 
-  /// The owner must be on this host.
+  /// True if the owner's process runs. The owner must be on this host.
   nonisolated private static func isRunning(_ owner: LeaseOwner, _ boot: String) -> Bool {
     guard owner.pid > 0, owner.boot == boot, ProcessFacts.exists(Int32(clamping: owner.pid)) else {
       return false
@@ -226,7 +226,7 @@ final class Leases: Delegate {
     post(notice, of: name, by: host)
   }
 
-  /// Waiting programs also poll, so dropping notices is safe.
+  /// Posts a notice, or drops it beyond `noticesMax`: waiting programs also poll.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
     guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =

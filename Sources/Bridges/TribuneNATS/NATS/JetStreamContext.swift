@@ -2,15 +2,15 @@
 
 import CNats
 
-/// The calls of libnats that use this context block.
+/// A JetStream context of libnats. Calls that use it block.
 @safe nonisolated final class JetStreamContext {
   private static let waitMilliseconds: Int64 = 2_000
 
   let pointer: OpaquePointer
-  /// Must outlive the context.
+  /// Must outlive `pointer`.
   let client: NATSClient
 
-  /// Succeeds even without JetStream on the server.
+  /// Succeeds even if the server has no JetStream.
   init(_ client: NATSClient, waitMilliseconds: Int64 = waitMilliseconds) throws(NATSError) {
     self.client = client
     var made: OpaquePointer?

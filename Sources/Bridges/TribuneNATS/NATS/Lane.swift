@@ -3,15 +3,15 @@
 import Dispatch
 import Synchronization
 
-/// A bounded queue from libnats's threads to the main actor. Producers never wait: when full, it drops and
-/// counts.
+/// A bounded queue from libnats's threads to the main actor. Producers never wait: a full queue drops messages and
+/// counts them.
 nonisolated final class Lane: Sendable {
   static let countMax = 8_192
   static let weightMax = 64 << 20
 
   struct Batch {
     var messages: [ClusterMessage] = []
-    /// Messages dropped after these ones.
+    /// How many messages were dropped after these.
     var dropped = 0
   }
 
@@ -24,7 +24,7 @@ nonisolated final class Lane: Sendable {
   private let state = Mutex(State())
   private let announce: @Sendable @MainActor () -> Void
 
-  /// - Parameter announce: called at the first message, and then not until the messages are taken.
+  /// - Parameter announce: called for the first message, and then not until the main actor has taken the messages.
   init(_ announce: @escaping @Sendable @MainActor () -> Void) { self.announce = announce }
 
   func put(_ message: ClusterMessage) {

@@ -3,10 +3,10 @@
 import CNats
 import TribuneSystem
 
-/// A connection to NATS. Its calls may block, so the main thread makes none of them.
-// libnats locks its connections, and the pointer is constant.
+/// A connection to NATS. Its calls may block, so the main thread does not make them.
+// This is safe: libnats locks its connections, and the pointer is constant.
 @safe nonisolated final class NATSClient: @unchecked Sendable {
-  /// Bytes.
+  /// In bytes.
   private static let reconnectBufferSize: CInt = 1 << 20
   private static let pingMilliseconds: Int64 = 2_000
   private static let writeMilliseconds: Int64 = 5_000
@@ -17,7 +17,7 @@ import TribuneSystem
   /// Used only on the watcher's queue.
   private var values: [NATSSubscription] = []
 
-  /// Each list of subjects has its own lane.
+  /// The receiver has one lane for each list of subjects.
   init(
     _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
     to receiver: NATSReceiver
@@ -35,7 +35,7 @@ import TribuneSystem
     for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
     for subject in durable { unsafe try subscribe(subject, NATSReceiver.receiveDurable, receiver) }
     for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
-    // The receiver learns of refused subscriptions.
+    // The flush waits until the server has answered, so the receiver also learns of refused subscriptions.
     try NATSError.check(
       unsafe natsConnection_FlushTimeout(connection, Self.connectMilliseconds), "no answer")
     guard unsafe natsConnection_HasHeaderSupport(connection) == NATS_OK else {
@@ -61,9 +61,9 @@ import TribuneSystem
       (natsOptions_SetReconnectBufSize(options, reconnectBufferSize), "reconnecting"),
       (natsOptions_SetWriteDeadline(options, writeMilliseconds), "time-out"),
       (natsOptions_SetNoEcho(options, true), "echo"),
-      // Otherwise libnats waits a millisecond for more data.
+      // Without this option, libnats waits a millisecond for more data.
       (natsOptions_SetSendAsap(options, true), "sending"),
-      // With a single thread, messages stay in order.
+      // libnats then delivers all messages on a single thread, in order.
       (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
     ]
     if !login.user.isEmpty {
@@ -139,7 +139,8 @@ import TribuneSystem
 
   // MARK: JetStream
 
-  /// Creates a missing bucket. Delivers all current values first.
+  /// Watches the values of `subjects`, and makes the bucket if it is missing. The receiver gets all current values
+  /// first.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
@@ -213,7 +214,7 @@ import TribuneSystem
     try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
   }
 
-  /// After the pong, the server has read everything published before.
+  /// Waits for a pong. By then, the server has read everything that was published before the ping.
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }

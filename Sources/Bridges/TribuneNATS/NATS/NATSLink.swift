@@ -4,7 +4,7 @@ import CNats
 import Dispatch
 import TribuneService
 
-/// The link to NATS: reconnects, and checks that the server responds. Queues make the blocking calls.
+/// The link to NATS. It reconnects, and checks that the server responds. Blocking calls run on queues.
 final class NATSLink {
   enum Lost {
     case posts, others, any
@@ -20,7 +20,7 @@ final class NATSLink {
   }
 
   private static let probePause = Duration.seconds(1)
-  /// The link is lost after this time without a pong, whatever libnats reports.
+  /// Without a pong for this time, the link is lost, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -59,10 +59,11 @@ final class NATSLink {
   var isUp: Bool { lack == nil }
 
   /// - Parameters:
-  ///   - posts: handled in order.
-  ///   - durable: handled in order, apart from posts.
-  ///   - others: handled on arrival.
-  ///   - receivesAtOnce: runs on libnats's thread for `others`; false leaves a message to the main actor.
+  ///   - posts: subjects whose messages are handled in order.
+  ///   - durable: subjects whose messages are handled in order, independently of `posts`.
+  ///   - others: subjects whose messages are handled on arrival.
+  ///   - receivesAtOnce: runs on libnats's thread for `others`. If it returns false, the main actor handles the
+  ///     message.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
@@ -96,7 +97,7 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        // A connection that closed earlier reports no further event.
+        // If the connection has closed already, no further event will resume this.
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
@@ -116,7 +117,7 @@ final class NATSLink {
     }.get()
   }
 
-  /// Closing may block.
+  /// Closing a connection may block, so the queue releases `client`.
   private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {
@@ -134,7 +135,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // Failed attempts report events too.
+    // Failed attempts to connect also report events.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
@@ -182,7 +183,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // libnats may have reconnected without an event yet.
+        // libnats may have reconnected, and not reported it yet.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)
@@ -215,7 +216,7 @@ final class NATSLink {
   private func drainDurable() {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
-      // Dropped messages are redelivered.
+      // JetStream delivers dropped messages again.
       for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }

@@ -4,7 +4,7 @@ import CNats
 import Dispatch
 import Synchronization
 
-/// The callbacks of libnats, on its threads; they hand everything to the main actor. libnats has unretained
+/// The callbacks of libnats, on its threads. They pass messages and events to the main actor. libnats has unretained
 /// pointers to this object, even from closed connections, so it lives as long as the process.
 nonisolated final class NATSReceiver: Sendable {
   enum Event: Sendable {
@@ -20,10 +20,10 @@ nonisolated final class NATSReceiver: Sendable {
   private let posts: Lane
   private let durable: Lane
   private let others: Lane
-  /// Returns false to pass a message to the main actor.
+  /// Handles a message at once. Returns false to pass it to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
   private let onEvent: @Sendable @MainActor (Event, _ connection: UInt) -> Void
-  /// Errors on their way to the main actor. Further ones are dropped.
+  /// The number of errors on their way to the main actor. Beyond a limit, further errors are dropped.
   private let errorsUnderWay = Atomic(0)
 
   init(
@@ -126,7 +126,7 @@ extension ClusterMessage {
       var value: UnsafePointer<CChar>?
       guard unsafe natsMsgHeader_Get(message, header.rawValue, &value) == NATS_OK, let value = unsafe value
       else { continue }
-      // Invalid UTF-8 becomes a character that headers cannot have.
+      // Invalid UTF-8 becomes a character that no valid header contains.
       headers[header] = unsafe String(cString: value)
     }
   }

@@ -5,7 +5,7 @@ import Dispatch
 import Synchronization
 import TribuneService
 
-/// Publishes from any thread: a queue hands the messages to libnats.
+/// Publishes from any thread. A queue passes the messages to libnats.
 nonisolated final class Publisher: Sendable {
   private static let countMax = 8_192
   private static let weightMax = 64 << 20
@@ -15,7 +15,7 @@ nonisolated final class Publisher: Sendable {
     var client: NATSClient?
     var lack: String? = "not connected to NATS yet"
     var payloadMax = 0
-    /// Messages that libnats has not taken yet.
+    /// Counts messages that libnats has not taken yet.
     var count = 0
     var weight = 0
     var failedCount = 0
@@ -37,8 +37,8 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// Returns false if the message is dropped: without a server, or if too much waits. `failed` runs on
-  /// another thread.
+  /// Returns false if the message is dropped: without a server, or if too many messages wait. `failed` runs on another
+  /// thread.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in
@@ -75,11 +75,11 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// True if the server answers a ping that follows all earlier publications. The server's earlier messages have then
-  /// been handled.
+  /// True if the server answers a ping that follows all earlier publications. All messages that the server sent before
+  /// have then been handled.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
-    // libnats's threads may still have earlier messages.
+    // libnats's threads may not have handled the latest messages yet.
     await rest(for: .milliseconds(100))
     return client === self.client
   }

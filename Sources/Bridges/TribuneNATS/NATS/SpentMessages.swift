@@ -3,15 +3,15 @@
 import CNats
 import Synchronization
 
-/// Destroys libnats's messages in batches: each destruction wakes a thread, which costs more than all other
+/// Destroys libnats's messages in batches, because each destruction wakes a thread, which costs more than all other
 /// work on the message.
 nonisolated enum SpentMessages {
   private static let countMax = 16
 
-  /// Owned pointers.
+  /// The addresses of messages that this type owns.
   private static let pending = Mutex<[UInt]>([])
 
-  /// Takes ownership.
+  /// Takes ownership of the message.
   static func add(_ message: OpaquePointer) {
     let address = UInt(bitPattern: message)
     let spent = pending.withLock { pending -> [UInt] in

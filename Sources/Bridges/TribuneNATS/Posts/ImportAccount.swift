@@ -16,17 +16,17 @@ nonisolated struct ImportAccount {
 
   fileprivate struct Origin {
     var instance: Instance
-    /// The last posted one, of any name.
+    /// The number of the last posted notification of any name.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
 
-  /// The latest two processes of each host. The other one may be an earlier process, whose notifications may be late,
-  /// or another gateway of the same name.
+  /// The latest two processes of each host. The former one may be an earlier process, whose notifications may still
+  /// arrive, or another gateway of the same name.
   private var origins: [String: [Origin]] = [:]
-  /// The oldest is forgotten first.
+  /// The hosts in the order in which they are forgotten.
   private var order: [String] = []
-  /// True once a host was forgotten. After that, an unknown host may be a forgotten one, with losses since.
+  /// True once a host was forgotten. An unknown host may then be a forgotten host with losses since.
   private var hasForgotten = false
 
   mutating func record(
@@ -66,7 +66,7 @@ nonisolated extension ImportAccount.Origin {
     let former = last[name]
     if let former, number.sequence <= former.sequence { return .stale }
     last[name] = number
-    // If the number is not greater, the counts have restarted.
+    // A number that is not greater shows that the sender's counts have restarted.
     let lost = former.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
     guard number.sequence > sequence else { return .late(lost: lost + 1) }
     sequence = number.sequence

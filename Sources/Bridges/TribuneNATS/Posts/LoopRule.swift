@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Prevents notifications and questions from crossing between hosts twice.
+/// Keeps notifications and questions from crossing between hosts twice.
 nonisolated enum LoopRule {
   static let process = "tribune-nats"
 
@@ -11,7 +11,7 @@ nonisolated enum LoopRule {
 
   static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
-  /// False also for an unknown poster, because a gateway may have imported the notification.
+  /// False also for an unknown poster, which may be a gateway that imported the notification.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     return !isOwn(poster) && !poster.process.isEmpty && poster.process != process
@@ -21,6 +21,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// False for a gateway, which asks for another host.
+  /// False for a gateway, because it asks for another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

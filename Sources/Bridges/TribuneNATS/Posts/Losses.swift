@@ -3,7 +3,7 @@
 /// Losses that are not announced yet.
 nonisolated struct Losses: Equatable, Sendable {
   struct Loss: Equatable, Sendable {
-    /// Nil for any host.
+    /// Nil if any host may be concerned.
     var host: String?
     /// Nil if unknown.
     var count: UInt64?
@@ -12,7 +12,7 @@ nonisolated struct Losses: Equatable, Sendable {
   static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
-  /// Includes losses of hosts beyond the limit.
+  /// Also counts the losses of hosts beyond `hostsMax`.
   private var any: Loss?
 
   var isEmpty: Bool { hosts.isEmpty && any == nil }

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// Exports and imports notifications.
+/// Exports and imports notifications that are not durable.
 final class PostExchange {
   private static let lossName = "cluster.link.didInterrupt"
   private static let namesMax = 1_024
@@ -19,7 +19,7 @@ final class PostExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let publisher: Publisher
-  /// Replaced after a gap of unknown names.
+  /// A new counter replaces this one after a gap of unknown names.
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
@@ -113,8 +113,8 @@ final class PostExchange {
     }
   }
 
-  /// Otherwise, the bus would silently drop a forbidden post without acknowledgement, and the loss would not be
-  /// counted.
+  /// True if a post without acknowledgement is safe. If the policy forbids a post, the bus drops it silently, and this
+  /// type could not count the loss.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
     return permitted.contains(permission)
@@ -126,7 +126,7 @@ final class PostExchange {
 
   // MARK: Losses
 
-  /// Nil means an unknown count, or any host.
+  /// `count` is nil if unknown; `host` is nil for any host.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -141,7 +141,7 @@ final class PostExchange {
     }
   }
 
-  /// Announces one loss at a time. Returns false if the bus is away; the rest follows later.
+  /// Announces one loss at a time. Returns false if the bus is away; the remaining losses are announced later.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The last poster of imported notifications, per host and name.
+/// The last poster of imported notifications, for each host and name.
 nonisolated struct RemotePosters {
   static let countMax = 1_024
 
@@ -8,7 +8,7 @@ nonisolated struct RemotePosters {
     var host: String
     var name: String
     var peer: RemotePeer
-    /// Since the last overflow of this table.
+    /// The number of notifications since the table last overflowed.
     var count: Int
     var at: ContinuousClock.Instant
   }

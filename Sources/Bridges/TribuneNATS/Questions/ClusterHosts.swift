@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// The other hosts as delegates on this bus: those of the roster always, others while present.
+/// The other hosts as delegates on this bus. Hosts of the roster are always attached, others while they are present.
 final class ClusterHosts {
   private static let unlistedMax = 64
 
@@ -11,8 +11,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// Applies when this program or its connection ends: a veto, even where a missing host abstains. An
-    /// unlisted host's delegate just disappears.
+    /// Applies when this program or its connection ends. It is a veto even if the settings let a missing host abstain;
+    /// only the delegates of unlisted hosts abstain.
     var onFailure = FailurePolicy.veto
   }
 
@@ -30,10 +30,10 @@ final class ClusterHosts {
   private let mark: Instance
   private let double: DoubledHost
   private let rosters: RosterCheck
-  /// The connection does not retain the delegates of the roster.
+  /// Keeps the delegates of the roster alive, because the connection does not retain them.
   private var listed: [Place] = []
   private var asked: [String] = []
-  /// Refused patterns, which are tried again.
+  /// The patterns that the bus refused. The gateway tries them again.
   private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
   private var isOverfull = false
@@ -48,7 +48,7 @@ final class ClusterHosts {
   }
 
   func join(_ bus: Connection) async throws(TribuneError) {
-    // Gateways recognize each other by their process name. With another one, questions could loop.
+    // Gateways recognize each other by this process name. Under another name, questions could loop.
     let known = try await bus.own().process
     guard known == LoopRule.process else {
       throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
@@ -56,7 +56,7 @@ final class ClusterHosts {
     self.bus = bus
     let patterns = settings.clusterPatterns
     guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
-    // A refused pattern must not affect the others.
+    // A refused pattern must not affect the others, so each is attached separately.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
       let veto = await hold(pattern, on: bus)
@@ -74,7 +74,7 @@ final class ClusterHosts {
     }
   }
 
-  /// Without a delegate, questions would pass as if the cluster had approved.
+  /// Vetoes the pattern with a hold. Without a delegate or a hold, questions would pass as if the cluster had approved.
   private func hold(_ pattern: String, on bus: Connection) async -> Hold? {
     do throws(TribuneError) {
       return try await bus.hold(
@@ -102,8 +102,8 @@ final class ClusterHosts {
     }
   }
 
-  /// Until all are attached, one vetoes: a question must not reach only a part of the roster. If one is refused, none
-  /// stays.
+  /// Attaches all places, or none if the bus refuses one. In the meantime, another delegate vetoes: a question must not
+  /// reach only a part of the roster.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
@@ -133,13 +133,13 @@ final class ClusterHosts {
     place.delegate.whenReplaced { [weak self, weak bus] other in
       if let bus { await self?.attachAgain(place, to: bus, replacedBy: other) }
     }
-    // In mode "order", local delegates are asked first.
+    // The high order makes the bus ask local delegates first, in the mode *order*.
     return try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
   }
 
-  /// Otherwise, this host's vetoes would be missing until the next start.
+  /// Attaches a replaced delegate again. Otherwise, the vetoes of its host would be missing until the next start.
   private func attachAgain(_ place: Place, to bus: Connection, replacedBy other: DelegateInfo) async {
     ServiceLog.warning(
       "\(place.label) was replaced by \(other.label) (\(other.process), pid \(other.pid)), and is attached again"
@@ -183,7 +183,7 @@ final class ClusterHosts {
     return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
       if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
-      // The other host of this name may have a veto, but was not asked.
+      // If another gateway has this host's name, that host may have a veto, but was not asked.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }

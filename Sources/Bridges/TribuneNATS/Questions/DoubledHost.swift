@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneService
 
-/// Detects another gateway with this host's name, whose answers would be indistinguishable.
+/// Detects another gateway with this host's name. Other hosts could not tell the answers of the two apart.
 nonisolated final class DoubledHost: Sendable {
-  /// A new gateway listens before it answers; the other one announces itself at once.
+  /// How long a new gateway listens before it answers. Another gateway of its name announces itself at once.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {
     var other: (instance: Instance, heardAt: ContinuousClock.Instant)?
-    /// Nil without a connection.
+    /// Nil while the link is down.
     var listensUntil: ContinuousClock.Instant?
   }
 
@@ -19,7 +19,7 @@ nonisolated final class DoubledHost: Sendable {
 
   init(_ host: String) { self.host = host }
 
-  /// The reason to distrust this gateway's own answers.
+  /// Why this gateway's own answers cannot be trusted; nil if they can.
   var doubt: String? {
     guard let other = state.withLock({ $0.other }), .now - other.heardAt < Neighbours.silenceMax else {
       return nil
@@ -27,7 +27,7 @@ nonisolated final class DoubledHost: Sendable {
     return "another gateway says that it is \(host)"
   }
 
-  /// The reason, after the listening time has ended.
+  /// Returns `doubt` after the listening time has ended.
   func knownDoubt() async -> String? {
     let now = ContinuousClock.now
     let end = state.withLock { $0.listensUntil } ?? now + Self.listening

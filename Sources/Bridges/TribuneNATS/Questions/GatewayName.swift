@@ -4,9 +4,9 @@ import TribuneWire
 
 /// A name that only gateways answer.
 nonisolated enum GatewayName: Equatable, Sendable {
-  /// Asked of every host, this one included, without the prefix: `scope.cluster.unit.shouldStop`.
+  /// Every host is asked, this one included, without the prefix: `scope.cluster.unit.shouldStop`.
   case cluster(String)
-  /// Asked of this host only, whatever the configuration: `scope.host.unit.shouldStop`.
+  /// Only this host is asked, whatever the configuration: `scope.host.unit.shouldStop`.
   case host(String)
   case report(HostReport.Kind)
   case lease

@@ -6,9 +6,9 @@ import Tribune
 /// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Names of the configuration, asked unchanged.
+    /// Responds to names of the configuration, and asks them unchanged.
     case configured
-    /// Names that only gateways answer.
+    /// Responds to names that only gateways answer.
     case scoped
   }
 
@@ -32,7 +32,8 @@ nonisolated final class HostDelegate: Delegate {
     await work?(delegate)
   }
 
-  /// Questions of a gateway, except FleetLock's, have crossed already, or are for this host only.
+  /// Abstains if a gateway asks: its question has crossed already, or is for this host only. FleetLock's questions are
+  /// an exception.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -47,8 +48,8 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A configured pattern may also match names that are for other delegates. A lease is taken by the asking host's
-    // gateway.
+    // A configured pattern may also match names that other delegates answer. The asking host's gateway itself takes a
+    // lease.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }

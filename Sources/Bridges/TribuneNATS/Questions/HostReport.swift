@@ -7,11 +7,11 @@ import TribuneWire
 /// Reports on this host's bus for other hosts.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// Holds on names that other hosts may ask.
+    /// The holds on names that other hosts may ask.
     case holds = "cluster.holds"
-    /// The delegates for the question in the userInfo.
+    /// The holds and delegates that the question in the userInfo would meet.
     case explanation = "cluster.explain"
-    /// Processes of other hosts that post and ask here.
+    /// The processes of other hosts that posted or ask here.
     case peers = "cluster.peers"
   }
 
@@ -21,7 +21,7 @@ nonisolated enum HostReport {
   }
 
   private static let rowsMax = 1_000
-  /// Per list, so a whole report fits into a NATS message by default.
+  /// The limit of each list in bytes. With it, a report fits into a NATS message of the default size.
   private static let bytesMax = 300_000
 
   /// - Parameter patterns: nil for all names.
@@ -43,7 +43,7 @@ nonisolated enum HostReport {
         throw TribuneError(.notPermitted, "it does not answer \(name) to other hosts")
       }
       let explanation = try await bus.explain(name, object: object)
-      // Gateways would abstain from this question, because a gateway asks it.
+      // The delegates of a gateway abstain if a gateway asks, so the report omits them.
       let delegates = explanation.delegates.filter { $0.process != LoopRule.process }
       return JSONValue.object(
         rows("holds", explanation.holds, json) + rows("delegates", delegates, json)
@@ -53,7 +53,7 @@ nonisolated enum HostReport {
       let questions = peers.questions.filter { question in
         patterns?.contains { $0.matches(question.name.utf8Bytes) } ?? true
       }
-      // What this host imports is private, so it is left out.
+      // Other hosts must not learn which notifications this host imports.
       return JSONValue.object(
         rows("posts", patterns == nil ? peers.posters : [], json) + rows("questions", questions, json)
       ).compactBytes

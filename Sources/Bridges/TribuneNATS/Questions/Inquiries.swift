@@ -5,11 +5,11 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// This host's questions to other hosts. The receiving thread handles each event, because a thread switch costs more
-/// than all other work. Resuming and publishing happen outside the lock.
+/// This host's questions to other hosts. The thread that receives a message also handles it, because a thread switch
+/// costs more than all other work. Tasks are resumed and messages published without the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// An unlisted host that did not answer is skipped this long: otherwise it could delay each question.
+  /// An unlisted host that does not answer is not asked for this time. Otherwise it could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -22,14 +22,14 @@ nonisolated final class Inquiries: Sendable {
   }
 
   private struct State {
-    /// Questions by random token.
+    /// The open questions, by a random token.
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// The hosts that are skipped, until these times.
+    /// The unlisted hosts that are not asked, until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// When hosts of the roster last announced themselves, and since when this host hears that.
+    /// When hosts of the roster last announced themselves. `hearsSince` is when this host began to receive that.
     var heardAt: [String: ContinuousClock.Instant] = [:]
     var hearsSince = ContinuousClock.now
     var alarm = Alarm()
@@ -51,7 +51,7 @@ nonisolated final class Inquiries: Sendable {
 
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
-  /// Cancellation notifies the host.
+  /// Asks a host, and returns its answer. If the task is cancelled, the host learns of it.
   func ask(
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {
@@ -176,14 +176,14 @@ nonisolated final class Inquiries: Sendable {
 
   private func cutOff(_ token: String, _ why: String) { update(token) { $0.isCutOff(why) } }
 
-  /// The lost message may have been a veto.
+  /// Vetoes all open questions, because a lost message may have been a veto.
   func cutOff(_ why: String) {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
   func hear(_ host: String) { state.withLock { $0.heardAt[host] = .now } }
 
-  /// Other hosts may reconnect later than this one.
+  /// Gives hosts of the roster time to announce themselves: they may reconnect later than this host.
   func beginHearing() { state.withLock { $0.hearsSince = .now } }
 
   private func mayReturn(_ host: String) -> Bool {
@@ -191,7 +191,7 @@ nonisolated final class Inquiries: Sendable {
     return .now - lastHeard < Neighbours.silenceMax
   }
 
-  /// - Parameter why: nil if replies can arrive.
+  /// - Parameter why: why no reply can arrive; nil if replies can arrive.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   private func cancel(_ token: String) {
@@ -205,7 +205,7 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// A host that misses the cancellation learns of it from this host's presence.
+  /// A host that misses this message ends the question at its deadline, or when this gateway is gone.
   private func publishCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
@@ -222,7 +222,8 @@ nonisolated final class Inquiries: Sendable {
   }
 }
 
-/// Questions vetoed because a host was unreachable. When it is back, waiting askers ask again.
+/// Notifications for askers whose questions were vetoed because a host was unreachable. When the host is back, they ask
+/// again.
 nonisolated struct Unheard {
   static let namesMax = 256
 
@@ -233,7 +234,7 @@ nonisolated struct Unheard {
     announcements.insert(may)
   }
 
-  /// Returns the notifications to post, and forgets them. They have no object, and so concern all.
+  /// Returns and forgets the names of the notifications to post. They have no object, and so concern every object.
   mutating func take() -> [String] {
     defer { announcements = [] }
     return announcements.sorted()

@@ -2,32 +2,33 @@
 
 import Tribune
 
-/// The result for a silent host.
+/// What happens if a host does not answer.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// A host outside the roster: its answers matter while it is present; its absence does not.
+  /// The host is not in the roster. Its answers count, but without an answer it abstains.
   case unlisted
 }
 
-/// A question to one host: a state machine without I/O. The first conclusion is final, and only the host's
-/// own reply approves.
+/// A question to one host: a state machine without I/O. The first conclusion is final. Only the host's own reply can
+/// approve.
 nonisolated struct Inquiry {
   enum Action: Equatable, Sendable {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Check that the NATS server responds. The bus must allow this time.
+    /// Check that the NATS server responds. Before that, the bus must extend the delegate's time by this duration.
     case prove(within: Duration)
     case conclude(Answer)
   }
 
-  /// A NATS server may not know a gateway yet that just connected to another server.
+  /// A NATS server may not yet know a gateway that has just connected to another server.
   static let retryPause = Duration.milliseconds(400)
   static let triesMax = 3
-  /// Left for the bus when the inquiry gives up.
+  /// How long before the delegate's timeout the inquiry gives up.
   static let margin = Duration.milliseconds(250)
-  /// How long the host's gateway waits for its bus, so that its failure comes before the inquiry is due.
+  /// How long the asked host's gateway waits for its bus. If the bus does not answer, the gateway can then report that
+  /// before the inquiry is due.
   static func patience(within timeout: Duration) -> Duration { max(timeout - margin * 2, timeout / 4) }
   static let proofMax = Duration.seconds(3)
   static let extensionsMax = 1_000
@@ -66,7 +67,8 @@ nonisolated struct Inquiry {
     }
   }
 
-  /// - Parameter mayReturn: true if the gateway may only be reconnecting. Its veto must not be lost meanwhile.
+  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. It is asked again, because the host may
+  ///   have a veto.
   mutating func isUnheard(mayReturn: Bool) -> Action {
     guard !isConcluded else { return .none }
     if missing != .unlisted, tries < Self.triesMax || missing == .abstain && mayReturn {
@@ -79,21 +81,22 @@ nonisolated struct Inquiry {
   mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
-    // A veto may be lost with the link.
+    // If the link to NATS is lost, the host's veto may be lost with it.
     guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
     isProving = true
     due = now + Self.proofMax
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// If the server responds, the messages that the host sent before have been handled.
+  /// - Parameter isThere: true if the server responds. This host has then handled all messages that the other host sent
+  ///   before.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere
       ? conclude(absent("\(host) did not answer")) : cutOff("no answer from NATS, nor from \(host)")
   }
 
-  /// Concludes the question, because a message about it may have been lost.
+  /// Concludes with a veto, because a message about the question may have been lost.
   mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
 
   var isMute: Bool { missing == .unlisted && !hasReplied }

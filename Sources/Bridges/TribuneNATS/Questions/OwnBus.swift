@@ -4,7 +4,8 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Asks this host's bus. For a question of the gateway, other hosts' delegates abstain, so it crosses only once.
+/// Asks this host's bus. If a gateway asks, the delegates of other hosts abstain, so a question crosses between hosts
+/// only once.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String
@@ -12,9 +13,9 @@ nonisolated final class OwnBus: Sendable {
     var userInfo: UserInfo
     var wantsValue: Bool
     var isDryRun: Bool
-    /// Progress may extend it.
+    /// The time for an answer. Progress may extend it.
     var timeout: Duration
-    /// The waiting query on this bus; nil if another host asks.
+    /// The query on this bus that waits for the answer; nil if another host asks.
     var parent: UInt64?
     /// The names that the asker may see; nil for all.
     var patterns: [Pattern]?
@@ -62,11 +63,11 @@ nonisolated final class OwnBus: Sendable {
     }
   }
 
-  /// The progress that makes the asker wait long enough.
+  /// The progress to report if the asker must wait longer; else nil.
   private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
-    // Gateways answer at once.
+    // The gateway's own delegates abstain at once, so their progress does not matter.
     guard progress.process != LoopRule.process else { return nil }
     let who = progress.label.isEmpty ? progress.process : progress.label
     switch progress.stage {

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Other hosts' questions to this bus. The receiving thread handles each event.
+/// Other hosts' questions to this bus. The thread that receives a message also handles it.
 nonisolated final class RemoteQuestions: Sendable {
   static let perHostMax = 64
   static let hostsMax = 64
@@ -25,11 +25,11 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   private struct Running {
-    /// Nil while it starts.
+    /// Nil while the task starts.
     var task: Task<Void, Never>?
     let message: ClusterMessage
     let question: UnderWay
-    /// When the bus should have answered, or reported progress.
+    /// By this time, the bus should have answered or reported progress.
     var due: ContinuousClock.Instant
   }
 
@@ -76,7 +76,7 @@ nonisolated final class RemoteQuestions: Sendable {
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
     let due = ContinuousClock.now + Inquiry.patience(within: envelope.timeout)
     switch begin(key, Running(message: message, question: question, due: due)) {
-    // The asker sent the question again, because its first try seemed undelivered.
+    // The asker sends a question again if its first message seems to be undelivered.
     case .isRunning: return
     case .isTooMuch:
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
@@ -119,7 +119,8 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// The asker waits a little longer than this host, which waits longer than its delegate.
+  /// Reports progress. This gateway waits a little longer than its delegate's timeout, and the asker a little longer
+  /// than this gateway.
   private func report(_ progress: ReplyEnvelope, to key: Key) {
     guard case .progress(let span, let status) = progress else { return }
     let message = state.withLock { state -> ClusterMessage? in
@@ -131,7 +132,7 @@ nonisolated final class RemoteQuestions: Sendable {
     reply(.progress(timeout: span + Inquiry.margin * 2, status: status), to: message)
   }
 
-  /// A bus that hangs or restarts can have a hold, so its host vetoes instead of being missing.
+  /// Fails late questions. A bus that hangs or restarts may have a hold, so this host must not seem to be missing.
   private func sound() {
     let late = state.withLock { state -> [Running] in
       state.alarm.stop()
@@ -146,7 +147,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// Gateway-only names do not cross a second time.
+  /// True if this host answers the name. A name that only gateways answer must not cross to another host again.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue
@@ -161,7 +162,7 @@ nonisolated final class RemoteQuestions: Sendable {
       message = ClusterMessage(
         question.reply, headers: ReplyEnvelope.failed("the value is longer than NATS takes").headers)
     }
-    // If the reply is dropped, the asker treats this host as missing.
+    // If the publisher drops the reply, the asker treats this host as missing.
     _ = publisher.publish(message)
   }
 
@@ -175,7 +176,7 @@ nonisolated final class RemoteQuestions: Sendable {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// Ends the questions whose gateways have gone or restarted.
+  /// Ends the questions whose asking gateways have gone or restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let old = state.withLock { $0.running.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }

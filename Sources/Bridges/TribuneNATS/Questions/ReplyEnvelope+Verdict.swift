@@ -5,7 +5,7 @@ import Tribune
 nonisolated extension ReplyEnvelope {
   init(_ verdict: Verdict) {
     if verdict.isAllowed {
-      // A default without answers is not an approval.
+      // A verdict by default, without answers, is not an approval.
       self = verdict.isUnanswered ? .abstain : .approve
       return
     }
@@ -20,9 +20,9 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// A veto has at least one.
+  /// The reasons against the action. A veto has at least one.
   var objections: [String] {
-    // The outcome does not show whether a failure abstains, so real vetoes come first.
+    // An outcome does not show whether its failure was a veto, so explicit vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
     guard vetoes.isEmpty else { return vetoes.map(\.objection) }
     return [
@@ -36,7 +36,7 @@ nonisolated extension Outcome {
 
   fileprivate var isFailure: Bool { kind == .timedOut || kind == .gone || kind == .failed }
 
-  /// `restore (pid 42, restore.service): a restore is running`
+  /// Such as `restore (pid 42, restore.service): a restore is running`.
   fileprivate var objection: String {
     let who = label.isEmpty ? (process.isEmpty ? "a delegate" : process) : label
     let place =

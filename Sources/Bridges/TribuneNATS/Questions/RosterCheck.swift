@@ -3,11 +3,11 @@
 import Synchronization
 import TribuneService
 
-/// Checks that all present hosts have the same roster. Otherwise the hosts to ask are uncertain.
+/// Checks that all present hosts have the same roster. If rosters differ, it is uncertain which hosts must be asked.
 nonisolated final class RosterCheck: Sendable {
   private static let namesMax = 8
 
-  /// Empty without a roster.
+  /// The hash of this host's roster; empty without a roster.
   let mark: String
   private let host: String
   private let others = Mutex<[String]>([])
@@ -27,7 +27,7 @@ nonisolated final class RosterCheck: Sendable {
     "Roster= of \(one) is another one than that of \(other)"
   }
 
-  /// - Parameter others: with a different roster.
+  /// - Parameter others: the hosts with a different roster.
   func update(with others: [String]) {
     let wasKnown = doubt != nil
     self.others.withLock { $0 = others }

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The bucket of retained notifications.
+/// The JetStream bucket of retained notifications.
 nonisolated struct Bucket: Equatable, Sendable {
   let name: String
 
@@ -12,7 +12,7 @@ nonisolated struct Bucket: Equatable, Sendable {
 
   func subject(_ key: RetainedKey) -> String { prefix + key.text }
 
-  /// The subjects may match more names than the pattern.
+  /// The result may match more names than the pattern does.
   func subjects(matching pattern: Pattern) -> String {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }
     return prefix + tokens.joined(separator: ".") + (tokens.last == ">" ? "" : ".*")

@@ -4,8 +4,8 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Shares retained notifications through a JetStream bucket: one value per name and object. A local value is
-/// resent until it, or a newer one, comes back.
+/// Shares retained notifications through a JetStream bucket, which has one value for each name and object. A local
+/// value is sent again until the bucket delivers it, or a newer one.
 final class RetainedExchange {
   private struct Sent {
     var token: UInt64
@@ -24,10 +24,11 @@ final class RetainedExchange {
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// The observation on this bus, and its retained notifications that were read.
+  /// The connection, its observation, and how many of the observation's retained notifications were read.
   private var reading: (bus: Connection, notifications: Notifications, retainedCount: Int)?
   private var isInterrupted = false
-  /// Nil until all retained notifications are read: a value of the bucket must not replace one that is newer.
+  /// Nil until all retained notifications are read. Before that, a value of the bucket could replace a newer one on the
+  /// bus.
   private var bus: Connection?
 
   init(
@@ -39,7 +40,7 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// The retained notifications come again.
+  /// Starts again: the bus delivers the retained notifications again.
   func busChanged(isInterrupted: Bool) {
     (bus, self.isInterrupted) = (nil, isInterrupted)
     ledger.restart()
@@ -56,7 +57,7 @@ final class RetainedExchange {
 
   // MARK: Out
 
-  /// Returns true after a loss, when the caller must observe again.
+  /// Returns true after a loss. The caller must then observe again.
   func export(_ notifications: Notifications, from bus: Connection) async throws(TribuneError) -> Bool {
     reading = (bus, notifications, 0)
     ledger.restart()
@@ -69,7 +70,7 @@ final class RetainedExchange {
         if notification.isRetained { reading?.retainedCount += 1 }
         importIfRead()
       case .lost: return true
-      // The retained notifications follow again.
+      // The bus delivers the retained notifications again.
       case .interrupted: ledger.restart()
       }
     }
@@ -109,13 +110,14 @@ final class RetainedExchange {
       return complain(
         key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
-    // Resent later if dropped.
+    // If the publisher drops the message, `tick` sends it later.
     _ = publisher.publish(message)
     sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }
 
   func tick() {
-    // The last retained notification may have come twice.
+    // All retained notifications may be read by now: if one matches two patterns, `retainedCount` decreases after its
+    // delivery.
     importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }
@@ -131,7 +133,8 @@ final class RetainedExchange {
     switch try StoreReply(message.payload) {
     case .stored: return
     case .refused(let code, _) where StoreReply.conflicts.contains(code):
-      // After the first conflict, the conflicting value arrives, unless it or the bucket was removed.
+      // After the first conflict, the bucket delivers the conflicting value. A further conflict means that this value
+      // or the bucket was removed.
       guard one.isAgain else { return }
       ledger.doubt(key)
       hearAgain()

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// A bucket key: `NAME./OBJECT`. A name's token never starts with a slash. Invalid bytes of the object become
-/// `=XX`.
+/// A key of the bucket: `NAME./OBJECT`. It is unambiguous, because no token of a name starts with a slash. If a key
+/// cannot contain a byte of the object, the byte becomes `=XX`.
 nonisolated struct RetainedKey: Hashable, Sendable {
   let name: String
   let object: String
@@ -22,7 +22,7 @@ nonisolated struct RetainedKey: Hashable, Sendable {
     self.object = object
   }
 
-  /// Nil for a foreign key, which any client of NATS may write.
+  /// Nil if the text has another form. Any NATS client may write such keys.
   init?(_ text: Substring) {
     guard let slash = text.firstIndex(of: "/"), slash > text.startIndex,
       text[text.index(before: slash)] == "."

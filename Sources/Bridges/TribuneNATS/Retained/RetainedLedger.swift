@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps bus and bucket equal: a state machine without I/O.
+/// Keeps the bus and the bucket equal: a state machine without I/O.
 ///
-/// A local value is stored only if the bucket's last revision has arrived here (compare-and-set). If another host's
-/// value came first, it is posted, and the local value dropped. So an overwritten value never returns.
+/// The gateway stores a local value only if the bucket's last revision has arrived here (compare-and-set). If another
+/// host's value came first, the gateway posts it and drops the local value. So an overwritten value never returns.
 ///
-/// The gateway reads back its own posts, which shows their order on the bus. A local value that it reads before such a
-/// post may precede or follow the post, so it is posted again after it is stored.
+/// The gateway also reads its own posts from the bus, which shows their order. Before it has read such a post, a local
+/// value may precede or follow the post. So the gateway posts the local value again after storing it.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
     case post
     case store
-    /// The value stays local.
+    /// The ledger is full, so the value stays local.
     case full
   }
 
   struct Write: Equatable {
-    /// Empty if cleared.
+    /// Empty to clear the value.
     var payload: [UInt8]
-    /// 0 for none.
+    /// The expected revision; 0 for none.
     var expected: UInt64
   }
 
@@ -27,7 +27,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// A local post that the bucket may lack.
+  /// A value posted on this bus that the bucket may lack.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -37,9 +37,9 @@ nonisolated struct RetainedLedger {
     var revision: UInt64 = 0
     var hash = 0
     var isOwn = true
-    /// The bus may lack this value.
+    /// True if the bus may lack this value.
     var isUnsure = false
-    /// Posts not read back yet. An overestimate only causes an extra post.
+    /// The gateway's posts that it has not read from the bus yet. A number that is too high only causes an extra post.
     var unread = 0
     var local: Local?
   }
@@ -51,7 +51,8 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bus
 
-  /// `isPosted`: the gateway posted it. `isOld`: the bus had it before the gateway began to read.
+  /// Takes a value that was read from the bus. `isPosted`: the gateway itself posted it. `isOld`: the bus had it before
+  /// the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
@@ -63,7 +64,7 @@ nonisolated struct RetainedLedger {
       if !isOld { entry.unread = max(0, entry.unread - 1) }
       return .none
     }
-    // The other host's value is newer than this one.
+    // The bucket's value, which another host stored, is newer than this one.
     if isOld, !entry.isOwn, !entry.isUnsure { return .none }
     setLocal(nil, &entry)
     guard localCount < Self.localMax, weight + payload.count <= Self.weightMax else { return .full }
@@ -79,8 +80,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// The gateway reads again, after a gap or on a new bus. The retained notifications include its earlier posts, except
-  /// the one in flight. The bucket delivers all values again.
+  /// The gateway starts to read again, after a gap or on a new bus. The retained notifications include its earlier
+  /// posts, except the one in flight. The bucket delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0
@@ -91,7 +92,7 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bucket
 
-  /// `isOwn`: any process of this host stored it.
+  /// `isOwn`: a process of this host stored the value, perhaps an earlier one.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
     let isNews = revision > entry.revision
@@ -100,7 +101,7 @@ nonisolated struct RetainedLedger {
     (entry.revision, entry.hash, entry.isOwn, entry.isUnsure) = (revision, payload.hashValue, isOwn, false)
     if let local = entry.local {
       guard isNews else { return .none }
-      // The local value is newer than any that this host has stored.
+      // The local value is newer than any value that this host has stored.
       if isOwn, payload != local.payload { return .store }
       setLocal(nil, &entry)
       if payload == local.payload, !local.mayBeOverwritten { return .none }
@@ -110,7 +111,7 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// The bucket refuses a write and delivers no newer value, so the known revision is wrong.
+  /// Forgets the known revision. It is wrong, because the bucket refuses a write and delivers no newer value.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
   func write(of key: RetainedKey) -> Write? {
