@@ -9,7 +9,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// An unreadable value admits no client.
+  /// If a value is unreadable, the strictest one applies.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -74,11 +74,11 @@ nonisolated package struct HTTPAccessReader: Sendable {
   }
 }
 
-/// The clients that a program serves.
+/// Which clients a program serves.
 nonisolated package struct HTTPAccess: Equatable, Sendable {
-  /// `Hosts=`, in lower case.
+  /// The names in `Hosts=`, in lower case.
   package var hosts: Set<String> = []
-  /// `TokenFile=`
+  /// The token in the file of `TokenFile=`.
   package var token: AccessToken?
   /// `AllowNetwork=`
   package var allowsNetwork = false

@@ -10,7 +10,7 @@ extension HTTPListener {
     package init(description: String) { self.description = description }
   }
 
-  /// Takes over `descriptor`.
+  /// Takes ownership of `descriptor`.
   package static func serving(
     _ descriptor: CInt, named name: String, _ access: HTTPAccess, from file: String, _ limits: Limits,
     answer: @escaping (HTTPRequest) -> HTTPAnswer

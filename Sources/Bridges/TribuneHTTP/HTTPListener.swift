@@ -4,8 +4,8 @@ import CMicrohttpd
 import Dispatch
 package import TribuneSystem
 
-/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one
-/// request; only an event stream outlives the deadline.
+/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one request
+/// and a deadline; an event stream has no deadline.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -16,12 +16,12 @@ package import TribuneSystem
     }
   }
 
-  /// Per connection, for the request's header and the part of the response in progress.
+  /// Bytes of memory per connection, for the request's header and the current part of the response.
   private static let connectionMemory = 32 << 10
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// The limit of all responses together. A single response may be larger.
+  /// Bytes of all unwritten responses together. A single response may be larger.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
@@ -45,7 +45,7 @@ package import TribuneSystem
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
   private var isScheduled = false
-  /// The exchanges, by the address of libmicrohttpd's connection.
+  /// Keyed by the address of libmicrohttpd's connection.
   private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
@@ -56,7 +56,7 @@ package import TribuneSystem
     self.answer = answer
     try socket.setNonblocking()
     let descriptor = socket.rawValue
-    // One address must not use up all connections. No effect on a Unix socket.
+    // One address must not use up all connections. For a Unix socket, libmicrohttpd ignores this limit.
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
@@ -90,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // Continues in a new work item, so that other work of the queue runs in between.
+    // A new work item lets other work of the queue run in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -179,13 +179,12 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// libmicrohttpd calls this per part of the body, then with an empty part, and again when the response is
-  /// known.
+  /// libmicrohttpd calls this for each part of the body, then with an empty part, and again when the response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
     if let response = reading.response {
-      // libmicrohttpd copies the response.
+      // `perform` gives libmicrohttpd a copy of the response.
       reading.response = nil
       return unsafe perform(.response(response), on: connection)
     }
@@ -195,7 +194,7 @@ package import TribuneSystem
       return .YES
     }
     let key = UInt(bitPattern: connection)
-    // A suspended connection exists until it is resumed.
+    // libmicrohttpd keeps a suspended connection until it is resumed, so `key` stays valid.
     unsafe MHD_suspend_connection(connection)
     Task {
       reading.response = await reading.respond(reading.body)

@@ -3,16 +3,16 @@
 /// The header of a request.
 nonisolated package struct HTTPRequest: Equatable, Sendable {
   package var method: String
-  /// Without the query.
+  /// The path, without the query.
   package var path: String
-  /// By lower-case name.
+  /// The values of each field, by the field's lower-case name.
   package var fields: [String: [String]]
 
   package init(_ method: String, _ path: String, fields: [String: [String]] = [:]) {
     (self.method, self.path, self.fields) = (method, path, fields)
   }
 
-  /// Nil if the field is missing or repeated.
+  /// The field's value; nil if the field is missing or repeated.
   package func only(_ name: String) -> String? {
     guard let values = fields[name], values.count == 1 else { return nil }
     return values[0]
@@ -22,7 +22,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
   }
 
-  /// Nil if unknown.
+  /// The body's length in bytes; nil if unknown.
   package var bodyLength: Int? {
     guard fields["transfer-encoding"] == nil else { return nil }
     guard fields["content-length"] != nil else { return 0 }
@@ -32,7 +32,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// True if a page of another site made a browser send this, unless the user followed a link.
+  /// True if a page of another site made the browser send this request. A link that the user followed does not count.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

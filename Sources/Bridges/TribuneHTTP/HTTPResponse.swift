@@ -17,8 +17,8 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
     self.init(status, Array("\(text)\n".utf8), fields: fields)
   }
 
-  /// Forbids caching, framing and reading by other sites. The page runs only its own script, which cannot
-  /// turn text into markup.
+  /// These fields forbid caching, framing, and reading by other sites. The page may run only its own script, which
+  /// cannot turn text into markup.
   static let commonFields = [
     "Cache-Control": "no-store",
     "Connection": "close",
@@ -37,7 +37,7 @@ package enum HTTPAnswer {
   case response(HTTPResponse)
   /// `next` returns nil if no event is ready.
   case events(next: () -> [UInt8]?)
-  /// For a body of at most `HTTPListener.bodyMax` bytes. The response must arrive within the connection's
-  /// deadline.
+  /// Reads a body of at most `HTTPListener.bodyMax` bytes, then calls `response`, which must return within the
+  /// connection's deadline.
   case body(response: ([UInt8]) async -> HTTPResponse)
 }

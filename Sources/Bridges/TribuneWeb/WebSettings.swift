@@ -5,14 +5,14 @@ import TribuneSystem
 
 nonisolated package struct WebSettings: Equatable, Sendable {
   package var access = HTTPAccess()
-  /// `Monitor=`: verdicts to show.
+  /// `Monitor=`: patterns of names. The page shows the verdicts on these names.
   package var patterns = ["**"]
   package var showsUserInfo = false
-  /// `ConnectionsMax=`, per socket.
+  /// `ConnectionsMax=`, for each socket.
   package var connectionsMax = 256
-  /// `PagesMax=`, per socket.
+  /// `PagesMax=`, for each socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: time series for names; also for participants, and for users by unit.
+  /// `MetricNamesMax=`: the limit of time series for names. It also applies to participants, and to users by unit.
   package var metricNamesMax = 100
 
   package init() {}

@@ -2,7 +2,7 @@
 
 package import TribuneHTTP
 
-/// All requests are read-only.
+/// Answers read-only requests.
 nonisolated package struct WebSite: Sendable {
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)
@@ -33,7 +33,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // The reply reveals as little as an open port.
+    // This path needs no token: its reply only shows that the port is open.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

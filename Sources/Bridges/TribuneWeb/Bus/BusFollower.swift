@@ -7,15 +7,15 @@ import TribuneSystem
 
 /// Maintains the picture of the bus and the pages' feed.
 final class BusFollower {
-  /// Changes of registrations, or of the observer's rights, require new lists.
+  /// After these notifications, the lists are read again: registrations or this program's rights have changed.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// Lists stay fresh for this long after a request; longer than Prometheus's interval.
+  /// The lists are kept fresh for this time after a request for metrics. It is longer than Prometheus's usual interval.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
-  /// After this silence, the bus counts as hung.
+  /// A bus that is silent for this time is shown as not answering.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 
@@ -27,12 +27,12 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// A verdict may concern a connection that has left.
+  /// Also has departed connections, because a verdict may concern one.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
-  /// Verdicts with an unknown asker, and those behind them. Another task reads the announcement of the
-  /// asker's connection.
+  /// Verdicts that wait because their asker, or an earlier verdict's asker, is unknown. Another task reads the
+  /// announcement of the asker's connection.
   private var unnamed: [VerdictRecord] = []
-  /// How many of these verdicts have waited for a second.
+  /// The number of verdicts in `unnamed` that have waited for a second.
   private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0
@@ -41,7 +41,7 @@ final class BusFollower {
   private lazy var polling = Refresh { [weak self] in await self?.poll() ?? true }
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
-  /// - Parameter isWatched: a page is open, which needs fresh lists.
+  /// - Parameter isWatched: true while a page is open, which needs fresh lists.
   init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
     (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
     publish()
@@ -57,7 +57,7 @@ final class BusFollower {
     listing.request()
   }
 
-  /// The first request for metrics waits for a list.
+  /// Keeps the lists fresh. The first request for metrics waits for them.
   func look() async {
     let isNew = !isLookedAt
     markLookedAt()
@@ -73,7 +73,7 @@ final class BusFollower {
     var retries = Retries(longest: .seconds(1))
     while true {
       do throws(TribuneError) {
-        // Without reconnection, a lost bus is noticed at once.
+        // If the library does not reconnect, this loop learns at once that the bus is lost.
         let bus = try await Connection.connect(reconnectingFor: .zero)
         try await follow(bus, attempted)
         retries.reset()
@@ -110,7 +110,7 @@ final class BusFollower {
     if let arrivals { Task { await read(arrivals, as: bus) } }
   }
 
-  /// Returns nil and notes a gap if the policy refuses.
+  /// Runs `body`. If the policy refuses it, adds a gap and returns nil.
   private static func allowed<Value>(
     _ what: String, _ gaps: inout [String], _ body: () async throws(TribuneError) -> Value?
   ) async throws(TribuneError) -> Value? {
@@ -135,7 +135,7 @@ final class BusFollower {
 
   // MARK: Frames
 
-  /// Runs off the main queue, because few of many frames are shown.
+  /// Runs off the main queue, because the page shows only few of many frames.
   nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {
@@ -223,7 +223,7 @@ final class BusFollower {
       secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
       let isLookedAt = isLookedAt
-      // The plot of a new page has an hour of intervals, so they are read even without pages.
+      // A new page plots an hour of intervals, so each interval needs the status, even without pages.
       if isLookedAt || Self.seconds % History.secondsPerInterval == 0 { polling.request() }
       if isLookedAt, secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
         listing.request()
@@ -261,7 +261,7 @@ final class BusFollower {
     return true
   }
 
-  /// Waits nine times as long as the lists took, because large lists keep the bus from other work.
+  /// Pauses nine times as long as the lists took, because large lists keep the bus from other work.
   private func leaveTime(since began: ContinuousClock.Instant) async {
     await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }

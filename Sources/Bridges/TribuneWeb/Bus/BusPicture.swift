@@ -10,7 +10,7 @@ nonisolated package struct BusPicture: Sendable {
   package var delegates: [DelegateInfo] = []
   package var holds: [HoldInfo] = []
   package var queries: [QueryInfo] = []
-  /// Things that the policy does not let this program see.
+  /// What the policy does not let this program see.
   package var gaps: [String] = []
 
   package init() {}

@@ -44,8 +44,8 @@ nonisolated package struct History: Sendable {
     change(&intervals[intervals.count - 1])
   }
 
-  /// Finished intervals: start in seconds since 1970, events per second, median and maximum seconds to a
-  /// verdict.
+  /// The finished intervals. Each has its start in seconds since 1970, events per second, and the median and maximum
+  /// time to a verdict in seconds.
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
     let latencies = finished.map { DurationHistogram($0.latencies) }

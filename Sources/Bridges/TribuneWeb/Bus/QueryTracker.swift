@@ -18,17 +18,17 @@ nonisolated package struct QueryTracker: Sendable {
     var userInfo: UserInfo
   }
 
-  /// Bounds questions without a verdict.
+  /// The limit of questions without a verdict.
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// Askers by query, from the frames to delegates.
+  /// The askers by query, as frames to delegates show them.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
 
-  /// Returns nil unless the frame is a verdict, whose asker may be known only as a connection.
+  /// Returns a record if the frame is a verdict, else nil. Perhaps only the connection of the asker is known.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
     case .ask(_, _, _, _, let override, _): addQuestion(item, isValueQuery: false, override: override)

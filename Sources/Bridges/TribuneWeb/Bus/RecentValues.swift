@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recent values. The oldest are forgotten in batches of `countMax`, so at most twice as many are kept.
+/// Keeps recent values. The oldest are forgotten in batches of `countMax`, so at most twice as many are kept.
 nonisolated package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let countMax: Int
   private var recent: [Key: Value] = [:]

@@ -11,14 +11,14 @@ nonisolated package struct VerdictRecord: Sendable {
   package var name: String
   package var object: String
   package var asker: Who
-  /// Nil if the question preceded this program.
+  /// Nil if the question was asked before this program monitored the bus.
   package var elapsed: Duration?
   package var isValueQuery: Bool
   package var override: String?
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none
 
-  /// Bytes.
+  /// In bytes.
   static let reasonMax = 1_024
   static let userInfoMax = 1_024
 

@@ -5,7 +5,7 @@ import TribuneJSON
 
 /// A process on the bus.
 nonisolated package struct Who: Equatable, Sendable {
-  /// `:N`
+  /// The connection's id, such as `:3`.
   package var connection: String
   /// Nil if only the connection is known.
   package var pid: Int?

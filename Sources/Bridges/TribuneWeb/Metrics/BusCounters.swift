@@ -13,13 +13,13 @@ nonisolated package struct BusCounters: Sendable {
 
   package init() {}
 
-  /// Microseconds since 1970. Returns true if the bus restarted.
+  /// Takes the status at this time, in microseconds since 1970. Returns true if the bus has restarted.
   @discardableResult
   package mutating func update(with status: BusStatus, at microseconds: UInt64) -> Bool {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
-    // Computed from two clocks, so jitter must not change it.
+    // `start` is computed from two clocks, whose jitter must not change the metric.
     if (start - startSeconds).magnitude > 1 { startSeconds = start }
     self.status = status
     return isNew
@@ -31,7 +31,7 @@ nonisolated package struct BusCounters: Sendable {
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
-  /// Takes rows of users in turns, so a user with many rows cannot displace others.
+  /// Sorts the rows. Users take turns, so a user with many rows cannot displace others.
   private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
     var turns: [UInt32?: Int] = [:]
     return rows.enumerated().map { place, row in

@@ -4,7 +4,7 @@ package import Tribune
 
 /// Counters of a name, a participant or a user.
 nonisolated package protocol CounterRow: Sendable {
-  /// Empty for the combined rest.
+  /// Empty for the row that combines all others.
   var labels: [String] { get }
 
   mutating func add(_ other: Self, times factor: Int)

@@ -2,7 +2,7 @@
 
 nonisolated extension MetricsText {
   package struct Labels: Sendable {
-    /// Without braces.
+    /// The labels without braces.
     private(set) var text = ""
 
     package init(_ labels: some Sequence<(String, String)> = []) {

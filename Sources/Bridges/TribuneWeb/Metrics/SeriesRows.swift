@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns rows of counters into time series: the first rows have their own, and the others share one. Prometheus takes a
-/// falling counter for a restart. So the shared series adds up increments, and does not fall when a row leaves it.
+/// Turns rows of counters into time series. The first rows have a series each, and all others share one. Prometheus
+/// interprets a falling counter as a restart. So the shared series adds up increments, and does not fall when a row
+/// gets its own series.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?
@@ -11,10 +12,10 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
 
   package init() {}
 
-  /// `rows` begins with those for their own series. The row without labels includes those that the bus no longer lists.
+  /// The first rows get their own series. The row without labels combines entries that the bus no longer lists.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // The increments of rows that had no series before.
+    // The increments of rows without an earlier series.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }
@@ -24,7 +25,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
     let first = Set(own.map(\.labels))
     rest = nil
     for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
-    // The first value cannot fall below an earlier one.
+    // The first value of the shared series cannot fall below an earlier one.
     if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
     wasTaken = true
   }

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// Times instead of ages keep unchanged sections equal.
+/// The JSON has times instead of ages, so a section stays equal while the bus does not change.
 nonisolated extension BusPicture {
   private static let rowsMax = 1_000
   private static let rowBytesMax = 1 << 20
@@ -41,7 +41,8 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus lists other participants only if all awaited ones fit.
+      // The bus lists other participants only if all awaited ones fit. If it lists no others, omitted ones may be
+      // awaited.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
@@ -112,7 +113,7 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// `now` is in microseconds. Rounding makes later calls equal.
+  /// `now` is in microseconds. The result is in whole seconds: later calls return the same value.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

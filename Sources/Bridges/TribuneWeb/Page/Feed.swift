@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Server-sent events for open pages. A page reads everything newer than its cursor, so memory depends
-/// neither on the number of events nor on slow pages.
+/// Server-sent events for open pages. Each page has a cursor, and reads the events behind it. So memory depends neither
+/// on the number of events nor on slow pages.
 nonisolated package struct Feed: Sendable {
   package enum Section: String, CaseIterable, Sendable {
     case bus, queries, holds, delegates, connections, history
@@ -10,7 +10,8 @@ nonisolated package struct Feed: Sendable {
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
-    /// Round-robin, so a busy part cannot starve others: verdicts up to this one, then each section.
+    /// In each round, a page reads the verdicts before this one, then each section. So neither can delay the other for
+    /// long.
     fileprivate var endVerdict: UInt64 = 0
     fileprivate var nextSection = 0
     fileprivate var versions: [Section: UInt64] = [:]
@@ -49,7 +50,7 @@ nonisolated package struct Feed: Sendable {
     }
   }
 
-  /// Detects dead connections on both sides.
+  /// Sends a comment to each page. Both sides detect a dead connection by this comment.
   package mutating func tick() { beat += 1 }
 
   package func next(_ cursor: inout Cursor) -> [UInt8]? {
@@ -57,7 +58,7 @@ nonisolated package struct Feed: Sendable {
       cursor.isGreeted = true
       (cursor.nextVerdict, cursor.endVerdict) = (firstVerdict, firstVerdict + UInt64(verdicts.count))
       cursor.beat = beat
-      // The page drops its earlier data.
+      // This event makes the page drop its earlier data.
       return Self.event("hello", Array("{}".utf8))
     }
     if cursor.nextVerdict < firstVerdict {
@@ -88,7 +89,7 @@ nonisolated package struct Feed: Sendable {
     return nil
   }
 
-  /// - Parameter json: without a line feed.
+  /// - Parameter json: must not contain a line feed.
   private static func event(_ name: String, _ json: [UInt8]) -> [UInt8] {
     Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
   }
