@@ -59,7 +59,8 @@ struct ActionNames: Equatable, Sendable {
     throw .usage("\"\(pattern)\" is \(fault)\(hint)")
   }
 
-  /// Requires a question among these valid names or patterns. The others may be *will* and *did* messages.
+  /// Requires that these valid names or patterns are questions. Some of them, but not all, may be *will* and *did*
+  /// messages.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {
@@ -72,7 +73,7 @@ struct ActionNames: Equatable, Sendable {
     else { return nil }
     let (space, last) = NameSyntax.split(message)
     let verb = last.dropFirst(prefix.count)
-    // Two capitals begin an acronym.
+    // Two capitals begin an acronym, which stays in capitals.
     if verb.dropFirst().first?.isUppercase == true { return "\(space)\(verb)" }
     return "\(space)\(verb.prefix(1).lowercased())\(verb.dropFirst())"
   }

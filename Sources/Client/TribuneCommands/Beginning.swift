@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// The action of a guarded command. A repeated query replaces the action of the one before.
+/// The action of a guarded command. If the query is repeated, the new action replaces the earlier one.
 final class Beginning: Sendable {
   private let action = Mutex<Action?>(nil)
 
@@ -17,10 +17,11 @@ final class Beginning: Sendable {
     return verdict
   }
 
-  /// Moves the action to a connection of its own, so that a command can inherit that: then the action is under way even
-  /// if this process is killed. Without an action, such as in a cluster, one begins there.
+  /// Moves the action to a separate connection, which the command can inherit. The action then stays under way even if
+  /// this process is killed. If no action exists, for example in a cluster, this function begins one on the new
+  /// connection.
   ///
-  /// - Returns: nil, after a report, if the action stays where it is.
+  /// - Returns: nil if the action stays where it is. This function has then reported the reason.
   func inheritable(of query: Query, in context: Context) async -> Inheritable? {
     do throws(TribuneError) {
       let connection = try await Self.lastingConnection(in: context)
@@ -38,7 +39,7 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Tells the bus, once there is one, of an action that began without it. Returns when the task is cancelled, which ends
+  /// Waits for a bus, and tells it of an action that began without one. Returns when the task is cancelled, which ends
   /// the action.
   static func begin(_ query: Query, in context: Context) async {
     do throws(TribuneError) {
@@ -57,7 +58,7 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Holds must learn that the action is under way, however long the bus was away.
+  /// Connects without a time limit: holds must learn that the action is under way, however long the bus was away.
   private static func lastingConnection(in context: Context) async throws(TribuneError) -> Connection {
     var context = context
     context.reconnectTimeout = nil

@@ -6,13 +6,13 @@ import Tribune
 /// Tracks, by a connection's events, whether its bus is reachable.
 final class BusPresence: Sendable {
   private struct State {
-    /// Nil while the bus is unreachable.
+    /// When the bus became reachable; nil while it is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When clients have had time to come back to a bus that did not know them.
+    /// When clients have had time to return to a bus that did not know them.
     var settledAt: ContinuousClock.Instant?
   }
 
-  /// How long clients take to come back to a bus that has lost its state. They retry at least once a second.
+  /// How long clients take to return to a bus that has lost its state. They retry at least once a second.
   static let settling = Duration.seconds(5)
 
   private let state = Mutex(State())
@@ -22,7 +22,7 @@ final class BusPresence: Sendable {
 
   var isUnreachable: Bool { state.withLock { $0.since == nil } }
 
-  /// True once the holds and delegates of a lost bus have had time to come back.
+  /// True once clients have had time to return, with their holds and delegates, to a bus that did not know them.
   var isSettled: Bool { state.withLock { $0.settledAt.map { $0 <= .now } ?? true } }
 
   func update(for event: ConnectionEvent) {

@@ -2,7 +2,7 @@
 
 /// A verb that is ready to run. Its options and the number of its operands have been checked.
 protocol Command: Sendable {
-  /// Handled through `Context.signals`. Other signals keep their effect.
+  /// The signals that the command handles, through `Context.signals`. Other signals keep their default effect.
   var signals: [Int32] { get }
 
   init(_ invocation: Invocation) throws(CommandError)

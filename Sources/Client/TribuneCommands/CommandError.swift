@@ -59,17 +59,17 @@ enum ExitStatus {
   static let success: Int32 = 0
   static let failure: Int32 = 1
   static let usage: Int32 = 2
-  /// `ask`: the query was vetoed. A command of `delegate` vetoes with it.
+  /// `ask`: the query was vetoed. A command of `delegate` vetoes with this status.
   static let vetoed: Int32 = 1
-  /// A command of `delegate` abstains with it. Tools never exit with it by accident: see CONCEPTS.
+  /// A command of `delegate` abstains with this status, which common programs do not use (docs/CONCEPTS.md).
   static let abstained: Int32 = 198
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1
   /// `post --wait`, `get`: the reply is missing.
   static let noReply: Int32 = 255
-  /// `guard`. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
+  /// `guard`: the query was vetoed. The value is EX_NOPERM of sysexits(3); `--veto-exit-code` replaces it.
   static let guardVetoed: Int32 = 77
-  /// `lease`: another host had the lease until the time was over. EX_TEMPFAIL of sysexits(3).
+  /// `lease`: another host had the lease until the time was over. The value is EX_TEMPFAIL of sysexits(3).
   static let leaseBusy: Int32 = 75
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127
@@ -78,6 +78,6 @@ enum ExitStatus {
     error == .noSuchFile ? commandNotFound : cannotRun
   }
 
-  /// No verdict: with this status, `ExecCondition=` fails the unit instead of skipping it.
+  /// There is no verdict. With this status, `ExecCondition=` fails the unit instead of skipping it.
   static let noVerdict: Int32 = 255
 }

@@ -3,7 +3,7 @@
 import Tribune
 
 extension Connection {
-  /// - Parameter action: such as `post`; tribune-policy(5) lists them.
+  /// - Parameter action: an action of tribune-policy(5), such as `post`.
   /// - Throws: `notPermitted`, with the bus's message.
   func requirePermission(to action: String, _ name: String, object: String) async throws(TribuneError) {
     let decision = try await policyDecision(on: action, name, object: object)

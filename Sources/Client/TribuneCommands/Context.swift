@@ -24,12 +24,12 @@ struct Context: Sendable {
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
-  /// For a bus that is lost; nil waits for ever.
+  /// How long to look for a lost bus; nil for ever.
   var reconnectTimeout: Duration?
-  /// For a bus at the start; nil waits for ever.
+  /// How long to wait for a bus at the start; nil for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// True if an option gave the address, which a tribunectl under a command does not know.
+  /// True if an option gave the address. A tribunectl that a command runs must then be told the address.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -74,12 +74,12 @@ struct Context: Sendable {
     return [("TRIBUNE_ADDRESS", address.description)]
   }
 
-  /// Why none of these names is ever asked on this bus; nil if one may be.
+  /// Why one of these patterns is never asked on this bus; nil if all may be asked.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
       let pattern = patterns.first(where: {
         $0.hasPrefix("host.") || $0.hasPrefix("packages.")
-          // The verb says that the host is meant.
+          // Such a name, like `*.shouldReboot`, is about the host.
           || $0.hasPrefix("*.") && !$0.hasSuffix("*") && !WellKnownQuestions.hostNames(matching: $0).isEmpty
       })
     else { return nil }
@@ -136,7 +136,7 @@ struct Context: Sendable {
       hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
-  /// Unbuffered, for the reader of a pipe.
+  /// Writes without a buffer: the reader of a pipe gets the text at once.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
@@ -148,7 +148,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Writes output whose failure does not change the exit status, which follows the verdict.
+  /// Writes output. A failure is reported, but does not change the exit status, which depends on the verdict.
   func show(_ write: () throws(CommandError) -> Void) {
     guard !isQuiet else { return }
     do throws(CommandError) {
@@ -173,10 +173,10 @@ struct Context: Sendable {
     return line
   }
 
-  /// Reports on standard error and to the service manager.
+  /// Reports on standard error, and to the service manager, that the verb is ready.
   func reportReady(_ line: String, usesBus: Bool = true) {
     if !isQuiet {
-      // Says which bus: registrations on the user's have no effect on the system's.
+      // The line names the bus, because registrations on a user's bus have no effect on the system's.
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
       terminal.reportLine(line + bus.terminalSafe)
     }
@@ -193,7 +193,7 @@ struct Context: Sendable {
 
   /// Connects, and makes a verb's first request. Without a bus, waits as long as --wait-for-bus says.
   ///
-  /// - Parameter asks: after such a wait, give holders and delegates time to come back.
+  /// - Parameter asks: true to give holders and delegates time to come back after such a wait.
   func waitingForBus<Answer>(
     toAsk asks: Bool = false, _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
@@ -218,7 +218,7 @@ struct Context: Sendable {
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
-      // The library's limit ends later than this one, whose message names the span.
+      // The library's own limit is longer, because the error of `bounded` names the time span.
       try await Connection.connect(
         to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
         identifyingPosters: identifiesPosters, pace: pace, events: events)
@@ -240,11 +240,11 @@ struct Context: Sendable {
     }
   }
 
-  /// Reports each reconnection and, if it looks for the bus for ever, each loss.
+  /// Reports each reconnection. If the connection waits for the bus without limit, also reports each loss.
   ///
   /// - Parameters:
-  ///   - limit: nil means the global option.
-  ///   - saysLoss: report even with --quiet, unless 0 were missed.
+  ///   - limit: the time to connect; nil for the global option.
+  ///   - saysLoss: true to report a reconnection even with --quiet, unless no notification was missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
   ///     notifications, or nil if the bus did not know this connection.
   func connectToStay(

@@ -17,8 +17,8 @@ struct HostEnforcement {
   let isTooLate: Bool
   let obstacles: [String]
 
-  /// Waits until logind enforces a hold, or until it allows an overridden action. Returns nil if the pattern is not
-  /// about the host, or if tribune-logind does not answer.
+  /// Asks tribune-logind, which answers when logind enforces a hold, or allows an overridden action. Returns nil if the
+  /// pattern is not about the host, or if tribune-logind does not answer.
   static func ask(
     about pattern: String, after event: Event, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {

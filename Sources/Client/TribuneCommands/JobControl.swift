@@ -4,12 +4,12 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Stops and continues this process for Ctrl-Z and `fg`. First, it suspends the connection on the bus, because a
-/// stopped process does not read and would delay posters.
+/// Stops and continues this process for Ctrl-Z and `fg`. Before the process stops, this type suspends the connection on
+/// the bus: a stopped process does not read, and would delay posters.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
-  /// The process then stops anyway.
+  /// If the bus has not confirmed by then, the process stops anyway.
   private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection
@@ -25,7 +25,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Returns at the first signal other than these two. May be called only once.
+  /// Returns at the first signal that is not in `signals`. May be called only once.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }
@@ -39,7 +39,7 @@ actor JobControl {
     }
   }
 
-  /// If SIGCONT arrives before the bus's answer to SIGTSTP's suspension, the process does not stop.
+  /// If SIGCONT arrives before the bus has confirmed the suspension for SIGTSTP, the process does not stop.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {

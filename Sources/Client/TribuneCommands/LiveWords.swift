@@ -3,7 +3,7 @@
 import Tribune
 import TribuneWire
 
-/// Words that completion gets from the bus, by `list --complete`.
+/// Words that shell completion gets from the bus, by `list --complete`.
 enum LiveWords: String, CaseIterable, Sendable {
   case names, questions, actions, objects, connections
 
@@ -40,7 +40,7 @@ enum LiveWords: String, CaseIterable, Sendable {
 
   private static func declaredObjects(of bus: Connection) async throws(TribuneError) -> [String] {
     do throws(TribuneError) {
-      // The bus logs a list that it refuses, so the permission is checked first.
+      // The bus logs each list that it refuses, so this function first checks the permission.
       try await bus.requirePermission(to: "list", "**", object: "")
       return try await bus.objects().map(\.object)
     } catch {

@@ -55,7 +55,7 @@ extension Invocation {
     guard !object.contains("*") else {
       throw .usage("\(option)\"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
     }
-    // Lists print "any" for no object; shells and units can leave quotes and blanks.
+    // Lists show a missing object as "any". Shells and units can leave quotes and blanks.
     let isQuoted = ["\"", "'", " "].contains { object.hasPrefix($0) || object.hasSuffix($0) }
     guard object != "any", !isQuoted else {
       throw .usage(
@@ -90,7 +90,7 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// JSON, or with --text a JSON string. For `-`, standard input has it.
+  /// The userInfo as JSON; with --text, as a JSON string. For `-`, it is read from standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text instead of JSON") }
@@ -107,7 +107,7 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // Input that begins like JSON probably has another mistake.
+      // Input that begins like JSON was probably meant as JSON, and has another mistake.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"
@@ -132,7 +132,7 @@ extension Invocation {
     return bytes
   }
 
-  /// Reads at most 1 MiB, like a file in protocols.d. For `-`, reads standard input.
+  /// Reads at most 1 MiB, which is also the limit of a file in protocols.d. For `-`, reads standard input.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?

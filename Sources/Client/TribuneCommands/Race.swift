@@ -2,8 +2,8 @@
 
 import Tribune
 
-/// The result of the first task that finishes. The others are cancelled but not awaited: a task that ignores its
-/// cancellation must not keep a command from ending.
+/// Returns the result of the first task that finishes. The others are cancelled but not awaited: a task that ignores
+/// its cancellation must not keep a command from ending.
 func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async -> Result? {
   let (results, continuation) = AsyncStream<Result>.makeStream()
   let tasks = works.map { work in
@@ -14,8 +14,8 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// - Parameter presence: of the bus that the work needs. While the bus is unreachable, the limit does not run;
-///   afterwards, it restarts. If the bus does not return, the work must end by itself.
+/// - Parameter presence: tracks the bus that the work needs. While the bus is unreachable, the limit does not run;
+///   afterwards, it starts again. If the bus does not return, the work must end by itself.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   sleep: @escaping @Sendable (Duration) async -> Void = sleep,

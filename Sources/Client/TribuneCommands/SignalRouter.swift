@@ -23,7 +23,7 @@ actor SignalRouter {
     self.interrupt = interrupt
     interruption = Task {
       for await number in interruptions { return number }
-      // Never reached: the stream is never finished, nor the task cancelled.
+      // This is never reached: the stream is not finished, and the task is not cancelled.
       return 0
     }
   }
@@ -34,7 +34,7 @@ actor SignalRouter {
       interrupt.yield(signal.number)
       return
     }
-    // If a terminal caused the signal, the command has it already.
+    // If a terminal caused the signal, the command has also received it.
     if !signal.isFromKernel { command.send(signal: signal.number) }
   }
 
@@ -45,13 +45,13 @@ actor SignalRouter {
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// If an option chose the bus, a tribunectl under the command uses the same one.
+  /// Runs the command. If an option chose the bus, a tribunectl that the command runs uses the same bus.
   ///
   /// - Parameter socket: the command inherits this connection, like a lock of flock(1): if this process is killed, the
   ///   connection's holds and action stay until the command ends. With nil, the command inherits no connection, because
   ///   it may have fewer privileges than this process.
-  /// - Returns: how the command ended; after an earlier signal, killed by that signal. A failed start is reported, and
-  ///   exits with a shell's status.
+  /// - Returns: how the command ended. After a signal before its start, the result is as if this signal had killed the
+  ///   command. If the start fails, this function reports that, and the result has a shell's exit status.
   nonisolated func run(
     _ command: [[UInt8]], inheriting socket: (() throws(Errno) -> FileDescriptor?)? = nil, in context: Context
   ) async -> ChildProcess.Termination {

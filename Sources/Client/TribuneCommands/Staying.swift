@@ -4,22 +4,22 @@ import Tribune
 import TribuneSystem
 
 extension SignalWatch {
-  /// SIGHUP interrupts also, because a command must not continue after its terminal has closed.
+  /// SIGHUP also interrupts, because a command must not continue after its terminal has closed.
   static let interrupting = [Signals.interrupt, Signals.terminate, Signals.hangUp]
   /// The signals with which people and service managers end or notify a process.
   static let relayed = interrupting + [Signals.quit, Signals.user1, Signals.user2]
 
-  /// May be called only once.
+  /// Returns at the first signal. May be called only once.
   func interruption() async {
     for await _ in signals { return }
   }
 }
 
-/// Reads a sequence until it ends, until `count` elements counted, or until an interruption. Elements that the
-/// sequence already holds are read even then. Returns the exit status.
+/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. After an
+/// interruption, the elements that the sequence already holds are still read. Returns the exit status.
 ///
 /// - Parameters:
-///   - limit: ends with this error after the span.
+///   - limit: after this span, reading ends with this error.
 ///   - cancel: ends the sequence after the elements that it holds.
 ///   - show: returns true if the element counts.
 func stay<S: AsyncSequence & Sendable>(

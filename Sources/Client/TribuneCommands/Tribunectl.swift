@@ -11,10 +11,10 @@ package struct Tribunectl: Sendable {
     var context: Context
   }
 
-  /// Must be called while the process has a single thread, because it blocks the verb's signals for all threads that
-  /// start later.
+  /// Prepares the verb. Must be called while the process has a single thread, because it blocks the verb's signals for
+  /// all threads that start later.
   ///
-  /// - Parameter arguments: without the program's name.
+  /// - Parameter arguments: the arguments without the program's name.
   package init(_ arguments: [[UInt8]]) {
     let terminal = Terminal()
     self.terminal = terminal
@@ -45,8 +45,8 @@ package struct Tribunectl: Sendable {
     return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
-  /// If the command cannot be found, the verb must not begin, because other clients rely on the delegate, lease or
-  /// announcement.
+  /// Throws if the program cannot be found. The verb must not begin then, because other clients rely on its delegate,
+  /// lease or announcement.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

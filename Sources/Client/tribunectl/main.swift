@@ -6,6 +6,6 @@ import TribuneSystem
 ThisProcess.begin("tribunectl")
 let program = Tribunectl(Array(Environment.arguments.dropFirst()))
 Task.detached { ThisProcess.exit(await program.run()) }
-// If this thread waited with `await`, Dispatch would take it over and unblock the signals that the verb waits for, and
-// the process would die of them.
+// If this thread waited with `await`, Dispatch would take it over and unblock the signals that the verb waits for.
+// These signals would then end the process.
 ThisProcess.waitForExit()

@@ -5,7 +5,8 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers and notifications, cut and limited per user, because any asker or poster causes lines.
+/// Prints a delegate's answers and notifications. Lines are cut, and limited for each user, because any asker or poster
+/// can cause lines.
 final class AnswerLog: Sendable {
   private struct State {
     var omittedCount = 0
@@ -30,7 +31,7 @@ final class AnswerLog: Sendable {
         do throws(CommandError) {
           try context.write(bytes: bytes)
         } catch {
-          // A full disk or a closed pipe must not lift a veto.
+          // The delegate goes on: a full disk or a closed pipe must not lift a veto.
           let isFirst = hasReported.withLock { hasReported in
             defer { hasReported = true }
             return !hasReported
@@ -105,7 +106,7 @@ final class AnswerLog: Sendable {
   }
 
   func ended() async -> CommandError {
-    // Nil after cancellation: then the result is unused.
+    // If the task was cancelled, the stream has no element, and the caller ignores the result.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }
@@ -128,7 +129,7 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why, but the times show whether the answer was late.
+  /// The bus does not say why it withdrew a question, but the times show whether the answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 
 final class CommandDelegate: Delegate {
-  /// A query stays open until it ends, because the bus may still use this delegate's answer.
+  /// An asked question. It is kept until its query ends: until then, the bus may still use this delegate's answer.
   private struct OpenQuery {
     var user: UInt32
     var variables: [(name: String, value: String?)]
@@ -24,7 +24,7 @@ final class CommandDelegate: Delegate {
 
   private let command: [[UInt8]]
   private let concluding: [UInt8]?
-  /// Nil if it is the only delegate.
+  /// Nil if this is the only delegate.
   private let label: String?
   private let isBroken: @Sendable () -> Void
   private let isReplaced: @Sendable (DelegateInfo) -> Void
@@ -39,9 +39,9 @@ final class CommandDelegate: Delegate {
     isReplaced = { log.replaced(by: $0) }
   }
 
-  /// The file and its companion may disappear at any time.
+  /// Answers by a file of a folder. The file and its companion may disappear at any time.
   ///
-  /// - Parameter isBroken: is called for a question that finds no program.
+  /// - Parameter isBroken: called if a question finds no program.
   init(
     file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog,
     isBroken: @escaping @Sendable () -> Void, isReplaced: @escaping @Sendable (DelegateInfo) -> Void
@@ -61,7 +61,7 @@ final class CommandDelegate: Delegate {
     if label != nil, Folder.kind(of: command[0]) != .program { isBroken() }
     let asked = ContinuousClock.now
     let answer = await runner.answer(question, by: command)
-    // Withdrawing the question cancels the task and discards the answer.
+    // If the bus withdraws the question, the library cancels this task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question, by: label, since: asked)
     return answer
   }
@@ -86,7 +86,7 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Makes it abstain from new questions; running commands finish. Returns true if no question is open.
+  /// Makes the delegate abstain from new questions. Running commands finish. Returns true if no question is open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in

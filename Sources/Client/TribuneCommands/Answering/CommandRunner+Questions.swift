@@ -5,8 +5,8 @@ import TribuneJSON
 import TribuneSystem
 
 extension CommandRunner {
-  /// The bus alone limits the time: a process under the command can defer over another connection. Cancelling the
-  /// task ends the command.
+  /// Runs the command for a question. Only the bus limits its time, because a process of the command can defer over
+  /// another connection. Cancelling the task ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
     // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength

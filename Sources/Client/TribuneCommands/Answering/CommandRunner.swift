@@ -28,18 +28,19 @@ actor CommandRunner {
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// Writes the commands' standard error. The commands never wait for its reader.
+  /// Passes on the commands' standard error. A command never waits for the reader of this output.
   private var errors: OutputThread?
 
-  /// Bytes. The bus keeps no more.
+  /// The limit of a reason in bytes, which is also the bus's.
   static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
   private static let waitingMax = 256
-  /// Bytes of userInfo of a user's running commands and waiting questions. Running commands have it twice.
+  /// The limit of a user's userInfo in bytes, in running commands and waiting questions. A running command's userInfo
+  /// is in memory twice.
   private static let byteCountMax = 64 << 20
-  /// In bytes. 64 commands may write a value at the same time.
+  /// In bytes. The limit is low, because 64 commands may write values at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
@@ -60,9 +61,9 @@ actor CommandRunner {
   /// command.
   ///
   /// - Parameters:
-  ///   - variables: nil unsets a variable.
-  ///   - output: if captured, the end of standard error is captured also, and passed on.
-  ///   - isOwed: true to run it even after `stop()`.
+  ///   - variables: a nil value unsets the variable.
+  ///   - output: where standard output goes. If it is captured, the last bytes of standard error are, too.
+  ///   - isOwed: true to run the command even after `stop()`.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
     input: UserInfo, output: ChildProcess.Output, isOwed: Bool = false
@@ -105,7 +106,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Only once, because every question could cause the message.
+  /// Reports each message only once, because every question could cause it.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
@@ -145,7 +146,7 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands and waits for them. Only owed commands still start.
+  /// Ends the running commands, and waits for them. After this, only commands with `isOwed` start.
   func stop() async {
     hasStopped = true
     for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }

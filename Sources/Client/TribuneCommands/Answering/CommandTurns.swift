@@ -2,15 +2,15 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// As in the bus's accounts, the commands that other users leave are divided by the number of users with commands, plus
-/// one: a user may run that many. So every user can run one while any is free; privileged users may run all that are
-/// free. Users with waiting questions take turns.
+/// Users share the commands as in the bus's accounts. A user may run the commands that other users leave, divided by
+/// the number of users with commands plus one, but at least one. Privileged users may run all free commands. Users with
+/// waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 
   enum Decision: Equatable, Sendable {
     case start
-    /// Until `end` returns the ticket, or `leave` removes it.
+    /// The question waits until `end` returns its ticket, or `leave` removes it.
     case wait
     case refuse(waiting: Int)
     case refuseLong
@@ -30,7 +30,8 @@ struct CommandTurns: Sendable {
 
   let total: Int
   let waitingMax: Int
-  /// Bytes of userInfo of a user's running commands and waiting questions. A single question may exceed it.
+  /// The limit of a user's userInfo in bytes, in running commands and waiting questions. A single question may exceed
+  /// it.
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   private var users: [UInt32: User] = [:]
@@ -45,7 +46,7 @@ struct CommandTurns: Sendable {
     (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
-  /// - Parameter isOwed: it may wait, but is never refused.
+  /// - Parameter isOwed: true if the command may wait, but is never refused.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)
@@ -80,7 +81,7 @@ struct CommandTurns: Sendable {
     return started
   }
 
-  /// Does not affect a started question.
+  /// Removes a waiting question. A started question is not affected.
   mutating func leave(_ ticket: Ticket, of uid: UInt32) {
     guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
       return

@@ -4,7 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one after the other. The others wait in the observation, then on the bus.
+/// Runs a command for each notification, one at a time. Further notifications wait in the observation, or else on the
+/// bus.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner

@@ -2,15 +2,15 @@
 
 import Tribune
 
-/// The questions that a person at a terminal answers one by one, without I/O.
+/// A queue of questions that a person at a terminal answers one by one. It does no I/O.
 ///
 /// Each typed line answers the first question. When that question leaves the queue, the text typed for it is discarded,
-/// so that it never answers the next question. Users take turns, one question each.
+/// and so never answers the next question. Users take turns, one question each.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
-    /// Never reused.
+    /// A ticket is never used again.
     var ticket: Ticket
     var user: UInt32
     /// Complete lines, each with a line feed.
@@ -19,7 +19,7 @@ struct QuestionQueue: Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// The cursor is at the start of a line.
+    /// Show a text, which ends in a line feed.
     case show(String)
     case prompt
     /// Discard input that was typed before the next question is shown.

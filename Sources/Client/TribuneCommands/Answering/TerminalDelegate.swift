@@ -3,10 +3,10 @@
 import Tribune
 import TribuneSystem
 
-/// Asks the person at the terminal, by a `QuestionQueue`.
+/// Asks the person at the terminal, through a `QuestionQueue`.
 actor TerminalDelegate: Delegate {
   static let timeout = Duration.seconds(60)
-  /// Bytes. The bus cuts longer reasons anyway.
+  /// In bytes. The bus cuts longer reasons anyway.
   private static let lineLength = 8_192
   private static let userInfoLength = 2_000
 
@@ -77,7 +77,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// A terminal already shows the typed answers, except as JSON.
+  /// True if answers must be printed. A terminal already shows the typed text, unless programs read the output.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -98,7 +98,7 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: whether to discard the further lines.
+  /// - Returns: true if the caller must discard the remaining lines.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)

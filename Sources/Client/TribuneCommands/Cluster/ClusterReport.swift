@@ -26,8 +26,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: may have several of one host: the delegate of a configured pattern such as `cluster.**` has
-  ///   the same label, and abstains.
+  /// - Parameter outcomes: can include several of one host: the delegate of a configured pattern such as `cluster.**`
+  ///   has the same label, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {
@@ -72,7 +72,7 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// Other delegates can match the name of a report.
+  /// True for a gateway's delegates. Other delegates can match the name of a report.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }
@@ -117,7 +117,7 @@ extension Table {
     }
   }
 
-  /// In the order in which each host asks them.
+  /// Shows delegates in the order in which each host asks them.
   init(delegates: [ClusterReport.Row]) {
     self.init([
       Column(title: "HOST", style: .bold), .number("ORDER"), "DELEGATE", .number("PID", rank: 1),

@@ -5,10 +5,10 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A question about leases to this host's tribune-nats.
+/// A value query about leases, which this host's tribune-nats answers.
 struct LeaseQuery: Sendable {
   let name: String
-  /// Empty for all leases.
+  /// The lease's name; empty for all leases.
   let lease: String
   let userInfo: UserInfo
 
@@ -18,7 +18,7 @@ struct LeaseQuery: Sendable {
     userInfo = UserInfo(JSONValue.object(members).compactBytes)
   }
 
-  /// - Throws: with the status `noVerdict`. The request may have been carried out.
+  /// - Throws: an error with the status `noVerdict`. tribune-nats may still have carried out the request.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
     let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
       try await bounded(by: connection.bus.replyTimeout(for: nil)) {
@@ -53,10 +53,10 @@ struct LeaseQuery: Sendable {
   }
 }
 
-/// docs/PROTOCOL.md has the fields.
+/// The reply to a request. docs/PROTOCOL.md has its fields.
 enum LeaseReply: Equatable, Sendable {
   case acquired(again: Bool)
-  /// Another host has it, or another command on this host.
+  /// Another host has the lease, or another command on this host.
   case busy([ListedOwner])
   case released
   case broken(ListedOwner)
@@ -109,7 +109,7 @@ struct ListedOwner: Equatable, Sendable {
     return overflow ? .max : microseconds
   }
 
-  /// `10:02:11`, with the date unless it is today.
+  /// Such as `10:02:11`, with the date unless it is today.
   var sinceText: String {
     let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
     guard let time = LocalTime(microsecondsSince1970: microseconds) else {
@@ -118,7 +118,7 @@ struct ListedOwner: Equatable, Sendable {
     return time.date == now?.date ? time.timeOfDay : "\(time.date) \(time.timeOfDay)"
   }
 
-  /// `db1 has it since 10:02:11, for backup (pid 42, backup.service); it is not there`.
+  /// Such as `db1 has it since 10:02:11, for backup (pid 42, backup.service)`.
   var line: String {
     let process = [pid > 0 ? "pid \(pid)" : "", unit.terminalSafe].filter { !$0.isEmpty }
     let whom = label.isEmpty ? "" : ", for \(label.terminalSafe)"

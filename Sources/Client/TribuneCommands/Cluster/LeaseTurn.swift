@@ -12,7 +12,7 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// Asking again finds changes whose announcements were missed.
+  /// The pause before this program asks again. It may have missed the announcement of a change.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 
@@ -20,7 +20,7 @@ struct LeaseTurn: Sendable {
   let id: String
   private let lease: String
   private let query: LeaseQuery
-  /// Nil waits for ever.
+  /// How long to wait for the lease; nil for ever.
   private let span: Duration?
 
   init(_ lease: String, _ invocation: Invocation) throws(CommandError) {

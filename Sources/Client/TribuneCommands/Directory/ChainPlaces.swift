@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Assigns `order` values to sorted keys, with gaps so that later keys fit between them.
+/// Assigns `order` values to sorted keys. Later keys fit into the gaps between them.
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
   static var spacing: Int64 { 1 << 16 }
 
@@ -32,7 +32,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return low
   }
 
-  /// Returns nil, without a change, if there is no free value between the neighbours'.
+  /// Returns nil, without a change, if the neighbours leave no free value.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

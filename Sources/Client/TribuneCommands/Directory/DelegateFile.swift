@@ -3,8 +3,9 @@
 import TribuneSystem
 import TribuneWire
 
-/// An executable in `DIR/NAME/`: a delegate that responds to NAME. The chain follows the byte order of the files'
-/// names, across folders. An empty name is for a folder whose files are unknown: it fails.
+/// An executable in `DIR/NAME/`, which is a delegate that responds to NAME. In the chain, files are in the byte order
+/// of their names, whatever their folder. An empty name represents a folder whose files are unknown; its delegate
+/// fails.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
@@ -23,7 +24,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   var description: String { "\(pattern)/\(String(decoding: name, as: UTF8.self))".terminalSafe }
 
-  /// The patterns whose names another file may also match.
+  /// The patterns with several files, or that overlap another file's pattern.
   static func sharedPatterns(of files: Set<DelegateFile>) -> [String] {
     let counts = files.reduce(into: [:]) { $0[$1.pattern, default: 0] += 1 }
     let patterns = counts.keys.sorted().compactMap { text -> Pattern? in
@@ -48,7 +49,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Problems, by path, that may be over as soon as the files are complete.
+  /// Problems that may be over when the files are complete, by path.
   fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 
@@ -60,8 +61,8 @@ struct DelegateFolderContents: Equatable, Sendable {
 
 extension DelegateFolderContents {
   /// - Parameters:
-  ///   - watch: is called before the folder is read.
-  ///   - follow: is called before a path with symbolic links is examined.
+  ///   - watch: called before a folder is read.
+  ///   - follow: called before a path with symbolic links is examined.
   static func read(
     _ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void, follow: (_ path: [UInt8]) -> Void
   ) -> DelegateFolderContents {
@@ -93,7 +94,7 @@ extension DelegateFolderContents {
         continue
       }
       let names = contents.names(in: path, watch: watch)
-      // Its files could veto.
+      // The folder's unknown files could veto, so a delegate that fails represents them.
       if contents.unseen.last == path { contents.files.insert(DelegateFile(pattern: text, name: [])) }
       for name in names { contents.add(DelegateFile(pattern: text, name: name), in: root, follow) }
       for name in names where DelegateFile.isCompanion(name) {
@@ -150,7 +151,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // A file added during the read is then either seen or reported as a change.
+      // If a file is added during the read, it is either found or reported as a change.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)

@@ -5,9 +5,10 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Attaches each executable of a folder as a delegate, and follows changes.
+/// Attaches each executable of a folder as a delegate, and follows changes of the folder.
 ///
-/// After each change, the whole folder is read again, because changes may arrive faster than they are read.
+/// After each change, this type reads the whole folder again, because changes may arrive faster than it could handle
+/// them.
 actor DelegateFolder {
   struct Terms: Sendable {
     var object: String
@@ -50,22 +51,24 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
-  /// Of files that the bus refuses as delegates: without a veto, questions would pass as if there were no file.
+  /// Holds for files that the bus refuses as delegates. Without a veto, questions would pass as if the file did not
+  /// exist.
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
-  /// By pattern. While files are missing, they veto what one of these might have vetoed.
+  /// Delegates that veto while not all files are attached, by pattern. A missing file might have vetoed.
   private var gates: [String: (delegate: IncompleteFolder, attachment: Attachment)] = [:]
   private var attachedCount = 0
   private let losses = Mutex<[Loss]>([])
-  /// Of refused attachments.
+  /// Tries refused files again.
   private var retry: Task<Void, Never>?
   private var retryPause = DelegateFolder.retryPauseMin
-  /// Files that were detached. If somebody has made one no longer executable, that was deliberate.
+  /// The paths of detached files. If such a file is no longer executable, somebody has changed that on purpose, so this
+  /// is not reported.
   private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
-  /// Waits until files are complete.
+  /// Waits until the folder's files are probably complete.
   private var rest: Task<Void, Never>?
 
   private static let retryPauseMin = Duration.seconds(1)
@@ -148,9 +151,9 @@ actor DelegateFolder {
       interests.merge(before) { new, _ in new }
     }
     detached.formIntersection(contents.unfinished.keys)
-    // Files that cannot be examined may still veto.
+    // A file that cannot be examined may still veto, so its delegate stays.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
-    // A renamed file must not lose its veto in between.
+    // The old name of a renamed file stays attached until the new one is, so its veto is never missing.
     let gone = members.keys.filter { !files.contains($0) }.sorted()
     if isFirst { await closeGates(for: files) }
     let wrong = await attach(files, isFirst: isFirst)
@@ -177,7 +180,7 @@ actor DelegateFolder {
     }
   }
 
-  /// The bus does not announce that it would no longer refuse.
+  /// Tries refused files again after a pause. The bus does not announce when it would accept them.
   private func retryLater(unless isDone: Bool) {
     retry?.cancel()
     guard !isDone else {
@@ -221,14 +224,14 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // A missing folder will appear in a watched folder. A folder without read permission stays unwatched.
+      // If the folder is missing, another watch reports its creation. A folder without read permission stays unwatched.
       return nil
     }
   }
 
   // MARK: Vetoing for refused files
 
-  /// - Parameter veto: the file's, if there is one over this connection.
+  /// - Parameter veto: the file's hold over this connection, if it has one.
   private func refuse(
     _ file: DelegateFile, _ error: TribuneError, over connection: Connection, veto: Tribune.Hold? = nil
   ) async -> (report: String, veto: Tribune.Hold?) {
@@ -277,7 +280,7 @@ actor DelegateFolder {
   }
 
   private func remove(_ file: DelegateFile, _ member: Member) async {
-    // The file may have come back meanwhile.
+    // The file may have come back since its delegate was retired.
     guard member.delegate.isRetired else { return }
     if members[file]?.delegate === member.delegate {
       members[file] = nil
@@ -299,7 +302,7 @@ actor DelegateFolder {
 
   // MARK: Attaching
 
-  /// A unit meets `RequireDelegate=` with its first delegate, so gates come before the first file.
+  /// Attaches gates before the first file, because a unit's first delegate already meets `RequireDelegate=`.
   private func closeGates(for files: Set<DelegateFile>) async {
     for pattern in DelegateFile.sharedPatterns(of: files) {
       let gate = IncompleteFolder(root)
@@ -309,7 +312,7 @@ actor DelegateFolder {
           order: .min, over: connection, onRefusal: { _ in })
         gates[pattern] = (gate, attachment)
       } catch {
-        // The files of this pattern will be refused also, and their errors reported.
+        // The bus will also refuse the files of this pattern, whose errors are reported.
         continue
       }
     }
@@ -385,8 +388,8 @@ actor DelegateFolder {
   }
 
   /// Gives all files new places when two neighbours leave no free value. This needs a new connection: on the same one,
-  /// the bus refuses a delegate that differs only in its order. The old delegates stay until the new ones
-  /// are attached, so that every question finds a delegate.
+  /// the bus refuses a delegate that differs from another only in its order. The old delegates stay until the new ones
+  /// are attached. So every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
@@ -434,7 +437,7 @@ actor DelegateFolder {
     return wrong
   }
 
-  /// Ends the open queries, and waits until their endings are handled.
+  /// Ends the open queries, and waits until the delegates have handled these endings.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }

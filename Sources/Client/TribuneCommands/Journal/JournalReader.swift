@@ -3,16 +3,16 @@
 import TribuneSystem
 
 @safe struct JournalReader: ~Copyable {
-  /// Each has one subfolder per machine.
+  /// Each folder has one subfolder per machine.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
-  /// SD_JOURNAL_LOCAL_ONLY: entries from other hosts do not concern this bus.
+  /// SD_JOURNAL_LOCAL_ONLY omits entries from other hosts, which do not concern this bus.
   private static let localOnly: CInt = 1
 
   struct Entry: Equatable, Sendable {
     /// Microseconds since 1970, UTC.
     var time: UInt64
     var fields: [String: [String]]
-    /// False for a journal's entry, which any process can write.
+    /// True if the bus itself returned the entry. False if it is from the journal, which any process can write.
     var isOfBus = false
 
     subscript(field: String) -> String? { fields[field]?.first }
@@ -23,7 +23,7 @@ import TribuneSystem
   let forbidden: [String]
 
   /// - Parameter directory: nil for this host's journal.
-  /// - Throws: when no journal is readable; the message says why.
+  /// - Throws: an error if no journal is readable. Its message says why.
   init(directory: String? = nil) throws(CommandError) {
     let library = try JournalLibrary()
     let machines = (directory.map { [$0] } ?? Self.systemFolders).flatMap(Self.contents)
@@ -85,7 +85,7 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
-  /// The first call returns at once, so that `next` finds earlier entries.
+  /// Waits for new entries. The first call returns at once, because entries may have arrived before it.
   func wait() throws(CommandError) { try check(unsafe library.wait(handle, .max)) }
 
   func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
@@ -98,7 +98,7 @@ import TribuneSystem
   private func entry() throws(CommandError) -> Entry {
     var entry = Entry(time: 0, fields: [:])
     try check(unsafe library.time(handle, &entry.time))
-    // libsystemd cuts longer values. The bus writes none that long.
+    // libsystemd cuts values beyond this length. The bus writes only shorter ones.
     try check(unsafe library.setThreshold(handle, 1 << 20))
     unsafe library.restartFields(handle)
     while let field = try unsafe piece(library.nextField) {

@@ -100,7 +100,8 @@ struct LoggedVerdict: Sendable {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// Nil for the system's bus, root and the reader. Other users can write arbitrary entries.
+  /// The user that wrote the entry. Nil for the system's bus, for root and for this process's user; others can write
+  /// arbitrary entries.
   var otherWriter: String? {
     if entry.isOfBus || entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }

@@ -5,17 +5,17 @@ import TribunePolicy
 import TribuneWire
 
 enum LoggedVetoer: Hashable, Sendable {
-  /// `SYSTEM` or `SYSTEM/USER`, verified by systemd.
+  /// The vetoer's units, verified by systemd: `SYSTEM` or `SYSTEM/USER`.
   case unit(String)
-  /// Without a unit: the label or the process's name, unverified.
+  /// The label, or else the process's name, of a vetoer without a unit. It is unverified.
   case label(String)
 
-  /// Bytes kept. Units and labels are shorter, but any process can write to the journal.
+  /// How many bytes of a text are kept. Units and labels are shorter, but any process can write to the journal.
   private static let lengthMax = 600
 
   /// - Parameters:
-  ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoes.
-  ///   - vetoers: all of TRIBUNE_VETOED_BY=.
+  ///   - outcome: an element of TRIBUNE_OUTCOMES=, which does not show whether a failure vetoes.
+  ///   - vetoers: all values of TRIBUNE_VETOED_BY=.
   init?(_ outcome: JSONNode, among vetoers: [String]) {
     let text = { (name: String) in outcome[name]?.string ?? "" }
     let who = [text("label"), text("process")].first { !$0.isEmpty }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts entries of the bus that are not in the journal, because the bus dropped them, or journald did at its rate
-/// limit.
+/// Counts entries of the bus that are missing in the journal. The bus dropped them, or journald did at its rate limit.
 enum MissingEntries {
   private static let unit = "tribuned.service"
   private static let droppedByBus = "baa7334ff1734bbc8d8f82147d4ab446"
-  /// SD_MESSAGE_JOURNAL_DROPPED, with the fields N_DROPPED= and, about the service, OBJECT_...=.
+  /// SD_MESSAGE_JOURNAL_DROPPED. Its entry has the field N_DROPPED= and fields OBJECT_...= about the service.
   private static let droppedByJournald = "a596d6fe7bfa4990828e72309e95d61e"
 
-  /// How many entries of that time are missing, as far as the journal says.
+  /// The number of entries that are missing in these times, as far as the journal records them.
   static func count(in times: ClosedRange<UInt64>, of directory: String?) throws(CommandError) -> UInt64 {
     let journal = try JournalReader(directory: directory)
     for id in [droppedByBus, droppedByJournald] { try journal.match("MESSAGE_ID", id) }

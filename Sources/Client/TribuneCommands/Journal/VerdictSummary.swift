@@ -6,12 +6,13 @@ import TribuneWire
 
 /// Verdicts, counted by name. Memory is bounded, because any process can write to the journal under any name.
 struct VerdictSummary {
-  /// Names are counted separately for the bus and for other writers. Further names share one row.
+  /// The limit of names, for the bus and for other writers separately. Further names share one row.
   static let namesMax = 512
 
   private struct Key: Hashable {
     var name: String?
-    /// See `LoggedVerdict.otherWriter`: their entries must not distort the bus's figures.
+    /// The other user that wrote the entry (`LoggedVerdict.otherWriter`). Such entries must not distort the bus's
+    /// figures.
     var writer: String?
 
     var ofOthers: Key { Key(writer: writer == nil ? nil : "other users") }
@@ -84,7 +85,7 @@ struct VerdictSummary {
 }
 
 struct VerdictCounts {
-  /// Further vetoers share a count.
+  /// Vetoers beyond this number share one count.
   static let vetoersMax = 64
 
   private(set) var asked = 0
@@ -95,7 +96,7 @@ struct VerdictCounts {
   private(set) var otherVetoes = 0
   private var waits = Durations()
 
-  /// A vetoer counts once a verdict, however many of its delegates and holds vetoed.
+  /// Counts a vetoer once for each verdict, however many of its delegates and holds vetoed.
   mutating func add(_ verdict: LoggedVerdict) {
     asked += 1
     if verdict.isAllowed { allowed += 1 }

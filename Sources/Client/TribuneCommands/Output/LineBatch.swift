@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Lines for standard output, which wait for one write while more of them are about to follow.
+/// Lines for standard output. While more lines are about to follow, they wait, and are then written together.
 final class LineBatch: Sendable {
   private static let byteCountMax = 65_536
 
@@ -31,7 +31,7 @@ final class LineBatch: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
-    // Not under the lock: an interruption must not wait for the output's reader.
+    // This write is outside the lock, because an interruption must not wait for the output's reader.
     if !bytes.isEmpty { try context.write(bytes: bytes) }
   }
 }

@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// Limits each user's printed lines in a period.
+/// Limits the printed lines of each user in a period.
 struct LineLimits {
   private static let linesMax = 20
 

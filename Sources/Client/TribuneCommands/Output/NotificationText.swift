@@ -14,7 +14,7 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicr
 extension UserInfo {
   var line: String {
     guard let text else { return "(\(count.counted("byte")) of binary data)" }
-    // JSON over several lines would be shown with `\n` in it.
+    // JSON over several lines becomes compact, because its line feeds would be shown as `\n`.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe
   }
@@ -78,8 +78,8 @@ extension Notification {
     if isRetained { body("retained", .bool(true)) }
   }
 
-  /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is
-  /// older, and is marked.
+  /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is marked,
+  /// because it was posted earlier.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
@@ -91,7 +91,8 @@ extension Notification {
   }
 }
 
-/// Writes notifications as `Notification.json` does, but what a poster's notifications of one name share only once.
+/// Writes notifications as `Notification.json` does. For consecutive ones of one poster and name, encodes the common
+/// members only once.
 struct NotificationLines {
   private var last: Notification?
   private var head: [UInt8] = []
@@ -146,7 +147,7 @@ extension Context {
     try write(bytes: line)
   }
 
-  /// Appends a line, unless standard error gets it.
+  /// Appends a line, except for a gap that `reportGap` reports on standard error.
   func append(_ delivery: Delivery, of thing: String = "notification", to output: inout [UInt8]) {
     if reportGap(delivery, of: thing) { return }
     switch delivery {
@@ -157,7 +158,8 @@ extension Context {
     }
   }
 
-  /// Reports a gap on standard error, because a template has no place for it.
+  /// With a template, reports a gap on standard error, because a template has no place for it. Returns true after a
+  /// report.
   func reportGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
     guard usesTemplate else { return false }
     switch delivery {

@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneSystem
 
-/// Writes in order on its own thread, because the output's reader may stop.
+/// Writes in order on a separate thread, because the output's reader may stop reading.
 final class OutputThread: Sendable {
   private struct State {
     var waiting: [[UInt8]] = []
@@ -23,7 +23,7 @@ final class OutputThread: Sendable {
     try Thread.start { [self] in run(write) }
   }
 
-  /// Returns false if too much waits already.
+  /// Returns false if too many bytes are waiting.
   func write(_ bytes: [UInt8]) -> Bool {
     let isTaken = state.withLock { state in
       guard state.byteCount == 0 || state.byteCount + bytes.count <= Self.byteCountMax else { return false }

@@ -5,7 +5,7 @@
 struct PcapngBlock: Sendable {
   /// LINKTYPE_USER0: writer and reader agree privately on the content of a packet.
   static let linkType: UInt16 = 147
-  /// Bytes. Wireshark reports a file with a longer packet as broken.
+  /// In bytes. Wireshark reports a file with a longer packet as broken.
   static let capturedMax = 262_144
 
   private(set) var bytes: [UInt8] = []
@@ -30,7 +30,7 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// Times are in microseconds.
+  /// Describes an interface whose times are in microseconds.
   static func interface(name: String) -> PcapngBlock {
     PcapngBlock(type: 1) { block in
       block.append(linkType)

@@ -8,7 +8,7 @@ struct Table: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
-    /// The highest ranks are dropped first when space is short.
+    /// If space is short, columns with the highest rank are dropped first.
     var rank = 0
 
     static func number(_ title: String, rank: Int = 0) -> Column {
@@ -39,7 +39,7 @@ struct Table: Sendable {
 
   /// Escapes the texts; an empty one is shown as `-`.
   ///
-  /// - Parameter styles: by column title; override the styles of the columns.
+  /// - Parameter styles: keyed by column title. These styles override the columns' own.
   mutating func append(_ texts: [String], styles: [String: Style] = [:]) {
     precondition(texts.count == columns.count)
     rows.append(
@@ -114,7 +114,8 @@ struct Table: Sendable {
     }
   }
 
-  /// - Parameter limit: the width of the terminal. To fit, texts are cut, and then columns dropped by rank.
+  /// - Parameter limit: the width of the terminal. In a table that is too wide, texts are cut, and then columns dropped
+  ///   by rank.
   func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }

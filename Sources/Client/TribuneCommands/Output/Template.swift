@@ -3,7 +3,8 @@
 import TribuneJSON
 import TribuneWire
 
-/// A text with placeholders for --format and --output: `{name} {userInfo.level}`. {{ and }} are braces.
+/// A text with placeholders for --format and --output, such as `{name} {userInfo.level}`. Double braces become single
+/// ones.
 struct Template: Sendable {
   enum Part: Equatable, Sendable {
     case text(String)
@@ -73,7 +74,7 @@ extension JSONValue {
     }
   }
 
-  /// The value as block YAML, without a final line feed. Texts are quoted as in JSON, which YAML reads alike.
+  /// The value as block YAML, without a final line feed. Texts are quoted as in JSON, which YAML allows.
   var yaml: String { yamlLines.joined(separator: "\n") }
 
   private var yamlLines: [String] {

@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// What standard output and standard error can show; writes messages on standard error.
+/// Describes what standard output and standard error can show. Writes messages on standard error.
 struct Terminal: Sendable {
   let isColoured: Bool
   let isTerminal: Bool
@@ -28,7 +28,7 @@ struct Terminal: Sendable {
     self.errorTakesControls = errorTakesControls
   }
 
-  /// The rule of no-color.org.
+  /// Follows the rule of no-color.org.
   static func allowsColours(environment: (String) -> String?) -> Bool {
     if let refusal = environment("NO_COLOR"), !refusal.isEmpty { return false }
     return takesControls(environment: environment)
@@ -39,18 +39,19 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
-  /// A failure cannot be reported elsewhere.
+  /// Writes a message. A failure is ignored, because it cannot be reported elsewhere.
   func report(_ message: String) { reportLine("tribunectl: \(message)") }
 
   func reportLine(_ line: String) { prompt(line + "\n") }
 
   func prompt(_ text: String) {
     let bytes = Array(text.utf8)
-    // If too much waits, the reader has stopped.
+    // If too much output waits, the reader has stopped, and this text is dropped.
     if let errors { _ = errors.write(bytes) } else { StandardError.write(bytes) }
   }
 
-  /// Never waits for standard error's reader, which must not delay a delegate's answer or a lost hold's renewal.
+  /// A terminal that never waits for the reader of standard error: it must not delay a delegate's answer or a lost
+  /// hold's renewal.
   func unblocked() -> Terminal {
     var terminal = self
     do throws(Errno) {
@@ -86,7 +87,7 @@ extension String {
 }
 
 extension String {
-  /// Upper bound: a character that may be wide counts twice. A slightly short line does no harm, but a wrapped line
+  /// An upper bound: a character that may be wide counts twice. A slightly short line does no harm, but a wrapped line
   /// could not be erased.
   var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 

@@ -14,7 +14,7 @@ extension TrafficItem {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The content already shows a reason or a status.
+  /// True if the content already shows the payload, which is a reason or a status.
   private var payloadIsText: Bool {
     switch content {
     case .answer, .deferral, .progress, .refusal: true

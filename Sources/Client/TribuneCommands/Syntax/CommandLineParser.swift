@@ -2,10 +2,10 @@
 
 import TribuneWire
 
-/// Parses a command line by the table.
+/// Parses a command line by the table of options.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be given
-/// once, because no value may be silently ignored.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option that takes one value may be
+/// given only once, because no value may be silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
     case run(Invocation)
@@ -60,12 +60,12 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// An option before the verb may belong to it.
+  /// An option before the verb may belong to the verb, which is still unknown.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes the verb's command; without one, words that may start with a dash.
+  /// Takes the verb's command. If the verb has none, the remaining words are operands, even with a leading dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -127,7 +127,7 @@ struct CommandLineParser {
     }
   }
 
-  /// A word that looks like an option is not a value: `--override --dry-run` would override.
+  /// Refuses a value that looks like an option: otherwise, `--override --dry-run` would override.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -153,7 +153,7 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    // The choices are unknown until the verb is.
+    // The choices depend on the verb, which may still be unknown.
     case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
@@ -181,7 +181,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Refuses a command that begins with a dash: it is an option that comes too late.
+  /// Refuses a command that begins with a dash, because it is an option that comes too late.
   private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count
@@ -290,7 +290,7 @@ struct Invocation: Equatable, Sendable {
     return text
   }
 
-  /// For example `--why="$REASON"` with an unset variable.
+  /// True if the value has only blanks, as in `--why="$REASON"` with an unset variable.
   func isBlank(_ option: Option) -> Bool { text(option)?.allSatisfy(\.isWhitespace) == true }
 
   func words(_ option: Option) -> [String] {

@@ -2,10 +2,10 @@
 
 // The table of verbs and options. The parser, the help, tribunectl(1) and the completions read it.
 //
-// A text has a verb with its operands, its summary, examples (lines that begin with four spaces and are kept),
-// paragraphs, which may be wrapped anywhere, and options. Two spaces end an option's argument, in which capitals stand
-// for any value, `a|b` for one of these words, `a,b` for a list of them, SPAN for a time span. `Option` has the ranges
-// of numbers.
+// A text has a verb with its operands, its summary, examples, paragraphs and options. Examples are lines that begin
+// with four spaces; they are kept as they are. Paragraphs may be wrapped anywhere. Two spaces end an option's argument:
+// capitals are a placeholder for any value, `a|b` is one of these words, `a,b` a list of them, and SPAN a time span.
+// `Option` has the ranges of numbers.
 
 extension CommandTable {
   static let text = """

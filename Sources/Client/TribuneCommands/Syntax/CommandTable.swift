@@ -2,7 +2,7 @@
 
 /// The table of verbs and options, parsed from its text.
 ///
-/// An option takes the same kind of argument with every verb, because it may stand before the verb.
+/// An option takes the same kind of argument with every verb, because it may come before the verb.
 enum CommandTable {
   private static let parts = HelpParts(text)
 
@@ -15,7 +15,7 @@ enum CommandTable {
   }
 }
 
-/// The parts of a text of the table. They are split by bytes, because each start of tribunectl reads two of them.
+/// The parts of one text in the table. They are split by bytes, for speed: each start of tribunectl reads two texts.
 struct HelpParts {
   private(set) var head: [Substring] = []
   private(set) var examples = ""

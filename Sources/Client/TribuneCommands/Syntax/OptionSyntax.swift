@@ -29,10 +29,10 @@ enum Option: String, Sendable, CaseIterable {
   case waitForBus = "wait-for-bus"
   case whyFrom = "why-from"
 
-  /// Without dashes; nil if it has only a letter.
+  /// The name without dashes; nil if the option has only a letter.
   var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }
 
-  /// `--object`, `-N`.
+  /// Such as `--object` or `-N`.
   var spelling: String { name.map { "--\($0)" } ?? "-\(rawValue)" }
 
   fileprivate var range: ClosedRange<Int64>? {
@@ -50,13 +50,13 @@ enum Option: String, Sendable, CaseIterable {
 
 enum OptionArgument: Equatable, Sendable {
   case none
-  /// The string is its placeholder in the help.
+  /// The string is the argument's placeholder in the help.
   case text(String)
-  /// systemd.time(7).
+  /// A time span, as in systemd.time(7).
   case span
-  /// A span, or `infinity` or `forever`, which act as a flag.
+  /// A span, or `infinity` or `forever`. The parser stores these two as a flag.
   case spanOrInfinity
-  /// A span follows `=`.
+  /// The option may have a span, which follows `=`.
   case optionalSpan
   case number(ClosedRange<Int64>)
   case choice([String])
@@ -68,12 +68,12 @@ struct OptionSyntax: Sendable {
   let option: Option
   let letter: Character?
   let argument: OptionArgument
-  /// `=parallel|all|order`.
+  /// Such as `=parallel|all|order`.
   let usageOfArgument: String
-  /// No capital, no full stop.
+  /// Begins without a capital, and ends without a full stop.
   private(set) var summary: String
 
-  /// - Parameter line: `-d --delay=SPAN  how often to refresh`.
+  /// - Parameter line: such as `-d --delay=SPAN  how often to refresh`.
   init(_ line: Substring) {
     let end = line.firstRange(of: "  ") ?? line.endIndex..<line.endIndex
     summary = String(line[end.upperBound...].drop { $0 == " " })
@@ -115,7 +115,7 @@ struct OptionSyntax: Sendable {
     usageOfArgument.hasSuffix("…") && !usageOfArgument.contains(",") && argument != .command
   }
 
-  /// `--mode=parallel|all|order`.
+  /// Such as `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 }
 
@@ -150,7 +150,7 @@ enum VerbName: String, Sendable, CaseIterable {
     .accounts: ["quota", "users"], .completion: ["completions"],
   ]
 
-  /// ` (did you mean VERB?)`, or empty.
+  /// Such as ` (did you mean VERB?)`; empty without a suggestion.
   static func hint(for word: String) -> String {
     if let verb = synonyms.first(where: { $0.value.contains(word.lowercased()) })?.key {
       return " (did you mean \(verb.rawValue)?)"
@@ -161,19 +161,19 @@ enum VerbName: String, Sendable, CaseIterable {
 
 struct VerbSyntax: Sendable {
   let verb: VerbName
-  /// `ACTION [JSON] -- CMD…`.
+  /// Such as `ACTION [JSON] -- CMD…`.
   let usage: String
-  /// `NAME [JSON]`.
+  /// Such as `NAME [JSON]`.
   let operands: String
   let operandCount: ClosedRange<Int>
   let takesCommand: Bool
   let needsCommand: Bool
-  /// A capital, no full stop.
+  /// Begins with a capital, and ends without a full stop.
   let summary: String
   /// Command lines, each after four spaces.
   let examples: String
   let paragraphs: [String]
-  /// These replace global options.
+  /// These options replace global ones of the same name.
   let options: [OptionSyntax]
 
   init(_ verb: VerbName) {
@@ -190,7 +190,7 @@ struct VerbSyntax: Sendable {
     takesCommand = operands.endIndex < words.endIndex
     needsCommand = takesCommand && words[operands.endIndex] == "--"
     let most = operands.contains { $0.contains("…") } ? Int.max : operands.count
-    // `delegate` has no names with --directory, and at most the bus's limit.
+    // With --directory, `delegate` has no names; otherwise, it has at most the bus's limit.
     operandCount = verb == .delegate ? 0...128 : operands.count { $0.first != "[" }...most
   }
 

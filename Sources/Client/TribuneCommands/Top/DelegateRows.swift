@@ -3,8 +3,8 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus. As in the bus's counts, each combination of user, unit and label has
-/// one row.
+/// The delegates and awaited observers of a bus. Each combination of user, unit and label has one row, as in the bus's
+/// counts.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role
@@ -21,7 +21,7 @@ struct DelegateRows {
     /// Nil for observers, which the bus lists and counts separately.
     var isAttached: Bool?
 
-    /// A query can still wait for a delegate that has just gone.
+    /// True if the delegate has left. While a query still waits for it, this is false.
     var isPast: Bool { isAttached == false && open == 0 }
   }
 

@@ -77,7 +77,7 @@ extension NcursesLibrary {
   }
 
   static let ok: CInt = 0
-  /// For a key without a character.
+  /// `readKey` returns this for a key without a character.
   static let isKeyCode: CInt = 0o400
 
   enum Attribute {

@@ -10,11 +10,11 @@ enum TopKey: Hashable, Sendable {
   case function(Int)
 }
 
-/// The keys follow htop.
+/// The keys are the same as in htop.
 extension TopModel {
   enum Effect: Equatable, Sendable {
     case none, quit
-    /// Another program may have written on the terminal.
+    /// Draw everything again, because another program may have written on the terminal.
     case redraw
     case refresh
   }
@@ -119,7 +119,7 @@ extension TopModel {
   }
 
   private mutating func typed(_ prompt: Prompt, _ text: String) {
-    // No line of a terminal is longer, and a program may type without end.
+    // A terminal's lines are shorter. The limit is needed, because a program may send keys without end.
     guard text.count <= 128 else { return }
     mode = .typing(prompt, text: text)
     switch prompt {

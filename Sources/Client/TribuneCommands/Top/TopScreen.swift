@@ -2,10 +2,10 @@
 
 import TribuneSystem
 
-/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and one
+/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and only one
 /// task uses it.
 @safe struct TopScreen: ~Copyable {
-  /// How long ncurses waits after an ESC before the ESC counts as a key.
+  /// How long ncurses waits after an ESC before it reports the ESC as a key.
   private static let escapeMilliseconds: CInt = 25
 
   private let library: NcursesLibrary
@@ -13,7 +13,7 @@ import TribuneSystem
   private let isColoured: Bool
 
   init(_ library: NcursesLibrary, isColoured: Bool) throws(CommandError) {
-    // Without UTF-8, ncurses takes each byte for a character.
+    // Without UTF-8, ncurses interprets each byte as a character.
     guard StandardOutput.useUTF8() else {
       throw .failure("this host lacks the locale C.UTF-8\nTry \"top --once\".")
     }
@@ -54,17 +54,17 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // Fails at the terminal's last place, but still writes the text.
+        // At the terminal's last place, this call fails, but still writes the text.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }
     _ = unsafe library.refresh(window)
   }
 
-  /// Gives the terminal back, until the next `show`.
+  /// Returns the terminal to the shell until the next `show`.
   func leave() { _ = library.end() }
 
-  /// Called when other programs may have written on the terminal.
+  /// Must be called when other programs may have written on the terminal.
   func forget() { _ = unsafe library.redrawAll(window, true) }
 
   func nextKey() -> TopKey? {

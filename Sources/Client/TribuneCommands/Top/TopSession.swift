@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// `top` at a terminal: handles keys, signals, samples and ticks in turn, and draws after each.
+/// `top` at a terminal. It handles keys, signals, samples and ticks in turn, and draws after each.
 actor TopSession {
   private enum Event: Sendable {
     case input, inputEnd
@@ -14,7 +14,7 @@ actor TopSession {
   }
 
   static let ending = SignalWatch.interrupting + [Signals.quit]
-  /// A stopped terminal takes no output, so the wait for it is limited.
+  /// Limits the wait for the terminal, because a stopped terminal takes no output.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
 
@@ -22,11 +22,12 @@ actor TopSession {
   private let sampler: TopSampler
   private let events: AsyncStream<Event>
   private let emit: AsyncStream<Event>.Continuation
-  /// Ends with the first ending signal; passes on the other signals until then.
+  /// Passes on all signals, and ends with the first signal of `ending`.
   private let interruption: Task<Void, Never>
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
-  /// The shell owns the terminal until SIGCONT. This thread may run on for a moment after the request to stop.
+  /// True until SIGCONT, because the shell owns the terminal. After the request to stop, this thread may run for
+  /// another moment.
   private var isStopped = false
   private var isStale = false
 
@@ -72,7 +73,7 @@ actor TopSession {
     (self.sampler, self.events, self.emit, self.interruption) = (sampler, events, emit, interruption)
   }
 
-  /// May be called only once.
+  /// Returns when the user or a signal ends the session. May be called only once.
   nonisolated func run(every delay: Duration) async {
     await first(
       of: { await self.follow(every: delay) },
@@ -175,13 +176,13 @@ actor TopSession {
     Task { [sampler, emit, view = model.view] in emit.yield(.sample(await sampler.sample(of: view))) }
   }
 
-  /// The waiting thread does not use ncurses.
+  /// Another thread waits for input. It does not use ncurses.
   private func waitForInput() {
     Task { [emit] in
       do throws(Errno) {
         emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
       } catch {
-        // Without a way to wait for the terminal, keys could not end the session.
+        // This process cannot wait for the terminal, so keys could not end the session.
         emit.yield(.inputEnd)
       }
     }

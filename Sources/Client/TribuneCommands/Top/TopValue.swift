@@ -3,19 +3,19 @@
 import TribuneWire
 
 enum TopValue: Equatable, Sendable {
-  /// Unknown to the bus.
+  /// The bus does not know the value.
   case missing
   case text(String)
   case id(UInt64)
-  /// `:N`.
+  /// A connection's id, such as `:3`.
   case connection(String)
   case count(Int)
   case bytes(Int)
-  /// Per second.
+  /// A number per second.
   case rate(Double)
   case duration(Duration)
 
-  /// May contain control characters of a terminal.
+  /// The text may contain control characters.
   var shown: String {
     switch self {
     case .missing, .text(""): "-"
@@ -34,7 +34,7 @@ extension TopValue {
 
   init(rate: Double?) { self = rate.map { .rate($0) } ?? .missing }
 
-  /// - Parameter uid: nil for the users that the bus counts together.
+  /// - Parameter uid: nil for users that the bus counts together.
   init(uid: UInt32?) { self = uid.map { .id(UInt64($0)) } ?? .missing }
 }
 
@@ -62,7 +62,7 @@ extension TopValue: Comparable {
 }
 
 extension Int {
-  /// The number in at most five characters, as in the extensions below.
+  /// The number in at most five characters.
   var abbreviated: String {
     switch self {
     case ..<100_000: String(self)
@@ -72,7 +72,7 @@ extension Int {
     }
   }
 
-  /// K means 1,024 bytes.
+  /// The number of bytes in at most five characters. `K` is 1,024 bytes.
   var abbreviatedBytes: String {
     switch self {
     case ..<10_000: String(self)
@@ -109,7 +109,7 @@ extension Duration {
 
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// True if a query has waited for it for long, or if it loses messages.
+  /// True if a query has waited long for this participant, or if it loses messages.
   var isMarked = false
   var isPast = false
   var depth = 0

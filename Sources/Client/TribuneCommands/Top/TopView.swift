@@ -6,7 +6,7 @@ struct TopColumn: Equatable, Sendable {
   var isText = false
   var growth = 0
   var isRate = false
-  /// Narrow terminals drop the highest ranks first, and never rank 0.
+  /// If the terminal is narrow, columns with the highest rank are dropped first; those with rank 0 stay.
   var rank = 0
 
   static func text(_ title: String, _ width: Int, growth: Int = 1, rank: Int = 0) -> TopColumn {
@@ -65,7 +65,7 @@ enum TopView: String, CaseIterable, Sendable {
     }
   }
 
-  /// The highest values first. The second column decides between equals.
+  /// The table is sorted by the first column, then by the second. The highest values come first.
   private var sortTitles: (first: String, then: String) {
     switch self {
     case .delegates: ("OLDEST", "P99")

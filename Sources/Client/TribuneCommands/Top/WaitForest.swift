@@ -2,9 +2,9 @@
 
 import Tribune
 
-/// The tree of waits: each open query, below it the delegates that it waits for, and below these their own queries.
+/// The trees of waits. Below each open query are the delegates for which it waits, and below these their own queries.
 struct WaitForest {
-  /// A deeper query starts a new tree.
+  /// A query at a greater depth starts a new tree.
   private static let depthMax = 32
 
   private let queries: [QueryInfo]
@@ -17,7 +17,7 @@ struct WaitForest {
     awaitedConnections = Set(queries.flatMap { $0.participants.filter(\.isAwaited).compactMap(\.connection) })
   }
 
-  /// A tree for each query for which no other query waits, and for the first query of each cycle.
+  /// A tree for each query that is not awaited by another, and for the first query of each cycle.
   var groups: [TopGroup] {
     var shown: Set<Int> = []
     var groups: [TopGroup] = []
@@ -49,7 +49,7 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // If the same connection asks and answers, it may do both independently.
+      // If a connection answers its own query, its other queries need not cause the wait.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

@@ -11,7 +11,7 @@ struct AskCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     let patience = try invocation.patience()
-    // A waiting caller wants to know every veto.
+    // A caller that waits wants to know every veto.
     let query = try Query(
       invocation, name: try invocation.question(at: 0), mode: patience == nil ? .parallel : .all)
     self.query = query
@@ -46,7 +46,7 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // A delegate might have vetoed, so --if-unreachable does not apply to the loss of the bus.
+      // If the bus was lost, --if-unreachable does not apply: a delegate might have vetoed.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -90,9 +90,10 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// If present, the query begins its action, unless it has a scope: its verdict is not the local bus's.
+  /// If present, the query also begins the action. With a scope, it does not, because the verdict is not the local
+  /// bus's.
   var beginning: Beginning?
-  /// The action's notifications. The permission to post them is checked before delegates are asked.
+  /// The names of the action's notifications. The permission to post them is checked before delegates are asked.
   var announcements: [String] = []
 
   var askedName: String { scope?.name(name) ?? name }
@@ -128,7 +129,8 @@ struct Query: Sendable {
           askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
           override: override, isDryRun: isDryRun, parent: parent, progress: progress)
       }
-      // A cluster that was not asked has not allowed anything, whatever another delegate with a wide pattern says.
+      // If tribune-nats was not asked, no cluster has allowed the action, even if a delegate with a wide pattern
+      // answered.
       if scope != nil, verdict.isAllowed || verdict.outcomes.isEmpty,
         !verdict.outcomes.contains(where: \.isOfTribuneNATS)
       {
@@ -143,7 +145,8 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// Without a hint, a misspelt name would just be allowed, because it does not reach the delegate that vetoes.
+  /// Reports a name that is probably misspelt. Such a name does not reach the delegate that vetoes, so the action would
+  /// just be allowed.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("\(askedName) may be misspelt: did you mean \(similarName.terminalSafe)?")
@@ -174,7 +177,7 @@ struct Query: Sendable {
     // A client that may not ask learns that first.
     let needed = [("ask", askedName)] + announcements.map { ("post", $0) }
     try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-      // One round trip for all: a hold that comes meanwhile vetoes.
+      // The checks are sent together, in one round trip. A hold that comes in between still vetoes.
       let checks = needed.map { action, name in
         Task { () async -> Result<Void, TribuneError> in
           do throws(TribuneError) {
@@ -188,8 +191,8 @@ struct Query: Sendable {
     }
   }
 
-  /// Waits a little longer than the bus may take. A terminal shows the awaited delegates; elsewhere, each deferral is
-  /// printed on standard error.
+  /// Runs `ask`, and waits a little longer than the bus may take. On a terminal, a list shows the awaited delegates;
+  /// elsewhere, standard error shows each deferral.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply

@@ -25,7 +25,7 @@ struct CaptureCommand: Command {
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
-      // The file shows a loss only at the next packet, which may never come.
+      // The file would show a loss only with the next packet, which may never come.
       try await context.connectToStay(sayingLoss: true) { lost in
         switch lost {
         case 0?: ""
@@ -69,9 +69,9 @@ struct CaptureFile: Sendable {
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// Empty for a loss of unknown size, which the next packet's comment reports.
+  /// Returns nothing for a loss of unknown size: the comment of the next packet reports it.
   ///
-  /// - Parameter now: microseconds since 1970; the time of a loss packet.
+  /// - Parameter now: the time of a loss packet, in microseconds since 1970.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {
     switch delivery {
     case .interrupted:

@@ -111,7 +111,7 @@ struct DelegateCommand: Command {
       await runner.stop()
       await folder.end()
     }
-    // Closed first, because askers must not wait for the output.
+    // The connection is closed first, because askers must not wait for the output.
     await connection.close()
     await runner.flush()
     log.flush()
@@ -143,13 +143,13 @@ struct DelegateCommand: Command {
         + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
   }
 
-  /// Names the patterns that are only for value queries, because an action may have been meant.
+  /// A note about patterns that are only for value queries, because the user may have meant an action.
   static func valuesText(_ patterns: some Sequence<String>) -> String {
     let values = patterns.filter(ActionNames.isValue)
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Keeps the delegate alive, because the connection does not.
+  /// Waits for the end. Keeps the delegate alive, because the connection does not retain it.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError
@@ -183,7 +183,7 @@ final class AnsweringDelegate: Delegate {
   func answer(_ question: Question) async -> Answer {
     // An approval or a veto is not a value.
     let answer = question.wantsValue ? Answer.abstain : answer
-    // Withdrawing the question cancels the task and discards the answer.
+    // If the bus withdraws the question, the library cancels this task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }

@@ -72,13 +72,13 @@ struct GetCommand: Command {
       return try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
     }
     if context.terminal.isTerminal { return try context.print(notification.userInfo.line) }
-    // For programs, the bytes stay as they were posted.
+    // Programs get the bytes as they were posted.
     try context.write(bytes: notification.userInfo.bytes + [UInt8(ascii: "\n")])
   }
 }
 
 extension RetainedInfo {
-  /// False if the entry is about a later notification.
+  /// False if the entry is about a later notification of the same name and object.
   func describes(_ notification: Notification) -> Bool {
     name == notification.name && object == notification.object && connection == notification.sender
       && byteCount == notification.userInfo.count
@@ -87,11 +87,11 @@ extension RetainedInfo {
 
 struct RetainedSnapshot: Sendable {
   private(set) var notifications: [Notification] = []
-  /// Notifications that the bus dropped.
+  /// The number of notifications that the bus dropped.
   private(set) var lost = 0
 
-  /// - Parameter object: empty for any.
-  /// - Throws: `notPermitted` if this user may observe none of it.
+  /// - Parameter object: empty for any object.
+  /// - Throws: `notPermitted` if this user may not observe any part of the name.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, retained: true)
     var iterator = sequence.makeAsyncIterator()

@@ -17,13 +17,13 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Of the query's connection, which also carries the later messages.
+  /// Tracks the bus of the query's connection, which also carries the later messages.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
     names = try ActionNames(action)
-    // The report lists every reason, so by default the query waits for all delegates.
+    // The report lists every reason, so the query waits for all delegates by default.
     var query = try Query(invocation, name: names.should, mode: .all)
     if !query.isDryRun {
       query.announcements = [names.will, names.did, names.didFailTo]
@@ -52,7 +52,7 @@ struct GuardCommand: Command {
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over, let verdict):
       connection = over
-      // Standard output is the command's.
+      // Standard output belongs to the command, so the report goes to standard error.
       if verdict.isOverridden, !context.isQuiet {
         report(verdict, "was vetoed (overridden)", in: context)
       }
@@ -77,13 +77,13 @@ struct GuardCommand: Command {
       defer { begun.cancel() }
       return await router.run(command, in: context).shellStatus
     case .interrupted(let signal):
-      // The cancellation withdraws the query, and erases the list of waiting delegates from the screen.
+      // The cancellation withdraws the query, and erases the list of awaited delegates from the screen.
       asking.cancel()
       await first(of: { _ = await asking.value }, { await sleep(.seconds(1)) })
       return 128 + signal
     case .failed(let error): throw error
     }
-    // Once *will* is announced, the outcome must be announced also. So signals wait until then.
+    // After the announcement of *will*, the outcome must also be announced. So signals wait until then.
     try await announceWill(over: connection, until: router.interruption, in: context)
     let own = await beginning.inheritable(of: query, in: context)
     let termination = await router.run(
@@ -93,7 +93,7 @@ struct GuardCommand: Command {
     case .exited(let status): await announceFailure("status", status, over: connection, in: context)
     case .killed(let signal): await announceFailure("signal", signal, over: connection, in: context)
     }
-    // Closing ends the action, even if a process in the background has inherited the socket.
+    // Closing the connection ends the action, even if a process in the background has inherited the socket.
     await own?.connection.close()
     await connection.close()
     return termination.shellStatus
@@ -142,8 +142,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits until the bus has the announcement, because the command must not run unannounced. If that remains unknown,
-  /// announces a failure.
+  /// Waits until the bus has confirmed the announcement, because the command must not run unannounced. If it is unknown
+  /// whether the bus has it, announces a failure.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -187,7 +187,7 @@ struct GuardCommand: Command {
         return nil
       })
     guard let reply, let reply else {
-      // When the task has ended, *will* is posted before all later posts, or never.
+      // After the end of the task, *will* is either posted before all later posts, or never.
       posting.cancel()
       _ = await posting.value
       return
@@ -218,7 +218,7 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Waits while the connection looks for the bus. If the connection had already ended, tries a new one.
+  /// Waits while the connection looks for the bus. If the connection had ended before this call, uses a new one.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -228,7 +228,7 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
-        // The bus may have been killed before it confirmed, so the announcement is repeated.
+        // The bus may have been killed before it confirmed the announcement, which is therefore repeated.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
         } else if isOver || !presence.isUnreachable {

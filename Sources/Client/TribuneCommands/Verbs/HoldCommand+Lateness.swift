@@ -4,13 +4,13 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Actions under way that had begun before the holds, which could not veto them.
+/// Handles actions that had begun before the holds, which therefore could not veto them.
 extension HoldCommand {
   private enum Wait: Sendable {
     case settled, lost, expired, overdue, interrupted
   }
 
-  /// - Returns: the holds, which were taken again if the bus was lost meanwhile; nil after a signal.
+  /// - Returns: the holds, or new ones if the bus was lost; nil after a signal.
   func settle(
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Held? {
@@ -59,7 +59,7 @@ extension HoldCommand {
         _ = await router.interruption.value
         return nil
       })
-    // As after a reconnection to a bus that did not know this client.
+    // All clients need time to return, as after a reconnection to a bus that did not know this client.
     presence.update(for: .reconnected(lost: nil))
     return taken ?? nil
   }
@@ -74,7 +74,7 @@ extension HoldCommand {
       of: { () async -> Wait in
         repeat {
           for hold in holds where await !hold.settled() { return await hold.expired() ? .expired : .lost }
-          // A bus that lost its state learns of the actions from their owners.
+          // A bus that has lost its state learns of actions from their owners, which need time to return.
           await presence.uninterrupted(for: .milliseconds(100))
           await presence.waitUntilSettled()
         } while !Task.isCancelled && (!presence.isSettled || holds.contains { $0.late > 0 })
@@ -95,7 +95,7 @@ extension HoldCommand {
     return ended ?? .interrupted
   }
 
-  /// Without a command, only reports them, and their end.
+  /// Without a command, only reports the actions under way, and their end.
   func reportLateness(of held: Held, in context: Context) {
     guard held.isLate else { return }
     Task {
@@ -115,7 +115,7 @@ extension HoldCommand {
     return actions
   }
 
-  /// Empty if this user may not list them.
+  /// The actions under way; empty if this user may not list them.
   private func actions(in context: Context) async -> [ActionInfo] {
     do throws(CommandError) {
       let all = try await context.request { bus throws(TribuneError) in try await bus.actions() }
@@ -126,9 +126,9 @@ extension HoldCommand {
   }
 }
 
-/// What a hold with a command does about actions under way.
+/// What a hold with a command does if actions are under way.
 enum Lateness: Equatable, Sendable {
-  /// Nil is for ever.
+  /// Waits for the end of the actions; nil waits for ever.
   case wait(Duration?)
   case fail, run
 

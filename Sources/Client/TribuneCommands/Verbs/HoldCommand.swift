@@ -7,7 +7,7 @@ import TribuneWire
 struct HoldCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
-  /// The question, or pattern of questions, to hold, and its object, empty for any.
+  /// A question, or a pattern of questions, with its object. An empty object matches any.
   struct Target: Sendable {
     var pattern: String
     var object = ""
@@ -38,11 +38,11 @@ struct HoldCommand: Command {
   private let span: Duration?
   private let spanText: String
   let command: [[UInt8]]
-  /// The holds last as long as this other process lives.
+  /// The process of `--pid=`. The holds last as long as this process lives.
   private let process: WatchedProcess?
   private let runsAnyway: Bool
   let lateness: Lateness
-  /// Of the holds' connection.
+  /// Tracks the bus of the holds' connection.
   let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -93,7 +93,8 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Without --label, names the command or the parent process: "tribunectl" would be useless in a verdict.
+  /// Without --label, the label is the name of the command or the parent process: "tribunectl" would be useless in a
+  /// verdict.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
     return invocation.commandName(
@@ -179,7 +180,7 @@ struct HoldCommand: Command {
     let initial = taken
     let keeping = Task { () async -> End in await keep(initial, standing, in: context) }
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
-    // The command may write there too.
+    // The command may also write on standard error.
     context.terminal.flush()
     let socket = inherited
     let termination = await router.run(
@@ -220,7 +221,7 @@ struct HoldCommand: Command {
     do throws(TribuneError) {
       var held = try await context.waitingForBus(toAsk: !command.isEmpty) {
         () async throws(TribuneError) -> Held in
-        // The command inherits the connection, over which it must not be able to send anything.
+        // The command inherits the connection, but must not be able to send over it.
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }
@@ -235,8 +236,8 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Waits until logind knows of the holds that are about the host. Returns warnings and, for a terminal, the effects;
-  /// nil if the holds came too late.
+  /// Waits until logind knows of the holds that are about the host. Returns warnings and, for a terminal, the effects.
+  /// Returns nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
     // An inherited connection cannot send.
@@ -282,7 +283,7 @@ struct HoldCommand: Command {
     return Held(holds: holds, connection: connection)
   }
 
-  /// - Parameter isFirst: true if they never were in force.
+  /// - Parameter isFirst: true if the holds were never in force.
   /// - Returns: nil after expiry or cancellation.
   func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
@@ -313,7 +314,7 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Holds until expiry or cancellation, then closes the connection. Takes lost holds again if they are relied on.
+  /// Keeps the holds until expiry or cancellation, then closes the connection. If `isReliedOn`, takes lost holds again.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {

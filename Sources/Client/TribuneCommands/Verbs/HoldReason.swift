@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// The reason of holds, which lines of input may change.
+/// The reason of the holds. Lines of input can change it.
 final class HoldReason: Sendable {
   enum Source: Sendable {
     case standardInput
@@ -39,7 +39,7 @@ final class HoldReason: Sendable {
     for hold in holds { try await hold.update(why: text) }
   }
 
-  /// Takes each line as the next reason; ignores empty lines.
+  /// Takes each line of input as the next reason, and ignores empty lines.
   func follow(in context: Context) async {
     guard let source else { return }
     var buffer = LineBuffer(limit: WireLimits.reasonLength)
@@ -54,7 +54,7 @@ final class HoldReason: Sendable {
         return context.terminal.report("--why-from: \(error)")
       }
       let lines = bytes.isEmpty ? [buffer.finish() ?? []] : buffer.append(bytes)
-      // Only the last of several lines at once is current.
+      // If several lines arrive at once, only the last is current.
       let text = lines.lazy.map { String(decoding: $0, as: UTF8.self) }.last {
         !$0.allSatisfy(\.isWhitespace)
       }
@@ -70,7 +70,7 @@ final class HoldReason: Sendable {
     do throws(TribuneError) {
       try await update(holds, to: text)
     } catch {
-      // Lost holds get the new reason when they are taken again.
+      // If the holds are lost, they get the new reason when they are taken again.
       if !error.meansNoBus, error.code != .notFound {
         context.terminal.report("the reason stays as it was: \(error.message.terminalSafe)")
       }

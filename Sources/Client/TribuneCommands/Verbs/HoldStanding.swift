@@ -5,7 +5,7 @@ import Synchronization
 final class HoldStanding: Sendable {
   private enum Term {
     case notStarted
-    /// Nil for no end.
+    /// Nil if the holds have no end.
     case until(ContinuousClock.Instant?)
   }
 
@@ -15,7 +15,7 @@ final class HoldStanding: Sendable {
     term.withLock { $0 = .until(span.map { ContinuousClock.now.advanced(by: $0) }) }
   }
 
-  /// Nil without an end; negative after the end.
+  /// The remaining time: nil without an end, negative after the end.
   var left: Duration? {
     guard case .until(let end?) = term.withLock({ $0 }) else { return nil }
     return ContinuousClock.now.duration(to: end)
@@ -23,7 +23,7 @@ final class HoldStanding: Sendable {
 
   var isOver: Bool { left.map { $0 <= .zero } ?? false }
 
-  /// - Parameter lost: missed notifications; nil if the bus knew neither the connection nor the hold.
+  /// - Parameter lost: the number of missed notifications; nil if the bus knew neither the connection nor the hold.
   func consequence(losing lost: UInt64?) -> String {
     if case .notStarted = term.withLock({ $0 }) { return "" }
     if isOver { return "" }

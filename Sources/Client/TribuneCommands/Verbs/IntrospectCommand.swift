@@ -27,8 +27,8 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// An object that only matches a configured pattern is not listed. Its protocol is the most derived origin of its
-  /// messages.
+  /// The protocol of an object, or `subject` itself if it is a protocol's name. The bus does not list an object that
+  /// only matches a configured pattern. Its protocol is the most derived origin of its messages.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {

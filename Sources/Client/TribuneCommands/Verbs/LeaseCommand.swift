@@ -82,7 +82,8 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Stops waiting. The bus withdraws the question; if the gateway has got the lease by then, it releases it.
+  /// Stops waiting, which withdraws the question. If the gateway has the lease by then, the gateway releases it; if its
+  /// reply has arrived, this process does.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -119,7 +120,7 @@ struct LeaseCommand: Command {
 
   private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
 
-  /// Retries until the time is over, because all others wait while this host has the lease.
+  /// Retries until the time is over, because other hosts wait while this host has the lease.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
     var isFirst = true
@@ -130,7 +131,7 @@ struct LeaseCommand: Command {
         switch reply {
         case .released: return
         case .absent:
-          // An earlier try, whose answer was lost, may have released it.
+          // An earlier try may have released the lease, and its reply may have been lost.
           if isFirst { context.terminal.report("\(lease) was taken from this host meanwhile") }
           return
         default: throw .failure("\(lease) was not released")
@@ -157,7 +158,7 @@ struct LeaseCommand: Command {
     case .released:
       if !context.isQuiet { context.terminal.reportLine("released \(lease)") }
     case .absent:
-      // A unit releases the lease after each boot, even without having it.
+      // This is no error: a unit releases the lease after each boot, even if the host does not have it.
       if !context.isQuiet { context.terminal.reportLine("this host does not have \(lease)") }
     case .refused(let why): throw .failure("\(lease) was not released: \(why.terminalSafe)")
     default: throw .failure("\(lease) was not released")

@@ -9,7 +9,7 @@ struct LeasesCommand: Command {
     var name: String
     var slots: Int
     var owners: [ListedOwner]
-    /// Why it is unreadable; or empty.
+    /// Why the lease is unreadable; empty if it is readable.
     var error: String
   }
 

@@ -68,7 +68,8 @@ struct ListCommand: Command {
     init(_ name: String, _ object: String) { (self.name, self.object) = (name, object) }
   }
 
-  /// Users who may observe only some names would be refused a single observation of everything.
+  /// Observes each name separately, because the bus refuses an observation of everything to users who may observe only
+  /// some names.
   private static func values(
     of entries: [RetainedInfo], over bus: Connection
   ) async throws(TribuneError) -> [Subject: Notification] {
@@ -133,8 +134,8 @@ extension ConnectionInfo {
   }
 
   /// - Parameters:
-  ///   - holds: the connection's holds, from a separate list, or their number.
-  ///   - actions: likewise.
+  ///   - holds: the connection's holds, from a separate list, or only their number.
+  ///   - actions: the connection's actions, or only their number.
   func json(holds: JSONValue, actions: JSONValue) -> JSONValue {
     .object(
       [
@@ -157,7 +158,7 @@ extension ConnectionInfo {
 }
 
 extension RetainedInfo {
-  /// - Parameter userInfo: none if this user may not observe it.
+  /// - Parameter userInfo: empty if this user may not observe the notification.
   func json(_ userInfo: UserInfo) -> JSONValue {
     .object([
       ("name", .string(name)), ("object", .string(object)), ("bytes", .integer(byteCount)),

@@ -3,13 +3,13 @@
 import Tribune
 import TribuneSystem
 
-/// The verdicts of a bus that writes to no journal.
+/// The verdicts of a bus that does not write to a journal.
 extension LogCommand {
   private static let pause = Duration.seconds(1)
-  /// A bus that hangs must not keep users from reading the journal.
+  /// Limits the wait, because users must be able to read the journal even if the bus hangs.
   private static let patience = Duration.seconds(2)
 
-  /// Nil without a bus, or if it writes to a journal.
+  /// Nil without a bus, or if the bus writes to a journal.
   func keptByBus(in context: Context) async -> [PastVerdict]? {
     do throws(TribuneError) {
       return try await bounded(by: Self.patience) { () async throws(TribuneError) -> [PastVerdict] in
@@ -51,7 +51,7 @@ extension LogCommand {
       while !Task.isCancelled {
         await sleep(Self.pause)
         let verdicts = try await bus.pastVerdicts()
-        // The daemon was restarted, and counts from 1 again.
+        // A restarted daemon counts from 1 again.
         if verdicts.last?.number ?? 0 < last { last = 0 }
         for verdict in verdicts where verdict.number > last {
           last = verdict.number

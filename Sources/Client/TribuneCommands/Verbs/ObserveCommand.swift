@@ -122,7 +122,7 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Uses standard error if the format has no place for a gap.
+  /// Reports a gap on standard error if the format has no place for it.
   private func addGap(_ gap: Delivery, to output: inout [UInt8], _ context: Context) {
     guard format != nil else { return context.append(gap, to: &output) }
     // The connection has already reported an interruption.

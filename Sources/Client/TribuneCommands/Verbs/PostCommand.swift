@@ -13,7 +13,7 @@ struct PostCommand: Command {
   let options: Tribune.PostOptions
   private let waiting: Waiting?
   private let readsLines: Bool
-  /// Lines are texts, not JSON.
+  /// True if the lines are texts; false if they are JSON.
   private let areTexts: Bool
   private let pace: Tribune.Pace
   private let command: [[UInt8]]
@@ -81,7 +81,7 @@ struct PostCommand: Command {
     return reply.missing.isEmpty ? ExitStatus.success : ExitStatus.notAcknowledged
   }
 
-  /// Keeps the connection, to which the notification is bound, while the command runs or until a signal.
+  /// Keeps the notification's connection as long as the command runs; without a command, until a signal.
   private func bind(in context: Context) async throws(CommandError) -> Int32 {
     let router = SignalRouter.routing(context.signals)
     let connection: Connection
@@ -124,10 +124,10 @@ extension Invocation {
 }
 
 struct Waiting: Equatable, Sendable {
-  /// Nil for the bus's default.
+  /// Nil for the default of the bus.
   var deadline: Duration?
 
-  /// Waits a little longer than the bus may take.
+  /// Runs `post`, and waits a little longer than the bus may take.
   func whileWaited(
     over connection: Connection,
     _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneWire
 
 struct StatusCommand: Command {
-  /// `:N`; nil to show the bus.
+  /// The connection's id, such as `:3`; nil to show the bus.
   private let connection: String?
 
   init(_ invocation: Invocation) throws(CommandError) {

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 struct TopCommand: Command {
-  /// With --once, a signal ends it at once.
+  /// With --once, a signal has its default effect and ends the command at once.
   var signals: [Int32] {
     library == nil ? [] : TopSession.ending + JobControl.signals + [Signals.windowChange]
   }

@@ -37,7 +37,7 @@ struct VerifyCommand: Command {
         status = error.status
       }
     }
-    // Only files define protocols here, so the owner type does not matter.
+    // The type parameter identifies owners of protocols. Here, all protocols are from files, so it does not matter.
     var library = ProtocolLibrary<Int>()
     for diagnostic in library.load(protocols) {
       status = ExitStatus.failure

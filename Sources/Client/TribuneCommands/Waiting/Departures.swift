@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneJSON
 
-/// Delegates that vetoed and then left. Each has time to return, because its service may just be restarting. So has a
-/// hold that mirrors a lock of logind.
+/// Delegates that vetoed and then left. Each has time to return, because its service may just be restarting. A hold
+/// that mirrors a logind lock has the same time.
 final class Departures: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -15,7 +15,7 @@ final class Departures: Sendable {
   }
 
   private let span: Duration
-  /// Nil if it has not left.
+  /// When each vetoer left; nil if it has not left.
   private let departures = Mutex<[Vetoer: Instant?]>([:])
 
   init(returningWithin span: Duration = BusPresence.settling) { self.span = span }
@@ -26,7 +26,7 @@ final class Departures: Sendable {
     }
   }
 
-  /// Takes a verdict. A vetoer that is not among the outcomes of an allowed one has left.
+  /// Takes a verdict. If a verdict allows the action, vetoers that are missing in its outcomes have left.
   ///
   /// - Parameter start: when the question was asked.
   func take(_ verdict: Verdict, askedAt start: Instant, at now: Instant) {
@@ -47,7 +47,7 @@ final class Departures: Sendable {
     }
   }
 
-  /// When all that have left had time to return; nil if none has left.
+  /// By when all departed vetoers have had time to return; nil if none has left.
   var end: Instant? {
     departures.withLock { $0.values.compactMap(\.self).max().map { $0 + span } }
   }
@@ -56,7 +56,7 @@ final class Departures: Sendable {
 extension Departures.Vetoer {
   fileprivate init(_ outcome: Outcome) { self.init(id: outcome.delegate, isHold: outcome.kind == .held) }
 
-  /// Nil unless it announces that a hold or delegate has left.
+  /// Nil unless the notification announces that a hold or delegate has left.
   init?(leavingIn news: Tribune.Notification) {
     let isHold = news.name == "tribune.hold.didRelease"
     guard isHold || news.name == "tribune.delegate.didDetach",

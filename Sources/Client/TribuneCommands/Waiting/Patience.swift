@@ -4,20 +4,20 @@ import Synchronization
 import Tribune
 
 struct Patience: Sendable {
-  /// Nil waits for ever.
+  /// How long to wait; nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// The pause before the next question if only delegates and other hosts object, because the ends of such vetoes may
-  /// not be announced.
+  /// The pause before the next question if only delegates and other hosts object. The end of such a veto may not be
+  /// announced.
   let pause: Duration
-  /// Without it, changes that the question itself causes could lead to a loop.
+  /// The shortest pause. Without it, a question could cause a change that causes the next question, and so on.
   let pauseMin: Duration
-  /// After the end, for answers to earlier questions.
+  /// After `end`, answers to earlier questions are awaited for this time.
   let grace: Duration
   let departures: Departures
   let time: Time
 
-  /// A test has its own.
+  /// A clock. A test has its own.
   struct Time: Sendable {
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
     var rest: @Sendable (_ end: ContinuousClock.Instant) async -> Void = {
@@ -42,9 +42,9 @@ struct Patience: Sendable {
   /// Asks until the action is allowed, or until the time is over.
   ///
   /// - Parameters:
-  ///   - changes: signals possible ends of vetoes, including those while `ask` runs.
-  ///   - ask: `isFirst` is true before the first verdict. Returns nil if the bus is gone; `changes` signals its return.
-  ///     Throws if `changes` has ended.
+  ///   - changes: signals changes that may end vetoes, also while `ask` runs.
+  ///   - ask: asks once. `isFirst` is true before the first verdict. Returns nil if the bus is gone; `changes` then
+  ///     signals its return. Throws if `changes` has ended.
   ///   - show: called with each veto.
   /// - Returns: the last verdict.
   func verdict(
@@ -123,7 +123,7 @@ struct Patience: Sendable {
   }
 }
 
-/// Signals changes. Pending signals merge into one.
+/// Signals changes. Several pending signals become one.
 final class ChangeSignal: Sendable {
   private let changes: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
@@ -142,7 +142,8 @@ final class ChangeSignal: Sendable {
 
   func end() { continuation.finish() }
 
-  /// Returns at the next or pending change, at the end, and on cancellation, after which it may not be called again.
+  /// Returns at the next or a pending change, at the end, or on cancellation. After a cancellation, it may not be
+  /// called again.
   func wait() async {
     for await _ in changes {
       isPending.store(false, ordering: .releasing)

@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A query that is asked again after each change that may end its vetoes: ends of holds, changes of delegates, reloads,
-/// and delegates' announcements. It observes these changes before it asks, so that it misses none.
+/// Asks a query again after each change that may end its vetoes: ends of holds, changes of delegates, reloads, and
+/// delegates' announcements. To miss none, this type observes these changes before it asks.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
   let subject: String
   let presence: BusPresence
-  /// To standard output, instead of texts to standard error.
+  /// True for JSON on standard output; false for texts on standard error.
   let writesJSON: Bool
 
   private let changes = ChangeSignal()
@@ -29,8 +29,9 @@ struct PatientQuery: Sendable {
       within: patience.bound(context.timeout), updating: presence, onReturn: { changes.signal() })
   }
 
-  /// - Parameter connection: made by `connect`.
-  /// - Returns: the last verdict. After the time, it is a veto, or the first verdict, without slow delegates' answers.
+  /// - Parameter connection: the result of `connect`.
+  /// - Returns: the last verdict. If the time is over, it is a veto, or the first verdict, which may lack the answers
+  ///   of slow delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
@@ -53,7 +54,7 @@ struct PatientQuery: Sendable {
       })
   }
 
-  /// - Parameter isFirst: true without an earlier verdict to fall back on.
+  /// - Parameter isFirst: true before the first verdict.
   /// - Returns: nil while the connection looks for the bus.
   private func askOnce(
     over connection: Connection, isFirst: Bool, in context: Context
@@ -63,8 +64,8 @@ struct PatientQuery: Sendable {
       while true {
         await presence.waitUntilSettled()
         var query = query
-        // The deadline is the whole span, not its rest: with less time, required delegates would fail. A verdict that
-        // comes too late is missing.
+        // Before the first verdict, the deadline is at most the whole span, not the remaining time: with less time,
+        // required delegates would fail. A verdict that comes too late is ignored.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
@@ -73,7 +74,7 @@ struct PatientQuery: Sendable {
         if presence.isSettled { return verdict }
       }
     } catch {
-      // If the bus is there and does not answer, that is an error.
+      // If the bus is reachable and does not answer, that is an error.
       guard !connection.hasEnded, error.code == .connectionLost || presence.isUnreachable else { throw error }
       return nil
     }
@@ -98,17 +99,17 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// With a scope, the gateway asks delegates by the name without the scope.
+  /// With a scope, tribune-nats asks delegates by the name without the scope, so both names count.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
 
-  /// By the holds' ids; empty if this user may not list them.
+  /// The ages of the holds, by their ids; empty if this user may not list them.
   private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Explanation in
-        // The bus logs a list that it refuses, so the permission is checked first.
+        // The bus logs each list that it refuses, so this function first checks the permission.
         try await connection.requirePermission(to: "list", query.askedName, object: query.object)
         return try await connection.explain(query.askedName, object: query.object)
       }
@@ -130,7 +131,7 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change, even by missed notifications.
+  /// True if the verdict may change. Notifications that were missed may also have changed it.
   ///
   /// - Parameter object: empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {
@@ -146,8 +147,7 @@ extension Delivery {
 }
 
 extension Tribune.Notification {
-  /// True if the name matches the pattern, or one of the patterns, in this member of the userInfo, or if the member is
-  /// unreadable.
+  /// True if a pattern in this member of the userInfo matches the name, or if the member is unreadable.
   fileprivate func isAbout(_ name: String, patternsIn member: String) -> Bool {
     guard let member = userInfo.jsonRoot?[member] else { return true }
     let patterns = member.kind == .array ? (0..<member.count).map { member[$0]?.string } : [member.string]

@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// The vetoes against a question that waits, and their ages.
+/// The vetoes against a question whose asker waits, and their ages.
 ///
-/// Holders can change their vetoes constantly. So reasons are cut, and each user except root and the process's user
-/// has a few lines a minute.
+/// Holders can change their vetoes constantly. So reasons are cut, and the lines of each user are limited, except for
+/// root and the process's user.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Missing required delegates have labels, but no ids.
+  /// A missing required delegate has a label, but no id.
   private struct Key: Hashable {
     var delegate: UInt64
     var label: String
@@ -38,8 +38,8 @@ struct StandingVetoes: Sendable {
 
   /// Takes a verdict, which must be a veto. Returns lines about each new or changed veto.
   ///
-  /// - Parameter holdAges: the ages of the holds, by id. A hold without an age counts from its first verdict here, like
-  ///   a delegate's veto.
+  /// - Parameter holdAges: the ages of the holds, by id. The age of other vetoes, and of other holds, counts from their
+  ///   first verdict here.
   mutating func take(_ verdict: Verdict, holdAges: [UInt64: Duration], at now: Instant) -> [String] {
     var lines = known == nil ? ["waiting until \(subject) is allowed:"] : []
     let failures = verdict.vetoingFailures
@@ -58,7 +58,7 @@ struct StandingVetoes: Sendable {
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
     }
-    // The count lines are limited like another user's lines.
+    // The lines with a count are limited like the lines of one further user.
     if omittedCount > 0, limits.take(for: .max) {
       lines.append("  and \(omittedCount) more, not shown")
       omittedCount = 0

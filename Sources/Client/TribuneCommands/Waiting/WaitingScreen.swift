@@ -6,7 +6,7 @@ import TribuneSystem
 
 /// Shows the awaited delegates on standard error, which must be a terminal, and erases them at the end.
 final class WaitingScreen: Sendable {
-  /// A query that ends sooner is not shown.
+  /// A query that ends within this time is not shown.
   private static let delay = Duration.milliseconds(250)
   private static let interval = Duration.seconds(1)
 
@@ -15,7 +15,7 @@ final class WaitingScreen: Sendable {
 
   init(on terminal: Terminal) { self.terminal = terminal }
 
-  /// The next refresh shows it. Never waits.
+  /// Takes progress, which the next refresh shows. Never waits.
   func take(_ progress: Progress) {
     display.withLock { display in
       switch progress.stage {
@@ -79,7 +79,7 @@ struct WaitingDisplay: Sendable {
     deferred(delegate, participant: participant, status: nil, at: now)
   }
 
-  /// A nil status keeps the previous one.
+  /// If `status` is nil, the previous status stays.
   mutating func deferred(_ delegate: UInt64, participant: String, status: String?, at now: Duration) {
     if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
       if let status { rows[place].status = status }
@@ -107,7 +107,8 @@ struct WaitingDisplay: Sendable {
 struct ReplaceableLines: Sendable {
   private var shown = 0
 
-  /// Empty if nothing changes. The cursor is at the start of a line before and after.
+  /// Returns the text that replaces the lines; empty if nothing changes. The cursor is at the start of a line before
+  /// and after.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
     let back = shown == 0 ? "" : "\u{1B}[\(shown)A\r\u{1B}[J"
