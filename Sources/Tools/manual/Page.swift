@@ -9,11 +9,11 @@ struct PageError: Error {
   init(_ message: String) { self.message = message }
 }
 
-/// A man page from docs/man, the option table and the configuration file.
+/// A man page, made from docs/man, the option table and the configuration file.
 struct Page {
   let text: String
 
-  /// - Parameter template: man(7) source with the placeholders below.
+  /// - Parameter template: source for man(7), with the placeholders below.
   init(template: String, settings: SettingsText) throws(PageError) {
     var lines: [String] = []
     for line in template.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A failed reader or writer ignores further calls, so the caller checks once.
+/// Generated readers and writers ignore all calls after a failure, so their caller checks only once.
 extension CCodec {
   var source: String {
     let head =
@@ -155,7 +155,8 @@ extension CCodec {
     }
   }
 
-  /// All enumerations but the errors are contiguous, so a bound suffices.
+  /// Except for the errors, the values of each enumeration are contiguous, so the generated code checks only an upper
+  /// bound.
   private func readEnumeration(_ enumeration: Enumeration, _ place: String, _ indent: String) -> [String] {
     precondition(
       enumeration.members.enumerated().allSatisfy { $0.offset == $0.element.value },

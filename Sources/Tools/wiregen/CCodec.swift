@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the C client's frames.
+/// Generates the frames of the C client.
 struct CCodec {
   let description: Description
 
@@ -68,7 +68,7 @@ struct CCodec {
       if case .optional = field.type { text += "  bool has_\(field.cName);\n" }
       text += "  \(typeText(field.type))\(field.cName);\n"
     }
-    // C has no empty structures.
+    // C has no empty structures, so an empty one gets a member.
     if fields.isEmpty { text += "  char nothing;\n" }
     return text + "};\n" + functionDeclarations(name)
   }
@@ -96,7 +96,7 @@ struct CCodec {
 
   // MARK: Common parts
 
-  /// A choice follows its alternatives, because C needs these first.
+  /// A choice comes behind its alternatives, because C needs their declarations first.
   var declarations: [Declaration] {
     let isChoice = { (declaration: Declaration) in
       if case .frame(let frame) = declaration, case .choice = frame.content { true } else { false }
@@ -128,7 +128,7 @@ struct CCodec {
     }
   }
 
-  /// Includes a trailing space.
+  /// The C type, with a trailing space.
   private func typeText(_ type: FieldType) -> String {
     switch type {
     case .integer(.i32): "int32_t "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the C client's test of the golden vectors.
+/// Generates the C client's test against the golden vectors.
 struct CVectors {
   private let codec: CCodec
 
@@ -83,7 +83,7 @@ struct CVectors {
         continue
       }
       precondition(place > 0, "the first field in the alphabet is always there")
-      // The index omits absent fields.
+      // The index of the vectors omits absent fields, so the generated code prints only present ones.
       lines.append(
         "  if (value->\(condition.field.snakeCase) == \(codec.constant("wire_list_subject", condition.word))) {"
       )
@@ -105,7 +105,7 @@ struct CVectors {
     return function(name, lines + ["  }", "  fputc('}', out);"])
   }
 
-  /// Each function prints what is before the value first.
+  /// A generated function first prints the text that precedes the value.
   private func function(_ name: String, _ lines: [String]) -> String {
     let value = "const struct \(name.cName) *value"
     return "static void print_\(name.snakeCase)(FILE *out, const char *before, \(value))\n{\n"

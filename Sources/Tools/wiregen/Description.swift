@@ -59,7 +59,7 @@ struct Enumeration {
 struct Bits {
   var name: String
   var type: IntegerType
-  /// A reader refuses unknown bits.
+  /// True if a reader refuses unknown bits.
   var isStrict: Bool
   var members: [Member] = []
   var documentation: String
@@ -91,10 +91,10 @@ struct Frame {
 
   var name: String
   var number: Int
-  /// In print.
+  /// The kind's name in `FrameKind` and in documents.
   var word: String
   var direction: Direction
-  /// A frame of defaults has no fields.
+  /// True if a frame in which all fields have their defaults is written without fields.
   var canBeEmpty: Bool
   /// Empty if clients do not send the kind.
   var classes: [String]
@@ -106,7 +106,7 @@ struct Frame {
 
 /// A property of every kind that clients send.
 struct Classification {
-  /// Of `FrameKind`; its type has the same name, capitalized.
+  /// The property of `FrameKind`. Its type has the same name, capitalized.
   var property: String
   var words: [String]
   var documentation: String
@@ -124,7 +124,7 @@ struct Classification {
   ]
 }
 
-/// A case of a choice, selected by its first byte.
+/// One case of a choice. The frame's first byte selects it.
 struct Alternative {
   var name: String
   var value: Int
@@ -137,13 +137,13 @@ struct Field {
   var type: FieldType
   var unit: Unit?
   var defaultValue: String?
-  /// The name of the limit for the number of elements.
+  /// The name of the limit for the field's number of elements.
   var limit: String?
   var condition: Condition?
-  /// A program overwrites it in an encoded frame.
+  /// True if a program overwrites the field in an encoded frame.
   var isPatched = false
   var documentation = ""
-  /// Shares the line and the documentation of the field before.
+  /// True if the field shares the line and the documentation of the preceding field.
   var continuesLine = false
 
   var isAbsentByDefault: Bool {
@@ -158,7 +158,7 @@ struct Field {
     case time
   }
 
-  /// The field exists only if an earlier one has this value.
+  /// The field exists only if an earlier field has this value.
   struct Condition {
     var field: String
     var word: String
@@ -184,7 +184,7 @@ enum FieldType: Equatable {
   case text
   case bytes
   case named(String)
-  /// An enumeration with unknown numbers allowed.
+  /// An enumeration that allows unknown numbers.
   case open(String)
   case optional(String)
   case texts

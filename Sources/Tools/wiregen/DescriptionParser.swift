@@ -37,7 +37,7 @@ struct DescriptionParser {
           Line(
             number: index + 1, isIndented: whole.first == " ", text: text, documentation: documentation))
       } else if whole.first == " ", !documentation.isEmpty, !lines.isEmpty {
-        // The line's documentation continues that of the line before.
+        // This line continues the documentation of the preceding line.
         lines[lines.count - 1].documentation += " " + documentation
       }
     }
@@ -94,7 +94,7 @@ struct DescriptionParser {
         Bits(name: name, type: type, isStrict: attribute == "strict", documentation: line.documentation)))
   }
 
-  /// `NAME: TYPE`, and an optional comma.
+  /// Reads `NAME: TYPE` and an optional comma.
   private func named(_ words: inout Words) throws(DescriptionError) -> (String, IntegerType) {
     let name = words.next()
     let type = words.next()
@@ -241,7 +241,7 @@ struct DescriptionParser {
 
   // MARK: Checks
 
-  /// All references are declared, and names and numbers are unique.
+  /// Checks that all references are declared, and that names and numbers are unique.
   private func check() throws(DescriptionError) {
     func checkOnce(_ names: [String], _ what: String) throws(DescriptionError) {
       var seen: Set<String> = []
@@ -301,7 +301,7 @@ private struct Words {
   var isAtEnd: Bool { words.isEmpty }
   var rest: String { words.joined(separator: " ") }
 
-  /// Empty at the end.
+  /// The next word; empty at the end.
   mutating func next() -> String { words.popFirst().map(String.init) ?? "" }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the Python client's frames.
+/// Generates the frames of the Python client.
 struct PythonCodec {
   private let description: Description
 
@@ -83,7 +83,7 @@ struct PythonCodec {
     if !fields.isEmpty { lines.append("") }
     lines += ["    @classmethod", "    def read(cls, reader: Reader) -> \(name):"]
     if frame?.canBeEmpty == true { lines += ["        if not reader.left:", "            return cls()"] }
-    // A later field's condition may need an earlier one.
+    // Fields that a condition names are read into variables first.
     let named = Set(fields.compactMap(\.condition?.field))
     lines += fields.filter { named.contains($0.name) }.map { "        \($0.pythonName) = \(reading($0))" }
     lines += call(
@@ -125,7 +125,7 @@ struct PythonCodec {
     for one in alternatives {
       lines += ["            case \"\(one.name)\":", "                writer.u8(\(one.value))"]
     }
-    // A type checker reports unreachable branches.
+    // Only needed branches are generated, because a type checker reports unreachable ones.
     let (hasText, hasNothing) = (types.contains("str"), types.contains("None"))
     if hasText {
       lines += ["        if isinstance(self.content, str):", "            writer.text(self.content)"]
@@ -278,7 +278,7 @@ struct PythonCodec {
 }
 
 extension Field {
-  /// `from` is a keyword.
+  /// `from` is a keyword of Python.
   fileprivate var pythonName: String { name == "from" ? "from_" : name.snakeCase }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates TribuneWire's frames, one file per section.
+/// Generates TribuneWire's frames, with one file for each section.
 struct SwiftCodec {
   static let handwritten: Set = ["ConnectionID", "DelegateID", "PeerIdentity", "QueryID"]
 
@@ -45,7 +45,7 @@ struct SwiftCodec {
     return block(lines)
   }
 
-  /// Every `switch` is exhaustive, so none is classified by accident.
+  /// Each generated `switch` is exhaustive, so a new kind cannot be classified by accident.
   private var classes: String {
     var lines = ["extension FrameKind {"]
     for classification in Classification.all {
@@ -203,7 +203,7 @@ struct SwiftCodec {
     return found
   }
 
-  /// Nil if variable.
+  /// The size in bytes; nil if it varies.
   private func size(of type: FieldType) -> Int? {
     switch type {
     case .integer(let type): return type.size
@@ -260,7 +260,7 @@ struct SwiftCodec {
     return ["    \(name) = try \(read)"]
   }
 
-  /// Behind a `try`.
+  /// An expression that reads the field, for use behind `try`.
   private func value(of field: Field, in frame: Frame?) -> String {
     switch field.type {
     case .texts, .integers:
@@ -271,7 +271,7 @@ struct SwiftCodec {
     }
   }
 
-  /// Behind a `try`.
+  /// An expression that reads a value, for use behind `try`.
   private func value(of type: FieldType) -> String {
     switch type {
     case .integer, .open: "reader.integer()"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fills the tables of a Markdown document: below `### word (12)`, the fields of that kind; below
-/// `<!-- NAME -->`, those of a record.
+/// Fills the tables of a Markdown document. The fields of a kind go below `### word (12)`, the fields of a record below
+/// `<!-- NAME -->`.
 struct Tables {
   private let description: Description
   private var listed: [String: String] = [:]

@@ -10,7 +10,7 @@ func generatedNotice(_ comment: String) -> String {
   """
 }
 
-/// Lines of at most `width` characters, each behind `prefix`.
+/// Splits the text into lines of at most `width` characters, each behind `prefix`.
 func wrapped(_ text: String, after prefix: String, width: Int) -> [String] {
   var lines: [String] = []
   var line = prefix
@@ -25,7 +25,7 @@ func wrapped(_ text: String, after prefix: String, width: Int) -> [String] {
 }
 
 extension String {
-  /// `long fields` as `longFields`.
+  /// For example, `long fields` becomes `longFields`.
   var camelCase: String {
     let words = split(separator: " ")
     return words.dropFirst().reduce(words.first.map(String.init) ?? "") {
@@ -33,7 +33,7 @@ extension String {
     }
   }
 
-  /// `busPID` as `bus_pid`.
+  /// For example, `busPID` becomes `bus_pid`.
   var snakeCase: String {
     var words = ""
     let letters = Array(self)

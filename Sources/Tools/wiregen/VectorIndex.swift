@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Generates the index of the golden vectors, for tests in all languages: one JSON object per frame.
+/// Generates the index of the golden vectors, for the tests of all languages. Each frame is one JSON object.
 struct VectorIndex {
   private let description: Description
 
