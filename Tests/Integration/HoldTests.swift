@@ -259,12 +259,13 @@ struct HoldTests {
   }
 
   @Test(
-    "with --wait-for-bus, a verb waits for a bus at the start",
+    "with --wait-for-bus, a verb waits for a bus at the start; a hold that expires meanwhile runs nothing",
     arguments: [
-      ["ask", "a.shouldB"], ["ask", "a.shouldB", "--wait-until-allowed"], ["guard", "a.b", "--", "true"],
-      ["hold", "a.shouldB", "--why=c", "--", "true"],
-    ])
-  func waitsForBus(line: [String]) throws {
+      (["ask", "a.shouldB"], 0), (["ask", "a.shouldB", "--wait-until-allowed"], 0),
+      (["hold", "a.shouldB", "--why=c", "--", "true"], 0),
+      (["hold", "a.shouldB", "--why=c", "--expires=100ms", "--", "true"], 255),
+    ] as [([String], Int32)])
+  func waitsForBus(line: [String], status: Int32) throws {
     let folder = try TestFolder()
     func command(_ span: String) throws -> [String] {
       [
@@ -278,7 +279,7 @@ struct HoldTests {
     // The timeout may precede the first message.
     #expect(late.errors.contains("tribunectl: no bus at "))
     let bus = try TestBus(folder: folder)
-    #expect(waiting.status() == 0)
+    #expect(waiting.status() == status)
     #expect(bus.stop() == 0)
   }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 
 import pytest
 from conftest import DEADLINE, RunningBus
@@ -47,6 +48,18 @@ async def test_a_hold_expires(bus: RunningBus) -> None:
         assert await hold.expired()
         assert await one.ask("expire.shouldAct")
         await hold.release()
+
+
+async def test_a_hold_counts_its_time_from_when_it_is_taken(
+    bus: RunningBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bus.connect() as one:
+        an_hour_ago = time.monotonic_ns() - 3_600_000_000_000
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "monotonic_ns", lambda: an_hour_ago)
+            hold = one.hold("expire.*", why="soon", expires_in=60)
+        async with hold:
+            assert not await one.ask("expire.shouldAct")
 
 
 async def test_a_hold_may_last_for_ever(bus: RunningBus) -> None:

@@ -33,8 +33,21 @@ package enum WellKnownQuestions {
   package static let enforcement = "host.enforcement"
 
   package static func hostNames(matching pattern: String) -> [String] {
+    names(matching: pattern).filter { $0.hasPrefix("host.") }
+  }
+
+  /// True if programs ask what a valid name or pattern matches on the system's bus alone. This holds below `host.` and
+  /// `packages.`, and for patterns such as `*.shouldReboot`.
+  package static func areOnlyAskedOnSystemBus(_ pattern: String) -> Bool {
+    func isOnSystemBus(_ name: String) -> Bool { name.hasPrefix("host.") || name.hasPrefix("packages.") }
+    return isOnSystemBus(pattern)
+      || pattern.hasPrefix("*.") && !pattern.hasSuffix("*")
+        && names(matching: pattern).contains(where: isOnSystemBus)
+  }
+
+  private static func names(matching pattern: String) -> [String] {
     guard let pattern = parsed(pattern) else { return [] }
-    return names.filter { $0.hasPrefix("host.") && pattern.matches($0.utf8Bytes) }
+    return names.filter { pattern.matches($0.utf8Bytes) }
   }
 
   /// The question or pattern that a valid pattern probably means. nil if the pattern may be right.

@@ -77,11 +77,7 @@ struct Context: Sendable {
   /// Why one of these patterns is never asked on this bus; nil if all may be asked.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
-      let pattern = patterns.first(where: {
-        $0.hasPrefix("host.") || $0.hasPrefix("packages.")
-          // Such a name, like `*.shouldReboot`, is about the host.
-          || $0.hasPrefix("*.") && !$0.hasSuffix("*") && !WellKnownQuestions.hostNames(matching: $0).isEmpty
-      })
+      let pattern = patterns.first(where: WellKnownQuestions.areOnlyAskedOnSystemBus)
     else { return nil }
     return "\(pattern) is asked on the system's bus, and this is a user's, \(address)".terminalSafe
   }

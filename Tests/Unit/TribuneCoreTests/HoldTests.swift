@@ -242,12 +242,14 @@ struct HoldTests {
     let slot = bus.connect()
     bus.hold("host.shouldReboot", by: slot, serial: 1)
     bus.hold("packages.*", by: slot, serial: 1)
+    bus.hold("*.shouldReboot", by: slot, serial: 1)
+    bus.hold("*.shouldChange", by: slot, serial: 1)
     bus.attach(["a.shouldB", "host.**"], by: slot, serial: 1)
     bus.ask("host.shouldReboot", by: slot, serial: 1)
     bus.ask("host.enforcement", by: slot, serial: 1, mode: .first)
     bus.hold("**", by: slot, serial: 2)
     #expect(
-      bus.take() == Array(repeating: "A refused 1 invalidPattern", count: 3)
+      bus.take() == Array(repeating: "A refused 1 invalidPattern", count: 5)
         + ["A refused 1 invalidName", "A verdict 1 q1 vetoed?", "A ok 2 as 2 d1"])
   }
 

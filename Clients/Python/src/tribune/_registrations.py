@@ -43,6 +43,9 @@ class Registration:
         self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(ignore)
 
+    def start(self) -> None:
+        """Begins what counts from the first attempt to make it."""
+
     def frame(self) -> bytes:
         """The frame that makes it."""
         return encode(
@@ -170,22 +173,25 @@ class HoldTerm(Registration):
     def __init__(
         self, pattern: str, object: str, why: str, label: str, expires_in: float | None
     ) -> None:
-        expiry = 0
-        if expires_in is not None:
-            expiry = time.monotonic_ns() + int(min(expires_in * 1e9, _EXPIRY_MAX))
+        self._hold = _wire.Hold(label=label)
         super().__init__(
-            _wire.Hold(expiry=expiry, label=label),
+            self._hold,
             name=encoded_pattern(pattern) if pattern else b"",
             object=encoded_object(object),
             payload=shortened(why),
         )
-        self._expiry = expiry
+        self._expires_in = expires_in
         self.id = 0
         #: Actions under way that had begun before.
         self.late = 0
         self._settling: set[asyncio.Future[bool]] = set()
         #: True if the registration expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def start(self) -> None:
+        if self._expires_in is not None:
+            span = int(min(self._expires_in * 1e9, _EXPIRY_MAX))
+            self._hold.expiry = time.monotonic_ns() + span
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
         self.id = okay.delegate
@@ -218,7 +224,7 @@ class HoldTerm(Registration):
             self._settling.discard(waiter)
 
     def is_over(self) -> bool:
-        if self._expiry == 0 or self._expiry > time.monotonic_ns():
+        if self._hold.expiry == 0 or self._hold.expiry > time.monotonic_ns():
             return False
         self.expire()
         return True

@@ -36,6 +36,7 @@ class _Scope(Generic[_Term]):
         if self._was_entered:
             raise RuntimeError("it can be entered once")
         self._was_entered = True
+        self._term.start()
         self._link.register(self._term)
         await self._term.wait(self._link)
 

@@ -240,7 +240,7 @@ extension Bus {
   }
 
   func requireAskers(of name: String, _ code: ErrorCode) throws(WireError) {
-    guard limits.isForUser, name.hasPrefix("host.") || name.hasPrefix("packages.") else { return }
+    guard limits.isForUser, WellKnownQuestions.areOnlyAskedOnSystemBus(name) else { return }
     throw WireError(code, "\(name) is asked on the system's bus, and this is a user's")
   }
 

@@ -41,9 +41,10 @@ extension HoldCommand {
     }
   }
 
-  private func release(_ held: Held, because reason: String) async -> CommandError {
+  func release(_ held: Held, because reason: String) async -> CommandError {
     await held.connection.close()
-    return CommandError(message: "\(reason): nothing was run", status: ExitStatus.noVerdict)
+    return command.isEmpty
+      ? .failure(reason) : CommandError(message: "\(reason): nothing was run", status: ExitStatus.noVerdict)
   }
 
   /// - Returns: nil after a signal.

@@ -154,11 +154,12 @@ struct HoldCommand: Command {
     switch taken {
     case .success(let held):
       inherited = held.holds.last
+      // After a wait for a bus, its clients had time to return.
+      if standing.isOver { throw await release(held, because: "the hold has expired") }
       let end = spanText.isEmpty ? "" : ", for \(spanText.terminalSafe)"
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
       for line in held.news { context.terminal.reportLine(line.terminalSafe) }
-      standing.begin(for: span)
       if command.isEmpty {
         reportLateness(of: held, in: context)
       } else {
@@ -270,6 +271,7 @@ struct HoldCommand: Command {
     let holds = try await bounded(by: context.timeout) {
       [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
       let why = reason.text
+      standing.begin(for: span)
       var holds: [Tribune.Hold] = []
       for (index, target) in targets.enumerated() {
         holds.append(
