@@ -31,13 +31,13 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   }
 
   /// The targets that the question covers; its own comes first. Power-off covers halt, because a halted host is also
-  /// unreachable.
+  /// unreachable, and exit, by which systemd ends as in a container.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
     case .kexec: ["kexec.target"]
     case .softReboot: ["soft-reboot.target"]
-    case .powerOff: ["poweroff.target", "halt.target"]
+    case .powerOff: ["poweroff.target", "halt.target", "exit.target"]
     case .halt: ["halt.target"]
     case .suspend: ["suspend.target"]
     case .hibernate: ["hibernate.target", "hybrid-sleep.target", "suspend-then-hibernate.target"]
@@ -45,6 +45,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     case .suspendThenHibernate: ["suspend-then-hibernate.target"]
     }
   }
+
+  static let allTargets = Set(allCases.flatMap(\.targets))
 
   /// The target that no narrower question covers.
   package var ownTarget: String { targets[0] }

@@ -12,7 +12,6 @@ import TribuneWire
   /// How long the client library tries to reconnect.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
-  private static let hangInterval = Duration.seconds(5)
 
   private enum Side: CaseIterable {
     case bus, dbus
@@ -30,7 +29,8 @@ import TribuneWire
   private var dbus: DBusConnection?
   private var logindSignals: DBusSignals?
   private var logind: LogindProxy?
-  private var logindState = Enforcement.Logind()
+  /// Whether locks bind root: since systemd 257. Nil if logind has not said so.
+  private var bindsRoot: Bool?
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
   /// The objections from the last dry run, by delegate id.
@@ -73,7 +73,6 @@ import TribuneWire
     Task { await followBus { tries.finish(.bus) } }
     Task { await followDBus { tries.finish(.dbus) } }
     Task { await followFolders() }
-    Task { await followHangs() }
     Task { await dropFormerLocks() }
     await tries.waitForAll()
     await logindRefresh.finish()
@@ -215,7 +214,7 @@ import TribuneWire
   private var enforcement: Enforcement {
     Enforcement(
       vetoed: Set(objections.keys), overridden: overrides.questions, masksTargets: settings.masksTargets,
-      logind: logindState, masked: mask.applied)
+      bindsRoot: bindsRoot, masked: mask.applied)
   }
 
   private func isOverridden(_ question: HostQuestion) -> Bool {
@@ -257,15 +256,15 @@ import TribuneWire
 
   private func applyMask() async -> Bool {
     var targets = enforcement.targets
-    if !knowsVetoes { targets.formUnion(mask.recorded) }
+    if !knowsVetoes { targets.formUnion(mask.linked) }
     for lock in preparing {
       let known = Set(lock.questions.flatMap(\.targets))
-      targets = targets.subtracting(known).union(mask.recorded.intersection(known))
+      targets = targets.subtracting(known).union(mask.linked.intersection(known))
     }
     do throws(DBusError) {
       guard try await mask.update(targets) else { return true }
       objectionRefresh.request()
-      let masked = mask.recorded.sorted().joined(separator: " ")
+      let masked = mask.linked.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
       return true
     } catch {
@@ -353,8 +352,6 @@ import TribuneWire
       findLogind(manager)
       await logindRefresh.finish()
     } catch {
-      logindState.isAnswering = false
-      maskRefresh.request()
       ServiceLog.warning("logind does not run: \(error)")
     }
   }
@@ -379,24 +376,9 @@ import TribuneWire
   private func loseLogind() {
     guard logind != nil else { return }
     logind = nil
-    logindState.isAnswering = false
+    bindsRoot = nil
     locks.expire()
-    maskRefresh.request()
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
-  }
-
-  /// Watches for a logind that does not answer. systemctl then starts the target itself, and only masks help.
-  private func followHangs() async {
-    while true {
-      await rest(for: Self.hangInterval)
-      guard let logind, !objections.isEmpty else { continue }
-      var isAnswering = true
-      do throws(DBusError) { _ = try await logind.delayMax() } catch { isAnswering = false }
-      guard self.logind != nil, isAnswering != logindState.isAnswering else { continue }
-      logindState.isAnswering = isAnswering
-      ServiceLog.warning("logind \(isAnswering ? "answers again" : "does not answer")")
-      objectionRefresh.request()
-    }
   }
 
   private func refreshLogind() async -> Bool {
@@ -404,9 +386,9 @@ import TribuneWire
     for one in unlocked { ServiceLog.warning("logind did not know of a veto until now: \(one.line)") }
     unlocked = []
     var succeeds = true
-    if logindState.bindsRoot == nil || !logindState.isAnswering {
+    if bindsRoot == nil {
       succeeds = await Self.attempt("find out what locks bind") {
-        self.logindState = Enforcement.Logind(bindsRoot: try await logind.bindsRoot())
+        self.bindsRoot = try await logind.bindsRoot()
         self.objectionRefresh.request()
       }
     }
@@ -513,22 +495,23 @@ import TribuneWire
       ]
     }
     await finishRefreshes()
-    // `applied` includes targets that this version of systemd does not have.
     let isMasked = mask.applied?.isSuperset(of: asked.flatMap(\.targets)) == true
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
-    let isBinding = isMasked || isLocked && logindState.isAnswering && logindState.bindsRoot == true
+    let isBinding = isMasked || isLocked && bindsRoot == true
     let overridden = asked.filter(isOverridden)
     let says =
       if isBinding {
         "the hold binds root, too"
       } else if let first = overridden.first {
         "the hold does not bind yet: \(first.name) is overridden for \(Overrides.time), or until it fails"
+      } else if isLocked, settings.masksTargets {
+        "the hold does not bind root, who can still use systemctl: see the journal of tribune-logind"
       } else if isLocked {
         "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"
       } else {
         "logind does not know of the hold: it does not \(logind == nil ? "run" : "answer")"
       }
-    return [("isInForce", .bool(isBinding || isLocked)), ("says", .string(says))]
+    return [("isInForce", .bool(isBinding || isLocked && !settings.masksTargets)), ("says", .string(says))]
   }
 
   private func giveWay(
@@ -539,14 +522,14 @@ import TribuneWire
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await finishRefreshes()
     var obstacles: [String] = []
-    if mask.recorded.contains(question.ownTarget) { obstacles.append("its target is masked") }
+    if mask.linked.contains(question.ownTarget) { obstacles.append("its target is masked") }
     while let logind {
       let inhibitors = try await logind.inhibitors()
       if isAnnounced, locks.isListed(question.lock, among: inhibitors), .now < end {
         await rest(for: .milliseconds(10))
         continue
       }
-      if logindState.bindsRoot == true {
+      if bindsRoot == true {
         let binding = inhibitors.filter { $0.mode == "block" && $0.questions.contains(question) }
         obstacles += binding.map { "logind has a lock of \(Objection(who: $0.who, why: $0.why).line)" }
       }

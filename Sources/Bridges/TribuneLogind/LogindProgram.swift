@@ -18,7 +18,7 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package init(_ settings: LogindSettings, _ arguments: ServiceArguments) throws {
-    mask = try TargetMask()
+    mask = TargetMask()
     bridge =
       arguments.names.contains("--unmask")
       ? nil

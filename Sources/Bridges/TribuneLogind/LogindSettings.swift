@@ -6,8 +6,8 @@ import TribuneWire
 nonisolated package struct LogindSettings: Equatable, Sendable {
   /// `Probe=`: the interval of dry runs; nil for no dry runs.
   package var probe: Duration?
-  /// `Enforce=`: true for `mask`, false for `inhibit`. If nil, targets are masked only where locks do not bind root.
-  package var masksTargets: Bool?
+  /// `Enforce=`: true for `mask`, false for `inhibit`.
+  package var masksTargets = true
   package var signals: [SignalRule] = []
 
   package init() {}

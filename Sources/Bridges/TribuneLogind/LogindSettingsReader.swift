@@ -19,7 +19,7 @@ nonisolated package struct LogindSettingsReader {
       [
         Setting("Probe", \.settings.probe, probe),
         // A mistake in this line must not permit a vetoed action.
-        Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool? in
+        Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool in
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },
       ],

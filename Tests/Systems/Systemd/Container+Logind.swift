@@ -44,14 +44,14 @@ extension Container {
     var uid: Int
   }
 
-  /// The blocking locks; logind lists them in no order.
+  /// The blocking locks, also weak ones; logind lists them in no order.
   func blocks() throws -> [Lock] {
     let reply = try jsonObject(
       does(
         "busctl", "call", "--json=short", "org.freedesktop.login1", "/org/freedesktop/login1",
         "org.freedesktop.login1.Manager", "ListInhibitors"))
     let locks = (reply["data"] as? [[[Any]]])?.first ?? []
-    return locks.filter { $0[3] as? String == "block" }.map { lock in
+    return locks.filter { ($0[3] as? String)?.hasPrefix("block") == true }.map { lock in
       Lock(
         what: lock[0] as? String ?? "", who: lock[1] as? String ?? "", why: lock[2] as? String ?? "",
         uid: lock[4] as? Int ?? -1)
@@ -78,7 +78,7 @@ extension Container {
   }
 
   func masked() throws -> [String] {
-    try does("find", "/run/systemd/system", "-lname", "/dev/null", "-printf", "%f\n").split(separator: "\n")
+    try does("sh", "-c", "find /run/systemd/system* -lname /dev/null -printf '%f\n'").split(separator: "\n")
       .map(String.init).sorted()
   }
 }

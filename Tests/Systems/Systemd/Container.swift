@@ -11,6 +11,7 @@ final class Container: ServedBus {
   private let folder: TestFolder
   private let nspawn: RunningProgram
   let leader: Int32
+  let locksBindRoot: Bool
 
   var root: String { "/proc/\(leader)/root" }
   var path: String { "\(root)/run/tribune/bus" }
@@ -18,8 +19,13 @@ final class Container: ServedBus {
   private var written: String { "\(folder.path)/memory/upper" }
 
   enum Release: CaseIterable {
+    /// Of this machine, or of TRIBUNE_RELEASE.
     case own
     case newer
+
+    fileprivate func tree() throws -> String {
+      try Container.given(self == .own ? "TRIBUNE_CONTAINER_TREE" : "TRIBUNE_NEWER_TREE")
+    }
   }
 
   init(
@@ -28,7 +34,8 @@ final class Container: ServedBus {
     programs: [String: String] = [:]
   ) throws {
     let parent = try Self.given("TRIBUNE_CONTAINER_FOLDER")
-    let tree = try Self.given(release == .own ? "TRIBUNE_CONTAINER_TREE" : "TRIBUNE_NEWER_TREE")
+    let tree = try release.tree()
+    locksBindRoot = try tree == Release.newer.tree()
     let installed = try hasTribune ? [Self.given("TRIBUNE_CONTAINER_INSTALLED")] : []
     folder = try TestFolder(named: "\(parent)/\(UInt32.random(in: .min ... .max))")
     let notifications = try NotifySocket(path: "\(folder.path)/notify")
@@ -67,7 +74,7 @@ final class Container: ServedBus {
     }
   }
 
-  private static func given(_ variable: String) throws -> String {
+  fileprivate static func given(_ variable: String) throws -> String {
     guard let value = ProcessInfo.processInfo.environment[variable] else {
       throw Programs.Missing(
         description: "there is no container to boot (\(variable)); \"make test-systemd\" sees to one")

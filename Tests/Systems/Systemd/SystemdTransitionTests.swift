@@ -101,7 +101,7 @@ struct SystemdTransitionTests {
     let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
     let guarded = try machine.run(
       "tribunectl", "guard", "host.powerOff", "--override=now", "--", "sh", "-c",
-      "find /run/systemd/system -lname /dev/null; exit 3")
+      "find /run/systemd/system.control -lname /dev/null; exit 3")
     #expect(guarded.status == 3 && guarded.output == "", "\(guarded.output)")
     try machine.waitForLogind("host.shouldPowerOff is not overridden any more")
     #expect(try machine.run("systemctl", "poweroff", "--check-inhibitors=yes").status != 0)

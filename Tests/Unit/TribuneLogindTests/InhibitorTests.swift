@@ -65,7 +65,8 @@ struct InhibitorTests {
       byName == [
         "host.shouldReboot": ["reboot.target", "kexec.target", "soft-reboot.target"],
         "host.shouldKexec": ["kexec.target"], "host.shouldSoftReboot": ["soft-reboot.target"],
-        "host.shouldPowerOff": ["poweroff.target", "halt.target"], "host.shouldHalt": ["halt.target"],
+        "host.shouldPowerOff": ["poweroff.target", "halt.target", "exit.target"],
+        "host.shouldHalt": ["halt.target"],
         "host.shouldSuspend": ["suspend.target"],
         "host.shouldHibernate": ["hibernate.target", "hybrid-sleep.target", "suspend-then-hibernate.target"],
         "host.shouldHybridSleep": ["hybrid-sleep.target"],

@@ -18,13 +18,13 @@ struct LogindSettingsTests {
   func defaults() {
     let (settings, diagnostics) = read("")
     #expect(settings == LogindSettings() && diagnostics.isEmpty)
-    #expect(settings.probe == nil && settings.masksTargets == nil && settings.signals.isEmpty)
+    #expect(settings.probe == nil && settings.masksTargets && settings.signals.isEmpty)
   }
 
   @Test("Probe= is a span, and Enforce= one of two words; an empty value is the default")
   func logind() {
     let (settings, diagnostics) = read("[Logind]\nProbe=30s\nEnforce=mask\n")
-    #expect(settings.probe == .seconds(30) && settings.masksTargets == true && diagnostics.isEmpty)
+    #expect(settings.probe == .seconds(30) && settings.masksTargets && diagnostics.isEmpty)
     let (reset, _) = read("[Logind]\nProbe=30s\nEnforce=mask\nProbe=\nEnforce=\n")
     #expect(reset == LogindSettings())
   }
@@ -91,15 +91,15 @@ struct LogindSettingsTests {
     let (settings, diagnostics) = read(
       "[Logind]\nProbe=x\nEnforce=mask\n[Signal \"a.b.C\"]\n[Signal \"a.b.D\"]\nPost=x\n")
     #expect(
-      diagnostics.count == 2 && settings.masksTargets == true && settings.signals.map(\.member) == ["D"])
+      diagnostics.count == 2 && settings.masksTargets && settings.signals.map(\.member) == ["D"])
   }
 
   @Test("An unknown word of Enforce= counts as mask, and later lines win")
   func unknownEnforcement() {
-    #expect(read("[Logind]\nEnforce=msk\n").0.masksTargets == true)
+    #expect(read("[Logind]\nEnforce=msk\n").0.masksTargets)
     #expect(read("[Logind]\nEnforce=msk\nEnforce=inhibit\n").0.masksTargets == false)
-    #expect(read("[Logind]\nEnforce mask\n").0.masksTargets == true)
-    #expect(read("[Logind]\nEnforc=mask\nEnforce=inhibit\n").0.masksTargets == true)
+    #expect(read("[Logind]\nEnforce mask\n").0.masksTargets)
+    #expect(read("[Logind]\nEnforc=mask\nEnforce=inhibit\n").0.masksTargets)
   }
 
   @Test(
@@ -107,14 +107,14 @@ struct LogindSettingsTests {
     arguments: ["[Logind", "\t[Logind\u{0}]", "[Logind] x", "[Logid]", "[Signal \"a.b.C\"]\nPost=x\nPath"])
   func unreadable(lines: String) {
     let (settings, diagnostics) = read("[Logind]\nEnforce=inhibit\n\(lines)\n[Logind]\nEnforce=inhibit\n")
-    #expect(settings.masksTargets == true && diagnostics.count == 1)
-    #expect(read("[Signal \"a.b.C\"]\nPost=x\nPth=/x\n").0.masksTargets == nil)
+    #expect(settings.masksTargets && diagnostics.count == 1)
+    #expect(read("[Signal \"a.b.C\"]\nPost=x\nPth=/x\n").0.masksTargets)
   }
 
   @Test("An unreadable file counts as Enforce=mask")
   @MainActor func unreadableFile() {
     let (settings, diagnostics) = LogindProgram.load(from: "/dev/null")
-    #expect(settings.masksTargets == true)
+    #expect(settings.masksTargets)
     #expect(diagnostics.first?.description == "/dev/null/logind.conf: error: cannot be read: Not a directory")
   }
 
@@ -122,7 +122,7 @@ struct LogindSettingsTests {
   @MainActor func missingFolder() {
     let path = "/nonexistent/tribune"
     let (settings, diagnostics) = LogindProgram.load(from: path)
-    #expect(settings.masksTargets == true)
+    #expect(settings.masksTargets)
     #expect(diagnostics == [Diagnostic(.error, path, nil, "does not exist")])
     #expect(LogindProgram.load(from: "/").1 == [])
   }

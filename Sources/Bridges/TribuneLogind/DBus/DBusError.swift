@@ -9,12 +9,15 @@ nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
   /// The call failed without a reply, perhaps after a timeout.
   case failed(Errno)
   case unexpected(String)
+  case notMasked(String)
 
   var description: String {
     switch self {
     case .answered(let name, let message): message.isEmpty ? name : message.escaped
     case .failed(let error): "\(error)"
     case .unexpected(let what): "an unexpected answer to \(what)"
+    case .notMasked(let unit):
+      "systemd has \(unit) in a folder that takes precedence (systemctl status \(unit))"
     }
   }
 
@@ -23,11 +26,6 @@ nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
     return unsafe .answered(
       name: error.pointee.name.map { unsafe String(cString: $0) } ?? "",
       message: error.pointee.message.map { unsafe String(cString: $0) } ?? "")
-  }
-
-  var isMissingUnit: Bool {
-    guard case .answered(let name, _) = self else { return false }
-    return ["org.freedesktop.DBus.Error.FileNotFound", "org.freedesktop.systemd1.NoSuchUnit"].contains(name)
   }
 
   @discardableResult

@@ -18,21 +18,16 @@ struct SystemdProxy {
       timeoutMicroseconds: 60_000_000)
   }
 
-  /// False if the unit is masked, or if this version of systemd does not have it. True if systemd cannot tell, because
-  /// a veto must not be without effect.
-  func canBeMasked(_ unit: String) async throws(DBusError) -> Bool {
-    do throws(DBusError) {
-      guard case .string(let state)? = try await bus.call(method("GetUnitFileState"), .string(unit)).first
-      else {
-        throw .unexpected("GetUnitFileState")
+  /// Includes units that another program or an administrator masked.
+  func masked(among units: Set<String>) async throws(DBusError) -> Set<String> {
+    var masked: Set<String> = []
+    for unit in units {
+      guard case .string(let path)? = try await bus.call(method("LoadUnit"), .string(unit)).first else {
+        throw .unexpected("LoadUnit")
       }
-      return !state.hasPrefix("masked")
-    } catch {
-      guard case .answered = error else { throw error }
-      if error.isMissingUnit { return false }
-      ServiceLog.warning("systemd does not tell whether \(unit) is masked: \(error)")
-      return true
+      if try await property("LoadState", of: path, "Unit") == .string("masked") { masked.insert(unit) }
     }
+    return masked
   }
 
   /// True while the host shuts down. systemd then sends no reply to a reload.
@@ -60,14 +55,5 @@ struct SystemdProxy {
       name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
-  /// Masks the units until the next boot.
-  func mask(_ units: [String]) async throws(DBusError) {
-    _ = try await bus.call(method("MaskUnitFiles"), .strings(units), .bool(true), .bool(false))
-    _ = try await bus.call(method("Reload"))
-  }
-
-  func unmask(_ units: [String]) async throws(DBusError) {
-    _ = try await bus.call(method("UnmaskUnitFiles"), .strings(units), .bool(true))
-    _ = try await bus.call(method("Reload"))
-  }
+  func reload() async throws(DBusError) { _ = try await bus.call(method("Reload")) }
 }

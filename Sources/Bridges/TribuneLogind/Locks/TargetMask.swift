@@ -3,46 +3,41 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks vetoed targets until the next boot where locks do not suffice: before systemd 257, locks do not bind root, and
-/// each lock covers several actions. A file lists each target from before it is masked until after it is unmasked. So
-/// even after a SIGKILL, the next process unmasks only these targets, not those that the administrator masked.
+/// Masks targets until the next boot, by links to /dev/null in a folder that takes precedence over units in /etc. Only
+/// Tribune masks there. So even after a SIGKILL, the next process knows these masks, and leaves an administrator's own
+/// masks alone.
 final class TargetMask {
-  private static let file = "/run/tribune-logind/masked"
+  private static let folder = "/run/systemd/system.control"
+  private static let null = Array("/dev/null".utf8)
 
-  /// The targets in the file.
-  private(set) var recorded: Set<String>
+  /// The targets with a link.
+  private(set) var linked: Set<String>
   /// The targets of the last update; nil if the masks are unknown, for example after a failure.
   private(set) var applied: Set<String>?
 
-  init() throws(Errno) {
-    do throws(Errno) {
-      let contents = try InputFile.contents(of: Self.file, lengthMax: 1 << 16, waits: false) ?? []
-      recorded = Set(String(decoding: contents, as: UTF8.self).split(separator: "\n").map(String.init))
-    } catch .noSuchFile {
-      recorded = []
-      applied = []
+  init() {
+    linked = HostQuestion.allTargets.filter {
+      Folder.target(ofLink: Array(Self.path(of: $0).utf8)) == Self.null
     }
   }
+
+  private static func path(of target: String) -> String { "\(folder)/\(target)" }
 
   /// Returns true if the update changed something.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
-    do throws(DBusError) {
-      if !(targets.isEmpty && recorded.isEmpty) {
-        try await update(targets, at: SystemdProxy(try Self.connect()))
-      }
-    } catch {
-      applied = nil
-      throw error
-    }
+    let isChange = targets != linked
+    applied = nil
+    try link(targets)
+    try await apply(targets, to: SystemdProxy(try Self.connect()))
     applied = targets
-    return true
+    return isChange
   }
 
   /// Unmasks all targets after the service has stopped, unless systemd restarts it or the host goes down. `service` is
   /// nil if this process is not part of a service.
   func end(after service: String?) async throws(DBusError) {
-    guard !recorded.isEmpty else { return }
+    guard !linked.isEmpty else { return }
     if let service {
       let manager = SystemdProxy(try Self.connect())
       guard try await manager.job(of: service) == "stop", try await !manager.isStopping() else { return }
@@ -50,20 +45,28 @@ final class TargetMask {
     _ = try await update([])
   }
 
-  private func update(_ targets: Set<String>, at manager: SystemdProxy) async throws(DBusError) {
-    let obsolete = recorded.subtracting(targets)
-    if !obsolete.isEmpty {
-      try await manager.unmask(obsolete.sorted())
-      try record(recorded.intersection(targets))
+  private func link(_ targets: Set<String>) throws(DBusError) {
+    do throws(Errno) {
+      if !targets.isEmpty { try Folder.make(Self.folder, mode: 0o755) }
+      for target in linked.subtracting(targets) {
+        try SocketFile.remove(at: Self.path(of: target))
+        linked.remove(target)
+      }
+      for target in targets.subtracting(linked).sorted() {
+        try Folder.link(Self.path(of: target), to: "/dev/null")
+        linked.insert(target)
+      }
+    } catch {
+      throw .failed(error)
     }
-    // An earlier process may have died before it masked the recorded targets, so they are masked again.
-    var own = recorded
-    for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
-      own.insert(target)
-    }
-    guard !own.isEmpty else { return }
-    try record(own)
-    try await manager.mask(own.sorted())
+  }
+
+  /// systemd reads the files of units that it has not loaded, as most targets, whenever it needs them.
+  private func apply(_ targets: Set<String>, to manager: SystemdProxy) async throws(DBusError) {
+    if try await manager.masked(among: HostQuestion.allTargets) == targets { return }
+    try await manager.reload()
+    let missing = targets.subtracting(try await manager.masked(among: targets))
+    if let target = missing.sorted().first { throw .notMasked(target) }
   }
 
   /// Uses systemd's private socket, because unmasking must work without D-Bus.
@@ -73,14 +76,5 @@ final class TargetMask {
     } catch {
       throw .failed(error)
     }
-  }
-
-  private func record(_ targets: Set<String>) throws(DBusError) {
-    do throws(Errno) {
-      try StateFile.write(Array(targets.sorted().map { "\($0)\n" }.joined().utf8), to: Self.file)
-    } catch {
-      throw .failed(error)
-    }
-    recorded = targets
   }
 }

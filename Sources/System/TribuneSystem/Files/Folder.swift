@@ -104,10 +104,15 @@ package enum Folder {
     }
   }
 
-  private static func target(ofLink path: [UInt8]) -> [UInt8]? {
+  /// Nil if this is not a link.
+  package static func target(ofLink path: [UInt8]) -> [UInt8]? {
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe readlink(cString(path), &target, target.count)
     return count < 0 ? nil : target.prefix(count).map { UInt8(bitPattern: $0) }
+  }
+
+  package static func link(_ path: String, to target: String) throws(Errno) {
+    _ = try retrying { unsafe symlink(target, path) }
   }
 
   package static func parent(of path: String) -> String {
