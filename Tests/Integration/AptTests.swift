@@ -212,7 +212,9 @@ import Testing
 
   @Test(
     "does not ask about packages of another root",
-    arguments: [("Dir=/mnt/", 0), ("RootDir=/mnt", 0), ("Dir=/", 1), ("Dir::State=var/lib/apt", 1)])
+    arguments: [
+      ("Dir=/mnt/", 0), ("RootDir=/mnt", 0), ("Dir=/", 1), ("Dir=/.", 1), ("Dir::State=var/lib/apt", 1),
+    ])
   func otherRoot(setting: String, status: Int32) throws {
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
     #expect(try run(settings: [setting]).status == status)
@@ -223,7 +225,7 @@ import Testing
     #expect(try run("dpkg", environment: ["DPKG_HOOK_ACTION": "triggers-only"]).status == 0)
     #expect(try asked() as? [String: String] == ["action": "triggers-only"])
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
-    let ran = try run("dpkg", environment: ["DPKG_HOOK_ACTION": "remove"])
+    let ran = try run("dpkg", environment: ["DPKG_HOOK_ACTION": "remove", "DPKG_ROOT": "/."])
     #expect(ran.status == 1)
     #expect(
       ran.output.contains("a backup is running") && ran.output.contains("rm /etc/dpkg/dpkg.cfg.d/tribune"))

@@ -35,7 +35,10 @@ import Testing
     (["shutdown", "--reboot", "now"], "host.shouldReboot"),
     (["shutdown", "--reb", "now"], "host.shouldReboot"),
     (["shutdown", "--kexec", "now"], "host.shouldReboot"), (["shutdown", "-K", "now"], "host.shouldReboot"),
-    (["shutdown", "--poweroff"], "host.shouldPowerOff"),
+    (["shutdown", "--poweroff"], "host.shouldPowerOff"), (["shutdown", "-rP", "now"], "host.shouldReboot"),
+    (["shutdown", "-rP", "now"], "host.shouldPowerOff"), (["poweroff", "--reboot"], "host.shouldReboot"),
+    (["halt", "--reb"], "host.shouldReboot"), (["reboot", "-p"], "host.shouldPowerOff"),
+    (["reboot", "--halt"], "host.shouldPowerOff"),
   ]
 
   @Test(

@@ -111,6 +111,8 @@ package enum Condition: Hashable, Sendable {
 
   private static let advice = "for a choice between several, write several lines"
 
+  static func hasWildcard(_ glob: String) -> Bool { glob.utf8.contains(where: isStar) }
+
   private static func isStar(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
   package static func isUnit(_ name: String) -> Bool {

@@ -45,6 +45,21 @@ struct QuestionQueueTests {
     }
   }
 
+  @Test("an answer that comes right after its question was withdrawn does not answer the next one")
+  func hasty() {
+    var questions = QuestionQueue()
+    for ticket in [1, 2] {
+      _ = questions.ask(
+        .init(ticket: ticket, user: 0, text: "question \(ticket)\n", end: .seconds(10)), at: .zero)
+    }
+    _ = questions.withdraw(1, .timedOut, at: .seconds(1))
+    #expect(
+      questions.read("y", at: .milliseconds(1_499)) == [
+        .show("the question has changed: answer again\n"), .prompt,
+      ])
+    #expect(questions.read("y", at: .milliseconds(1_500)) == [.answer(2, .approve)])
+  }
+
   @Test(
     "a line is an answer, or the question is repeated",
     arguments: [

@@ -244,6 +244,8 @@ package struct PolicyParser {
       case .unknown:
         let lookup = effect == .deny ? "; an id needs no lookup" : ""
         doubt = "this host has no \(text)" + (effect == nil ? "" : ", so the line matches nobody\(lookup)")
+      case .unit(let glob) where effect == nil && Condition.hasWildcard(glob):
+        doubt = "an expectation is about one unit, and \"\(glob)\" has a wildcard"
       default: doubt = condition.doubt(after: conditions)
       }
       if let doubt {

@@ -43,7 +43,12 @@ struct QuestionQueue: Sendable {
 
     """
 
+  /// How long a person takes to see that another question has replaced the one that they are answering.
+  private static let reading = Duration.milliseconds(500)
+
   private var queue: [(entry: Entry, round: Int)] = []
+  /// When the first question has been shown long enough to be meant by an answer.
+  private var readableAt = Duration.zero
   private var hasEnded = false
 
   mutating func ask(_ entry: Entry, at now: Duration) -> [Effect] {
@@ -58,12 +63,14 @@ struct QuestionQueue: Sendable {
   mutating func withdraw(_ ticket: Ticket, _ why: Withdrawal, at now: Duration) -> [Effect] {
     guard let place = queue.firstIndex(where: { $0.entry.ticket == ticket }) else { return [] }
     queue.remove(at: place)
+    if place == 0 { readableAt = now + Self.reading }
     return place == 0 ? [.takeBack(why.rawValue)] + showFirst(at: now) : []
   }
 
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
     guard let first = queue.first?.entry else { return words.isEmpty ? [] : [.show("no question is open\n")] }
+    guard now >= readableAt else { return [.show("the question has changed: answer again\n"), .prompt] }
     guard let answer = Self.answer(in: words) else {
       return [
         .show(words == "?" ? Self.help : "answer \"y\", \"n\" or \"n REASON\"; \"?\" shows help\n"), .prompt,

@@ -341,7 +341,11 @@ struct HoldCommand: Command {
       let error = await current.connection.closed()
       guard isReliedOn, !Task.isCancelled else { return .lost(error) }
       reason = error?.message ?? "the connection was closed"
-      context.terminal.report("the hold has ended, and is taken again when it can be: \(reason.terminalSafe)")
+      let what =
+        targets.count == 1
+        ? "the hold has ended, and is taken again when it can be"
+        : "all \(targets.count) holds have ended, and are taken again when all can be"
+      context.terminal.report("\(what): \(reason.terminalSafe)")
       held = nil
     }
     if Task.isCancelled { return .cancelled }
