@@ -3,7 +3,8 @@
 
 #include <ini.h>
 
-/* The library's settings are variables. Debian's build cuts lines at 200 bytes by default. */
+/* Sets the longest line, in bytes. libinih's settings are global variables, and Debian's build of it cuts lines at 200
+ * bytes by default. */
 static inline void tribune_inih_prepare(int line_max) {
   ini_use_stack = false;
   ini_max_line = line_max;

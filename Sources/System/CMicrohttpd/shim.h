@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libmicrohttpd's variadic functions, which Swift cannot call.
+ * Wrappers of libmicrohttpd's variadic functions, which Swift cannot call.
  */
 #pragma once
 
 #include <microhttpd.h>
 
 struct tribune_http_settings {
-	/* Owned by the daemon. */
+	/* A listening socket. The HTTP daemon owns it. */
 	int socket;
 	unsigned int connections_max;
 	unsigned int connections_max_per_address;
-	/* Per connection. */
+	/* The memory for each connection, in bytes. */
 	size_t memory_max;
 	unsigned int idle_seconds_max;
 	MHD_AccessHandlerCallback answer;
-	/* At the begin and after the end of a connection. */
+	/* Called at the beginning and after the end of each connection. */
 	MHD_NotifyConnectionCallback notify;
 	void *context;
 };
 
-/* The daemon works only in MHD_run(). */
+/* Starts an HTTP daemon without a thread: it works only while MHD_run() runs. */
 static inline struct MHD_Daemon *tribune_http_start(const struct tribune_http_settings *settings)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, settings->answer,

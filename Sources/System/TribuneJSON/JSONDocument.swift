@@ -3,19 +3,20 @@
 import CJansson
 import TribuneWire
 
-/// Parsed JSON. Limits bound the time for a peer's message. Duplicate member names are errors, because
-/// readers differ in which one they take.
+/// Parsed JSON. Limits bound the time for parsing a peer's message. Duplicate member names are errors, because
+/// readers differ in which of the members they take.
 @safe package final class JSONDocument {
-  /// In bytes.
+  /// The largest length of a text, in bytes.
   package static let lengthMax = 1 << 20
 
-  /// The limit of commas and opening brackets outside of strings, which bound the number of values. A value costs up to
-  /// 150 ns, a member three times as much; `lengthMax` alone would allow 500,000.
+  /// The largest number of commas and opening brackets outside strings. It bounds the number of values. Parsing a
+  /// value takes up to 150 ns, and parsing a member three times as long. `lengthMax` alone would allow 500,000
+  /// values.
   package static let separatorsMax = 16_384
 
   fileprivate let value: UnsafeMutablePointer<json_t>
 
-  /// Throws also above `lengthMax`, `separatorsMax` or jansson's depth of 2048.
+  /// Throws for invalid JSON, and above `lengthMax`, `separatorsMax` or jansson's depth of 2048.
   package init(_ bytes: RawSpan) throws(JSONText.SyntaxError) {
     guard bytes.byteCount <= Self.lengthMax else {
       throw JSONText.SyntaxError(
@@ -31,7 +32,7 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // A number exceeds 64 bits. Read as `Double`, integers above 53 bits lose digits.
+      // A number exceeds 64 bits, so jansson reads all numbers as `Double`. Integers above 53 bits then lose digits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {
@@ -61,7 +62,7 @@ import TribuneWire
   package var root: JSONNode { unsafe JSONNode(value, of: self) }
 }
 
-/// A value of a document. Keeps the document alive.
+/// A value of a document. It keeps the document alive.
 @safe package struct JSONNode {
   package enum Kind: Sendable {
     case null, bool, number, string, array, object
@@ -86,13 +87,13 @@ import TribuneWire
     }
   }
 
-  /// True also for `1.0` and `1e3`, if they fit into `Int64`.
+  /// True for integers. A number such as `1.0` or `1e3` is an integer if it fits into `Int64`.
   package var isInteger: Bool {
     switch unsafe value.pointee.type {
     case JSON_INTEGER: return true
     case JSON_REAL:
       let number = unsafe json_real_value(value)
-      // A `Double` cannot represent `Int64.max` exactly.
+      // The bound is `Int64.max` + 1, because a `Double` cannot represent `Int64.max`.
       return number.rounded(.towardZero) == number && number.magnitude < 0x1p63
     default: return false
     }
@@ -123,7 +124,7 @@ import TribuneWire
     return unsafe Int(json_real_value(value))
   }
 
-  /// Rounded to 53 bits.
+  /// The number, rounded to 53 bits.
   package var number: Double? { kind == .number ? unsafe json_number_value(value) : nil }
 
   package var copy: JSONValue {

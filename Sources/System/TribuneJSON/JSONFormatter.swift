@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Changes the white space of valid JSON.
+/// Formats valid JSON. It removes or adds white space, and escapes characters that could act on a terminal.
 struct JSONFormatter {
   private let bytes: [UInt8]
   private let isPretty: Bool
@@ -47,7 +47,7 @@ struct JSONFormatter {
 
   private mutating func open(_ bracket: UInt8) {
     output.append(bracket)
-    // In ASCII, `}` and `]` are two above `{` and `[`.
+    // An empty object or array stays on one line. In ASCII, a closing bracket is its opening bracket plus 2.
     let rest = bytes[position...]
     let next = rest.firstIndex { $0 > UInt8(ascii: " ") } ?? rest.endIndex
     if next < rest.endIndex, bytes[next] == bracket + 2 {

@@ -3,7 +3,7 @@
 import CJansson
 import TribuneWire
 
-/// Validated JSON, kept as text to preserve numbers beyond Swift's types.
+/// Valid JSON. It is kept as text, because its numbers may exceed Swift's types.
 package struct JSONText: Equatable, Sendable {
   package struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     package var line: Int
@@ -21,7 +21,7 @@ package struct JSONText: Equatable, Sendable {
 
   package let bytes: [UInt8]
 
-  /// Any JSON value, not only objects.
+  /// Accepts any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
     // These flags accept numbers beyond 64 bits, and zero characters in strings.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
@@ -35,13 +35,13 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// Applies the limits of `JSONDocument`.
+  /// Throws if `JSONDocument` refuses the text, for example because of a limit.
   package init(bounded bytes: [UInt8]) throws(SyntaxError) {
     _ = try JSONDocument(bytes.rawBytes)
     self.bytes = bytes
   }
 
-  /// Escapes characters that could act on a terminal.
+  /// The text without white space between values. Characters that could act on a terminal are escaped.
   package var compact: String {
     String(decoding: JSONFormatter.format(bytes, isPretty: false), as: UTF8.self)
   }
@@ -50,16 +50,16 @@ package struct JSONText: Equatable, Sendable {
 extension JSONText {
   struct Failure: Error {
     let error: SyntaxError
-    /// The only error is a number out of range.
+    /// True if jansson stopped at a number that is too large.
     let isOverflow: Bool
   }
 
-  /// - Returns: owned by the caller.
+  /// - Returns: a value that the caller must release.
   static func load(_ bytes: RawSpan, _ flags: Int32) throws(Failure) -> UnsafeMutablePointer<json_t> {
     guard bytes.byteCount > 0 else {
       throw Failure(error: SyntaxError(line: 1, column: 0, reason: "the text is empty"), isOverflow: false)
     }
-    // JSON has no zero byte. jansson overlooks one that ends a number or a word.
+    // Valid JSON has no zero byte, but jansson does not report one after a number or a word.
     if let zero = unsafe bytes.withUnsafeBytes({ unsafe $0.firstIndex(of: 0) }) {
       throw Failure(
         error: SyntaxError(line: 1, column: 0, reason: "byte \(zero + 1) is zero"), isOverflow: false)

@@ -8,9 +8,9 @@ package enum JSONValue: Sendable {
   case bool(Bool)
   case integer(Int)
   case unsigned(UInt64)
-  /// Must be finite.
+  /// The number must be finite.
   case number(Double)
-  /// Written to the microsecond.
+  /// The duration is written in seconds, with a precision of microseconds.
   case seconds(Duration)
   case string(String)
   case text(JSONText)
@@ -84,7 +84,7 @@ package enum JSONValue: Sendable {
 }
 
 extension [UInt8] {
-  /// Writes a member of an object that the caller has opened, and will close.
+  /// Appends a member of an object. The caller writes the object's braces.
   package mutating func appendMember(_ name: String, _ value: JSONValue) {
     if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
     JSONValue.write(name, to: &self)
@@ -94,7 +94,7 @@ extension [UInt8] {
 }
 
 extension Duration {
-  /// To the microsecond, without an exponent: `0.000350`, `12`.
+  /// The seconds with a precision of microseconds and without an exponent, such as `0.000350` or `12`.
   fileprivate var decimalSeconds: String {
     let microseconds = wholeMicroseconds
     let fraction = String((microseconds % 1_000_000).magnitude)
@@ -105,7 +105,7 @@ extension Duration {
   }
 }
 
-/// With padding.
+/// Encodes bytes in Base64 with padding.
 package func base64(_ bytes: [UInt8]) -> String {
   let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var output: [UInt8] = []
@@ -123,7 +123,7 @@ package func base64(_ bytes: [UInt8]) -> String {
 }
 
 extension PeerUnits {
-  /// `unit`: the system's, or else the user's.
+  /// The member `unit` has the system's unit, or else the user's.
   package var members: [(name: String, value: JSONValue)] {
     [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
   }

@@ -7,7 +7,8 @@ package enum ConfigurationFiles {
 
   package static func exists(_ directory: String) -> Bool { Folder.kind(of: Array(directory.utf8)) != nil }
 
-  /// A missing directory is an error, even the system's, because its rules would be lost.
+  /// Loads the configuration again. A missing directory is an error, even if it is the system's: its rules would be
+  /// lost.
   package static func reload<Settings>(
     _ directory: String, _ load: () -> (Settings, [Diagnostic])
   ) -> (Settings, [Diagnostic]) {
@@ -16,13 +17,13 @@ package enum ConfigurationFiles {
     return (settings, isThere ? diagnostics : [Diagnostic(.error, directory, nil, "does not exist")])
   }
 
-  /// Nil above 1 MiB.
+  /// Returns nil if the file is longer than 1 MiB.
   package static func contents(of path: String) throws(Errno) -> [UInt8]? {
-    // Does not wait for the writer of a FIFO.
+    // Opening a FIFO does not wait for its writer.
     try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
   }
 
-  /// Nil if missing. A dangling link is an error, because its rules would be lost.
+  /// Returns nil if the file is missing. A dangling link is an error, because its rules would be lost.
   package static func read(_ path: String) throws(SettingError) -> [UInt8]? {
     guard Folder.kind(of: Array(path.utf8)) != .pipe else {
       throw SettingError(message: "cannot be read: it is a pipe")
@@ -38,8 +39,8 @@ package enum ConfigurationFiles {
     return bytes
   }
 
-  /// The paths with one of these suffixes, sorted, and a complaint about each other one, except for README, hidden files,
-  /// and leftovers of editors and package tools. Empty if the directory does not exist.
+  /// Lists the files with one of these suffixes, sorted by name. Any other file causes a warning, except README,
+  /// hidden files, and leftovers of editors and package tools. If the directory does not exist, both lists are empty.
   package static func paths(
     in directory: String, endingIn suffixes: [String]
   ) throws(SettingError) -> (paths: [String], misnamed: [Diagnostic]) {
@@ -51,7 +52,7 @@ package enum ConfigurationFiles {
       throw SettingError(message: "cannot be listed: \(error)")
     }
     names.removeAll { $0.first == UInt8(ascii: ".") }
-    // The order does not depend on the locale.
+    // Names are sorted as bytes, so the order does not depend on the locale.
     names.sort { $0.lexicographicallyPrecedes($1) }
     var (paths, misnamed): ([String], [Diagnostic]) = ([], [])
     for name in names {

@@ -9,15 +9,15 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     case warning
     /// The faulty part is ignored.
     case mistake
-    /// The configuration is not used.
+    /// A program that starts may refuse to run. A reload keeps the old configuration.
     case error
   }
 
   package var severity: Severity
   package var file: String
-  /// From 1; nil for the whole file.
+  /// The line's number, from 1. It is nil if the message is about the whole file.
   package var line: Int?
-  /// From 1; nil for the whole line.
+  /// The column's number, from 1. It is nil if the message is about the whole line.
   package var column: Int?
   package var message: String
 
@@ -29,7 +29,7 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Returns an exit status: 1 after a mistake or error.
+  /// Prints the diagnostics. Returns an exit status: 1 after a mistake or an error, otherwise 0.
   package static func printAll(_ diagnostics: [Diagnostic]) -> Int32 {
     for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
     return diagnostics.contains { $0.severity != .warning } ? 1 : 0

@@ -7,14 +7,14 @@
 
   package init() {}
 
-  /// Idempotent.
+  /// A repeated call for the same work has no effect.
   package func finish(_ work: Work) {
     guard open.remove(work) != nil, open.isEmpty else { return }
     waiting?.resume()
     waiting = nil
   }
 
-  /// May be called once.
+  /// Waits until all work is finished. May be called only once.
   package func waitForAll() async {
     if !open.isEmpty { await withCheckedContinuation { waiting = $0 } }
   }

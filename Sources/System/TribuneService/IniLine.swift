@@ -3,26 +3,26 @@
 import CInih
 
 /// A line of an ini file. libinih parses each `Key=Value` separately, because it reports no line numbers, remembers
-/// only the first error, and takes an indented line for a continuation. Section headers are parsed here, because
-/// libinih would cut their names at 49 bytes.
+/// only the first error, and takes an indented line as a continuation. `IniLine` parses section headers itself,
+/// because libinih would cut their names at 49 bytes.
 package enum IniLine: Equatable {
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.
   case section(String, subject: String? = nil)
   case pair(key: String, value: String)
-  /// The text continues a message that begins with "the line".
+  /// The text completes a sentence that begins with "the line".
   case unreadable(String, isHeader: Bool = false)
 
-  /// A line can be as long as a file.
+  /// The largest length of a line, in bytes. A file may consist of one line.
   private static let lengthMax = 1 << 20
 
   private static let isPrepared: Bool = {
-    // The buffer also has a carriage return, a line feed and a NUL.
+    // The parser's buffer also has space for a carriage return, a line feed and a NUL.
     tribune_inih_prepare(CInt(lengthMax + 3))
     return true
   }()
 
-  /// Skips a byte order mark.
+  /// Returns all lines with their numbers, which begin at 1. Skips a byte order mark.
   package static func all(in contents: [UInt8]) -> some Sequence<(number: Int, line: IniLine)> {
     contents.dropFirst(contents.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
       .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().lazy.map {
@@ -67,7 +67,7 @@ package enum IniLine: Equatable {
     }
   }
 
-  /// libinih expects nonzero for success.
+  /// Stores the parsed pair. For libinih, a result other than 0 means success.
   private static let handler: ini_handler = { pair, _, key, value in
     guard let pair = unsafe pair?.assumingMemoryBound(to: (key: String, value: String)?.self),
       let key = unsafe key, let value = unsafe value
@@ -76,7 +76,8 @@ package enum IniLine: Equatable {
     return 1
   }
 
-  /// A subject ends at the quote before the last bracket, and has no escapes.
+  /// Parses a section header. A subject has no escapes, but may contain quotes: it ends at the first quote after
+  /// which the rest of the line is a closing bracket, with or without a comment.
   private static func header(_ text: Substring) -> IniLine? {
     func ends(_ rest: Substring) -> Bool {
       let rest = rest.trimmed

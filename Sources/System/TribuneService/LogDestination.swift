@@ -13,13 +13,14 @@ package enum LogDestination: Sendable {
     return of(StandardError.rawDescriptor, journalStream: stream)
   }
 
-  /// systemd opens /dev/null for a service while journald is unavailable. The service outlives that state.
+  /// True if systemd opened /dev/null for this service, because journald was unavailable. journald may start later,
+  /// so messages go to the journal.
   private static var isStartedWithoutJournald: Bool {
     Environment.value(of: "SYSTEMD_EXEC_PID") == String(ThisProcess.id) && StandardError.isNull
   }
 
-  /// Compares the descriptor with `$JOURNAL_STREAM` (systemd.exec(5)), because a child inherits the variable
-  /// even after a redirection.
+  /// Compares the descriptor's file with `$JOURNAL_STREAM` (systemd.exec(5)). The variable alone proves nothing,
+  /// because a child inherits it even if its output is redirected.
   package static func of(_ descriptor: CInt, journalStream: String) -> Self {
     guard let file = SocketFile(of: descriptor) else { return .standardError }
     return journalStream == "\(file.device):\(file.inode)" ? .journal : .standardError

@@ -5,13 +5,13 @@ import TribuneSystem
 package import TribuneWire
 
 extension PeerUnits {
-  /// False if systemd is not the system's service manager.
+  /// True if systemd is the system's service manager.
   package static var exist: Bool { sd_booted() > 0 }
 
-  /// Empty if the process is gone, or in another namespace.
+  /// Finds the units of a process. They are empty if the process is gone, or in another namespace.
   package init(of pid: Int32) {
     self.init()
-    // libsystemd takes 0 for the calling process.
+    // For libsystemd, 0 means the calling process.
     guard pid > 0 else { return }
     unsafe self.init(
       system: Self.text { unsafe sd_pid_get_unit(pid, $0) } ?? "",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Repeats work on demand. Runs never overlap, and one run serves all requests before it. A pause between runs bounds
-/// the cost. Failed work is retried.
+/// Repeats work on demand. Runs never overlap. One run serves all requests that came before it began. A pause between
+/// runs bounds the cost. Failed work is retried.
 @MainActor package final class Refresh {
   private static let pause = Duration.milliseconds(50)
   private static let retryPauses = [Duration.seconds(1), .seconds(2), .seconds(5)]

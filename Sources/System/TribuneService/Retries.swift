@@ -8,7 +8,7 @@ package struct Retries: Sendable {
 
   package init(longest: Duration = .seconds(5)) { self.longest = longest }
 
-  /// Only the first failure is worth a message.
+  /// True before the first pause. Callers log only the first failure of a series.
   package var isFirst: Bool { failures == 0 }
 
   package mutating func reset() { failures = 0 }

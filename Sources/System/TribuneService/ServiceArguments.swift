@@ -15,8 +15,8 @@ package struct ServiceArguments: Equatable, Sendable {
   package var configurationDirectory: String { self["--config"] ?? ConfigurationFiles.systemDirectory }
 
   /// - Parameters:
-  ///   - flags: options without a value.
-  ///   - options: options with a value.
+  ///   - flags: the names of options without a value.
+  ///   - options: the names of options with a value.
   package init(
     parsing arguments: [String], flags: Set<String> = [], options: Set<String> = []
   ) throws(UsageError) {

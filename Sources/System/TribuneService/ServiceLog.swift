@@ -3,7 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-/// Messages on standard error: with a level for the journal (sd-daemon(3)), else with the program's name.
+/// Writes messages to standard error. Before each message, it writes a level for the journal (sd-daemon(3)), or for
+/// other readers the program's name.
 package enum ServiceLog {
   private static let isJournal = LogDestination.current == .journal
   private static let program: String = {
@@ -17,7 +18,7 @@ package enum ServiceLog {
   package static func info(_ message: String) { write(6, message) }
 
   private static func write(_ level: Int, _ message: String) {
-    // The message is dropped if the reader is slow, so the service never waits.
+    // If the reader is slow, the message is dropped: the service never waits.
     _ = StandardError.writeLineAtOnce((isJournal ? "<\(level)>" : "\(program): ") + message.escaped)
   }
 }

@@ -5,8 +5,9 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// Notifies the service manager. Unlike sd_notify(3), it never blocks on a full socket: it resends from the main queue,
-/// unless a later notification supersedes the text. A failure is logged once until the next success.
+/// Notifies the service manager. Unlike sd_notify(3), the notifier never blocks on a full socket, but sends again
+/// later from the main queue. A later notification can replace one that still waits. The notifier reports a failure
+/// once, and again only after a success.
 @MainActor package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
@@ -14,27 +15,27 @@ import TribuneWire
 
   private static let retryMilliseconds = 100
 
-  /// For programs that run beside a bus.
+  /// The notifier of a program that runs beside a bus, such as a bridge.
   package static let service = ServiceNotifier { ServiceLog.warning($0) }
 
   private let warn: (String) -> Void
   private var socket: ServiceSocket?
   private var isFailing = false
-  /// At most one of each kind.
+  /// The notifications that are not sent yet, at most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
   private var watchdogTimer: (any DispatchSourceTimer)?
 
   package init(warn: @escaping (String) -> Void) { self.warn = warn }
 
-  /// Also ends a reload.
+  /// Tells the service manager that the service is ready, or that its reload has ended.
   package func ready(status: String? = nil) { enqueue(.ready, "READY=1", status) }
 
   package func status(_ status: String) { enqueue(.status, nil, status) }
 
   package func watchdog() { enqueue(.watchdog, "WATCHDOG=1") }
 
-  /// The timer fires only in a running loop.
+  /// Calls `watchdog()` regularly, if the service manager expects it. The timer fires only while the main queue runs.
   package func startWatchdog() {
     guard let longest = Self.watchdogIntervalNanoseconds else { return }
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: longest / 2))
@@ -45,14 +46,14 @@ import TribuneWire
     watchdogTimer = timer
   }
 
-  /// `ready(status:)` must follow.
+  /// Tells the service manager that a reload begins. The caller must call `ready(status:)` when it has ended.
   package func reloading() {
     enqueue(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }
 
   package func stopping(status: String? = nil) { enqueue(.stopping, "STOPPING=1", status) }
 
-  /// Nil if the manager expects no `watchdog()`.
+  /// The longest interval between calls of `watchdog()`. It is nil if the service manager expects no calls.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
@@ -75,7 +76,7 @@ import TribuneWire
     case .watchdog: later == .watchdog
     case .status: later == .status
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // A manager that requested the reload waits for both RELOADING and READY.
+    // READY must not replace RELOADING: a service manager that requested the reload waits for both.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }
@@ -92,7 +93,7 @@ import TribuneWire
     }
   }
 
-  /// - Returns: true if sent, or impossible to send.
+  /// - Returns: true if the text was sent, or can never be sent.
   private func isDone(_ text: String) -> Bool {
     do throws(Errno) {
       if socket == nil { socket = try ServiceSocket() }

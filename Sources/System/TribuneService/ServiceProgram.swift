@@ -10,20 +10,21 @@ import TribuneWire
 
   static var name: String { get }
   static var help: String { get }
-  /// `flags` have no value, `options` have one.
+  /// The names of the options without a value.
   static var flags: Set<String> { get }
+  /// The names of the options with a value.
   static var options: Set<String> { get }
-  /// If true, the program does not serve after an error in its settings, which could expose private data. Must be false
-  /// if vetoes would lose their effect.
+  /// True if the program must not serve after an error in its settings, because it could expose private data. A
+  /// program that enforces vetoes must return false, because vetoes have no effect while it does not serve.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String) -> (Settings, [Diagnostic])
 
   /// Must be called while the process has one thread.
   init(_ settings: Settings, _ arguments: ServiceArguments) throws
-  /// Returns when ready.
+  /// Returns when the program is ready to serve.
   func start() async
   func stop() async
-  /// Nil if changes need a restart.
+  /// Applies changed settings. It is nil if they need a restart.
   var reconfigure: ((Settings) -> Void)? { get }
 }
 
@@ -62,7 +63,7 @@ extension ServiceProgram {
       ServiceLog.error("not starting with a configuration that has errors")
       return 1
     }
-    // A peer that hangs up must not end the process.
+    // Without this, a write to a peer that has hung up would end the process.
     Signals.ignore(Signals.brokenPipe)
     do {
       try Self(settings, arguments).run(readingFrom: arguments.configurationDirectory)

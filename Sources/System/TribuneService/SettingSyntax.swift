@@ -3,7 +3,6 @@
 import TribuneWire
 
 package struct SettingError: Error, Equatable, Sendable {
-  /// The message begins with the quoted value.
   package let message: String
   package let severity: Diagnostic.Severity
 
@@ -17,7 +16,7 @@ package struct SettingError: Error, Equatable, Sendable {
   }
 }
 
-/// The syntax of systemd's files, without fractions of sizes.
+/// Parses values in the syntax of systemd's files. A size with a fraction, such as 1.5M, is an error.
 package enum SettingSyntax {
   private static let sizeUnits: [Character] = ["K", "M", "G", "T"]
 
@@ -33,7 +32,7 @@ package enum SettingSyntax {
     return try check(count, in: range, text) { "\($0)" }
   }
 
-  /// Refuses a valid pattern that is never asked, such as a misspelt question.
+  /// Throws if no question can match the pattern, for example because it is misspelt. The pattern must be valid.
   package static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false
   ) throws(SettingError) {
@@ -43,7 +42,7 @@ package enum SettingSyntax {
     throw SettingError(pattern, "is not the name of a question: \(WellKnownQuestions.hint(for: pattern))")
   }
 
-  /// Bytes, with an optional `K`, `M`, `G` or `T`.
+  /// Parses a number of bytes with an optional suffix `K`, `M`, `G` or `T`.
   package static func size(
     _ text: String, in range: ClosedRange<Int> = 0...Int.max
   ) throws(SettingError) -> Int {
@@ -59,7 +58,7 @@ package enum SettingSyntax {
     return try check(count << shift, in: range, text, Self.text(size:))
   }
 
-  /// Nanoseconds; see systemd.time(7).
+  /// Parses a time span of systemd.time(7). Returns nanoseconds.
   package static func span(
     _ text: String, in range: ClosedRange<UInt64> = 0...UInt64.max
   ) throws(SettingError) -> UInt64 {
@@ -90,7 +89,7 @@ package enum SettingSyntax {
     return mode
   }
 
-  /// An empty text means the last word.
+  /// Returns the value of the choice with this word. An empty text means the last choice.
   package static func word<Value>(
     _ text: String, _ choices: KeyValuePairs<String, Value>
   ) throws(SettingError) -> Value {

@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Reads files of settings as a table describes them. It continues after a mistake, to report all.
+/// Reads files of settings by a table of their sections. After a mistake, it reads on, to report all mistakes.
 package struct SettingsReader<Settings: Sendable> {
   package struct Line: Sendable {
     package let key: String
@@ -12,7 +12,8 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   package var stated: Settings
-  /// An unreadable line gives its section the strictest setting, whatever later lines say.
+  /// The settings that were read. A section with an unreadable line has its strictest setting, whatever later lines
+  /// say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
   package private(set) var lines: [Line] = []
@@ -26,7 +27,8 @@ package struct SettingsReader<Settings: Sendable> {
     self.sections = sections
   }
 
-  /// Reads NAME, then NAME.d/*.conf. A missing file is no mistake; a missing directory is, except the system's.
+  /// For each name, reads the file NAME, then the files NAME.d/*.conf. A missing file is no mistake. A missing
+  /// directory is one, unless it is the system's.
   package mutating func read(_ names: String..., in directory: String) {
     if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
       doubt(SettingPlace(file: directory), "does not exist")
@@ -52,7 +54,7 @@ package struct SettingsReader<Settings: Sendable> {
     }
   }
 
-  /// Later lines win.
+  /// Reads the text of a file. Later lines override earlier ones.
   package mutating func read(_ contents: [UInt8], file: String) {
     var section: SettingsSection<Settings>?
     var hasHeader = false
@@ -90,7 +92,7 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  /// Doubts every section, because the unreadable part may belong to any.
+  /// Gives every section its strictest setting, because the unreadable part may belong to any of them.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
     diagnose(.error, place, message)
     for section in sections { doubt(section, place) }
@@ -141,7 +143,7 @@ package struct SettingsReader<Settings: Sendable> {
     _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
   ) {
     guard let known = section.settings.first(where: { $0.name == key }) else {
-      // Written under another heading, a key that may veto would do nothing.
+      // `home` is the section in which the key could cause a veto. Under this heading, the key has no effect.
       let home = sections.first { other in
         section.consequence == nil && other.consequence != nil
           && other.settings.contains { $0.name.lowercased() == key.lowercased() }

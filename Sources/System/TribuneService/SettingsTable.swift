@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The origin of a setting, for messages.
+/// The place of a setting in the files, for messages.
 package struct SettingPlace: Sendable, CustomStringConvertible {
   package var subject = ""
   package let file: String
-  /// Nil for the whole file.
+  /// The line's number, from 1. It is nil for the whole file.
   package var line: Int?
 
   package var description: String { line.map { "\(file):\($0)" } ?? file }
 }
 
 package struct Setting<Settings: Sendable>: Sendable {
-  /// If a change throws, its effects so far stay, such as the strict value.
+  /// Applies a value to the settings. If it throws, the changes that it made before stay, such as the strict value.
   package typealias Change =
     @Sendable (inout Settings, _ value: String, SettingPlace) throws(SettingError) -> Void
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
   package let name: String
   let change: Change
-  /// Handles an empty value; nil if `change` does.
+  /// Handles an empty value. If it is nil, `change` handles that too.
   let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
   package let text: (@Sendable (Settings) -> String)?
 
@@ -29,7 +29,7 @@ package struct Setting<Settings: Sendable>: Sendable {
     text = nil
   }
 
-  /// An unreadable value becomes `strict`, or is ignored if that is nil.
+  /// If `parse` throws, the setting becomes `strict`, or keeps its value if `strict` is nil.
   package init<Value: Sendable>(
     _ name: String, _ path: Path<Value>, strictly strict: Value? = nil,
     text: (@Sendable (Value) -> String)? = nil,
@@ -80,11 +80,12 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let name: String
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
-  /// If it throws a warning, the section is still read.
+  /// Called for the section's header. If it throws an error with the severity `warning`, the section is still read.
   let begin: Begin
-  /// Applies the strict value after an unknown key or unreadable line, which may have forbidden something.
+  /// Applies the strictest setting after an unknown key or an unreadable line: the line may have been meant to forbid
+  /// something.
   let doubt: Doubt?
-  /// What follows from an unknown key; nil ignores the key.
+  /// The consequence of an unknown key, for the message. If it is nil, the key is ignored.
   let consequence: String?
 
   package init(

@@ -33,10 +33,10 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let outOfRange = Errno(rawValue: ERANGE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
-  /// The system lacks resources for now: accepting can succeed later.
+  /// True if the system lacks resources now. The same call can succeed later.
   package var isOutOfResources: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
 
-  /// The kernel reports a lost peer by either error.
+  /// True if the peer is gone, which the kernel reports by either error.
   package var isDisconnection: Bool { self == .connectionReset || self == .brokenPipe }
 }
 

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// The address of a stream socket that another process opened.
+/// The address of a listening stream socket that another process opened.
 package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
   case unix(path: String)
   case loopback(port: UInt16)
@@ -39,7 +39,7 @@ package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
     self = isLoopback ? .loopback(port: port) : .network(port: port)
   }
 
-  /// An abstract name begins with a zero byte, shown as `@`.
+  /// Returns the path. In an abstract name, it replaces the zero byte at the beginning with `@`.
   private static func path(_ bytes: ArraySlice<UInt8>) -> String {
     guard bytes.first == 0 else { return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
     return "@" + String(decoding: bytes.dropFirst(), as: UTF8.self)

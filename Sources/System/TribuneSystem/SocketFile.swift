@@ -11,7 +11,7 @@ package struct SocketFile: Equatable, Sendable {
     self.inode = inode
   }
 
-  /// Nil if missing or inaccessible.
+  /// Returns nil if the file is missing or inaccessible.
   package init?(at path: String) {
     guard let status = Self.status(at: path) else { return nil }
     self.init(status)
@@ -25,7 +25,7 @@ package struct SocketFile: Equatable, Sendable {
 
   private init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
-  /// Nil if missing or inaccessible.
+  /// Returns nil if the file is missing or inaccessible.
   package static func isSocket(at path: String) -> Bool? {
     status(at: path).map { $0.st_mode & S_IFMT == S_IFSOCK }
   }
@@ -35,7 +35,7 @@ package struct SocketFile: Equatable, Sendable {
     return unsafe lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Ignores a symbolic link, which any user with write access to the folder could place.
+  /// Does not follow a symbolic link, which any user with write access to the folder could place.
   package static func setMode(_ mode: UInt32, at path: String) throws(Errno) {
     _ = try retrying { unsafe fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
   }

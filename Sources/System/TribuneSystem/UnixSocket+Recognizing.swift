@@ -10,11 +10,11 @@ extension UnixSocket {
     case connected
   }
 
-  /// Nil for anything but a Unix stream socket in one of these roles.
+  /// Returns nil if the descriptor is not a Unix stream socket in one of these roles.
   package static func role(of descriptor: borrowing FileDescriptor) -> Role? {
     let socket = descriptor.rawValue
     do throws(Errno) {
-      // The common case first.
+      // This is the first check, because most sockets are connected.
       let hasPeer = hasUnixPeer(socket)
       if !hasPeer, try option(SO_DOMAIN, of: socket, as: CInt.self) != AF_UNIX { return nil }
       guard try option(SO_TYPE, of: socket, as: CInt.self) == CInt(SOCK_STREAM.rawValue) else { return nil }
@@ -25,7 +25,7 @@ extension UnixSocket {
     }
   }
 
-  /// Identifies a socket across processes.
+  /// Returns a number that identifies the socket, even in other processes.
   package static func cookie(of descriptor: borrowing FileDescriptor) throws(Errno) -> UInt64 {
     try option(SO_COOKIE, of: descriptor.rawValue, as: UInt64.self)
   }

@@ -16,23 +16,23 @@ package struct PeerCredentials: Equatable, Sendable {
 package enum Received: Equatable, Sendable {
   /// The number of bytes appended to the buffer.
   case bytes(Int)
-  /// Receiving would block.
+  /// The socket has no data now.
   case nothing
   case end
-  /// The peer sent descriptors where they are forbidden, or too many for one read.
+  /// The peer sent descriptors where they are forbidden, or more than one read may have.
   case descriptors
 }
 
-/// Unix stream sockets, close-on-exec, without SIGPIPE.
+/// Functions for Unix sockets. All sockets are close-on-exec, and no call raises SIGPIPE.
 package enum UnixSocket {
-  /// In bytes.
+  /// The largest length of a path, in bytes.
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
   package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
     try make(CInt(SOCK_STREAM.rawValue), nonblocking: nonblocking)
   }
 
-  /// Each send arrives as one packet.
+  /// Makes a socket on which each send arrives as one packet.
   package static func makeForPackets() throws(Errno) -> FileDescriptor {
     try make(CInt(SOCK_SEQPACKET.rawValue), nonblocking: true)
   }
@@ -65,8 +65,8 @@ package enum UnixSocket {
     }
   }
 
-  /// The file never has permission bits outside `mode`: bind(2) takes them from the socket and the process's mask, and
-  /// chmod(2) adds the masked ones.
+  /// Binds the socket to a file. At no moment does the file have permission bits outside `mode`. bind(2) takes the
+  /// bits from the socket, without those in the process's mask; chmod(2) then adds the missing ones.
   package static func bind(
     _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
   ) throws(Errno) {
@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// Further clients block in connect(2); a longer backlog would not serve them sooner. The systemd units have the same
-  /// number.
+  /// If more clients wait, they block in connect(2). A longer backlog would not serve them sooner. The systemd units
+  /// of the bus have the same number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -85,7 +85,7 @@ package enum UnixSocket {
     _ = try retrying { Glibc.listen(socket, backlog) }
   }
 
-  /// Empty if unbound.
+  /// Returns the path to which the socket is bound, or an empty text.
   package static func path(of descriptor: borrowing FileDescriptor) -> String {
     let socket = descriptor.rawValue
     guard var address = unsafe address(by: { unsafe getsockname(socket, $0, $1) }) else { return "" }
@@ -101,7 +101,7 @@ package enum UnixSocket {
     }
   }
 
-  /// Nil if the queue is empty, or the connection is gone already.
+  /// Returns nil if no connection waits, or the waiting one is gone already.
   package static func accept(_ descriptor: borrowing FileDescriptor) throws(Errno) -> FileDescriptor? {
     let socket = descriptor.rawValue
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -120,7 +120,7 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// The peer's groups at its connect(2). Nil above `countMax`.
+  /// Returns the groups that the peer had at its connect(2), or nil if they are more than `countMax`.
   package static func groups(
     ofPeer descriptor: borrowing FileDescriptor, countMax: Int
   ) throws(Errno) -> [UInt32]? {
@@ -142,17 +142,17 @@ package enum UnixSocket {
 
   /// Ends the connection even for copies of the descriptor in other processes.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN: the peer has disconnected.
+    // This fails with ENOTCONN if the peer has disconnected.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_RDWR))
   }
 
-  /// This side can still read.
+  /// Ends writing. This side can still read.
   package static func endWriting(_ descriptor: borrowing FileDescriptor) {
-    // ENOTCONN: the peer has disconnected.
+    // This fails with ENOTCONN if the peer has disconnected.
     _ = Glibc.shutdown(descriptor.rawValue, CInt(SHUT_WR))
   }
 
-  /// The buffer needs free space.
+  /// Receives bytes into the buffer, which must have free space.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer
   ) throws(Errno) -> Received {
@@ -161,8 +161,8 @@ package enum UnixSocket {
     return passed.isEmpty ? received : .descriptors
   }
 
-  /// The buffer needs free space. `passed` receives the descriptors of one send at most; those above this
-  /// process's limit are lost.
+  /// Receives bytes into the buffer, which must have free space. `passed` gets the descriptors of one send at most.
+  /// Descriptors above this process's limit are lost.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
     descriptorsMax: Int = PassedDescriptors.countPerReadMax
@@ -197,13 +197,13 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer has space for all, so this process is at its limit of descriptors.
+    // The control buffer has space for all descriptors, so this process must be at its limit.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
 
-  /// If false, peers get EPERM when they send descriptors here, or to accepted connections. Before Linux 6.16,
-  /// it has no effect.
+  /// If `value` is false, a peer gets EPERM when it sends descriptors to this socket, or to a connection accepted
+  /// from it. Before Linux 6.16, the call has no effect.
   package static func setCanReceiveDescriptors(
     _ value: Bool, _ descriptor: borrowing FileDescriptor
   ) throws(Errno) {
@@ -214,7 +214,8 @@ package enum UnixSocket {
     }
   }
 
-  /// By default, a read skips urgent data (MSG_OOB) and closes its descriptors, which can take long.
+  /// Makes reads return urgent data (MSG_OOB). By default, a read skips it and closes its descriptors, which can take
+  /// long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
     try set(SO_OOBINLINE, to: true, on: descriptor)
   }
@@ -233,7 +234,7 @@ package enum UnixSocket {
     try unreceivedMemory(of: descriptor) == 0
   }
 
-  /// The kernel's memory for data that the peer has not read; more than the bytes sent.
+  /// Returns the kernel's memory for data that the peer has not read, in bytes. It exceeds the length of that data.
   package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
@@ -241,7 +242,7 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// The unread data may include descriptors.
+  /// True if this side has unread data, which may include descriptors.
   package static func hasUnread(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     try unreadLength(of: descriptor) > 0
   }
@@ -253,10 +254,11 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// Peeks, because descriptors that it received would have to be closed. Needs an earlier shutdown, or more may
-  /// arrive. Peeking stops at the first descriptors, and at urgent data, which can have some.
+  /// True if unread data may include descriptors. The socket must be shut down before, or more data may arrive. This
+  /// function only peeks, because it would have to close descriptors that it received. Peeking stops at the first
+  /// descriptors, and at urgent data, which can have some.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
-    // Together more than a socket's default buffer.
+    // All parts together are larger than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)
     let socket = descriptor.rawValue
     do throws(Errno) {
@@ -264,7 +266,7 @@ package enum UnixSocket {
       guard unread > 0 else { return false }
       let partCount = (unread + partLength - 1) / partLength
       guard partCount <= partCountMax else { return true }
-      // The bytes do not matter.
+      // The bytes do not matter, so all parts share one buffer.
       let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: partLength, alignment: 1)
       defer { unsafe bytes.deallocate() }
       let part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: partLength)
@@ -293,7 +295,7 @@ package enum UnixSocket {
     return result == 0 ? address : nil
   }
 
-  /// - Parameter isAbstract: the first byte of `path` is a placeholder for a zero.
+  /// - Parameter isAbstract: if true, a zero byte replaces the first byte of `path`.
   static func withAddress(
     _ path: String, isAbstract: Bool = false,
     _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
@@ -305,7 +307,7 @@ package enum UnixSocket {
       unsafe field.copyBytes(from: path.utf8)
       if isAbstract { unsafe field[0] = 0 }
     }
-    // An abstract name ends with the length, a path with a zero.
+    // The length ends an abstract name, and a zero byte ends a path.
     let length =
       isAbstract ? MemoryLayout<sa_family_t>.size + path.utf8.count : MemoryLayout<sockaddr_un>.size
     try unsafe withUnsafePointer(to: &address) { pointer throws(Errno) in

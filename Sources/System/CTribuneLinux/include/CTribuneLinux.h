@@ -16,7 +16,7 @@
 #include "process.h"
 #include "socket_options.h"
 
-/* Swift imports <sys/socket.h> without _GNU_SOURCE. */
+/* Swift cannot import `struct ucred`, because <sys/socket.h> declares it only under _GNU_SOURCE. */
 struct tribune_ucred {
 	pid_t pid;
 	uid_t uid;
@@ -26,15 +26,14 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
-/* <sys/signalfd.h> would make this module the owner of the C library's signals. */
+/* An include of <sys/signalfd.h> would make Swift import the C library's signals from this module. */
 int signalfd(int fd, const sigset_t *mask, int flags);
 
-/* <sys/timerfd.h> would make this module the owner of the C library's times. */
+/* An include of <sys/timerfd.h> would make Swift import the C library's time types from this module. */
 struct itimerspec;
 int timerfd_create(int clock, int flags);
 int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);
 
-/* libdispatch exports these for run loops. The handle is an eventfd, readable when the main queue has
- * work. */
+/* libdispatch exports these for run loops. The handle is an eventfd that is readable while the main queue has work. */
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *unused);

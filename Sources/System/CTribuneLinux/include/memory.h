@@ -14,17 +14,17 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-/* <malloc.h> would make this module the owner of the C library's allocator. */
+/* An include of <malloc.h> would make Swift import the C library's allocator from this module. */
 int malloc_trim(size_t pad);
 
 int memfd_create(const char *_Nonnull name, unsigned int flags);
 int fallocate(int fd, int mode, off_t offset, off_t length);
 
-/* <unistd.h> has these only under _GNU_SOURCE. */
+/* <unistd.h> defines these only under _GNU_SOURCE. */
 #define TRIBUNE_SEEK_DATA 3
 #define TRIBUNE_SEEK_HOLE 4
 
-/* <linux/fcntl.h> conflicts with <fcntl.h>. */
+/* <linux/fcntl.h> defines these, but conflicts with <fcntl.h>. */
 #define TRIBUNE_F_ADD_SEALS 1033
 #define TRIBUNE_F_GET_SEALS 1034
 #define TRIBUNE_F_SEAL_SEAL 0x0001
@@ -32,8 +32,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
-/* Ordered after all earlier accesses and before all later ones. A killed process has made its stores in
- * program order, so only the compiler must keep that order. */
+/* Stores a value after all earlier accesses and before all later ones. Only the compiler could reorder them: a process
+ * that is killed has made its stores in program order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

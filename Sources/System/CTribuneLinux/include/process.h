@@ -32,29 +32,30 @@ static inline int tribune_pidfd_open(int pid, unsigned int flags)
 	return (int)syscall(SYS_pidfd_open, pid, flags);
 }
 
-/* Swift cannot import this mutable global. */
+/* Swift cannot import the mutable global `environ`. */
 static inline char *_Nullable *_Nonnull tribune_environment(void)
 {
 	extern char *_Nullable *_Nonnull environ;
 	return environ;
 }
 
-/* NULL-terminated. Swift reads its own from /proc, which may be missing. */
+/* Returns the arguments of main, terminated by NULL. Swift reads them from /proc, which may be missing. */
 char *_Nullable *_Nonnull tribune_arguments(void);
 
-/* Also protects /proc/PID/fd from other processes of the user. */
+/* Forbids other processes of the user to trace this one, and to use its /proc/PID/fd. */
 static inline int tribune_forbid_tracing(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* Parents can leave SIGCHLD ignored: the kernel then discards the exit statuses of children. */
+/* A parent may have started this process with SIGCHLD ignored. The kernel would then discard the exit statuses of its
+ * children. */
 static inline void tribune_keep_exit_statuses(void)
 {
 	signal(SIGCHLD, SIG_DFL);
 }
 
-/* SIG_IGN is a cast that Swift cannot import. */
+/* Swift cannot compare a function pointer with SIG_IGN. */
 static inline int tribune_signal_is_ignored(int signal)
 {
 	struct sigaction action;

@@ -6,8 +6,8 @@ import Glibc
 /// One message's descriptors in the kernel's layout: a `cmsghdr`, then descriptors.
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
-  /// Has space for SCM_MAX_FD descriptors. The kernel would close excess ones during the read, which can take as long
-  /// as their owner likes.
+  /// The message, with space for SCM_MAX_FD descriptors. If the space were too small, the kernel would close the
+  /// other descriptors during the read. Closing them can take as long as their owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
   static let lengthForOne = headLength + 8
@@ -25,7 +25,7 @@ struct ControlMessage {
     _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
   ) throws(E) -> R { try unsafe withUnsafeMutableBytes(of: &words, body) }
 
-  /// The kernel wrote `length` bytes.
+  /// Moves the descriptors into `passed`. `length` is the number of bytes that the kernel wrote.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
     guard length >= Self.headLength else { return }
     unsafe withBytes { bytes in
@@ -48,9 +48,9 @@ struct ControlMessage {
   }
 }
 
-/// A message with up to SCM_MAX_FD descriptors.
+/// A message to send, with up to SCM_MAX_FD descriptors.
 struct LongControlMessage {
-  /// SCM_MAX_FD.
+  /// The value of SCM_MAX_FD in the kernel.
   private static let descriptorsMax = 253
 
   private var words: [UInt64]

@@ -20,14 +20,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
     Self.close(rawValue)
   }
 
-  /// The caller must close the result.
+  /// Returns the descriptor, which the caller must close.
   package consuming func release() -> CInt {
     let rawValue = self.rawValue
     discard self
     return rawValue
   }
 
-  /// Borrows a descriptor with another owner.
+  /// Lends a descriptor that has another owner, and does not close it.
   package static func lending<Result>(
     _ rawValue: CInt, _ body: (borrowing FileDescriptor) -> Result
   ) -> Result {
@@ -45,7 +45,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Makes this descriptor refer to the other's file, atomically, and closes its former file.
+  /// Makes this descriptor refer to the file of `other`, atomically. The kernel closes the file to which it referred
+  /// before.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -56,14 +57,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
     _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
   }
 
-  /// The copy is close-on-exec.
+  /// Returns a copy, which is close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// The inode number, unique among open memory files with a sealed length; nil for any other file.
+  /// The inode number, which is unique among open memory files with a sealed length. It is nil for any other file.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     do throws(MemoryFile.Flaw) {

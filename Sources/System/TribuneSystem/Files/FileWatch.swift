@@ -2,7 +2,8 @@
 
 import Glibc
 
-/// Becomes readable, by inotify(7), when one of the files is removed or moved, or its attributes change.
+/// Watches files by inotify(7). The descriptor becomes readable when one of the files is removed or moved, or its
+/// attributes change.
 package struct FileWatch: ~Copyable {
   package let descriptor: FileDescriptor
 
@@ -10,17 +11,17 @@ package struct FileWatch: ~Copyable {
     descriptor = FileDescriptor(owning: try retrying { inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK)) })
   }
 
-  /// Follows the file, not the path.
+  /// Watches the file that has this path now, even after a move.
   package func add(_ path: String) throws(Errno) {
     let interest = UInt32(IN_ATTRIB) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_DONT_FOLLOW)
     let number = descriptor.rawValue
     _ = try retrying { unsafe inotify_add_watch(number, path, interest) }
   }
 
-  /// Must be called when the descriptor is readable.
+  /// Discards the changes. It must be called when the descriptor is readable.
   package func takeChanges() {
     var bytes = [UInt8](repeating: 0, count: 4096)
-    // The events' contents do not matter; unread ones keep the descriptor readable.
+    // Unread events would keep the descriptor readable. Their contents do not matter.
     _ = unsafe read(descriptor.rawValue, &bytes, bytes.count)
   }
 }

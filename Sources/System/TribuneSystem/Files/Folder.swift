@@ -2,15 +2,15 @@
 
 import Glibc
 
-/// Paths and names are raw bytes.
+/// Functions for folders and paths. A path or name in `[UInt8]` need not be valid UTF-8.
 package enum Folder {
   package enum Kind: Equatable, Sendable {
     case folder
-    /// Executable by this process.
+    /// This process may execute the file.
     case program
-    /// Executable by others only.
+    /// Only other users may execute the file.
     case othersProgram
-    /// Executable by nobody.
+    /// Nobody may execute the file.
     case plainFile
     case pipe
     case other
@@ -47,7 +47,7 @@ package enum Folder {
     return [".dpkg-", ".rpm"].contains { text[suffix...].hasPrefix($0) }
   }
 
-  /// Follows symbolic links.
+  /// Follows symbolic links. Returns nil if the path cannot be examined.
   package static func kind(of path: [UInt8]) -> Kind? {
     var status = stat()
     guard unsafe stat(cString(path), &status) == 0 else { return nil }
@@ -61,7 +61,7 @@ package enum Folder {
     }
   }
 
-  /// True if nothing has this path. False if the path cannot be examined.
+  /// True if nothing has this path. It is false if the path cannot be examined.
   package static func lacks(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
@@ -73,7 +73,7 @@ package enum Folder {
     return unsafe lstat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
   }
 
-  /// True even for a dangling link.
+  /// True for a symbolic link, even if it is dangling.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
@@ -83,8 +83,8 @@ package enum Folder {
 
   private static let linksMax = 40
 
-  /// Visits each folder in which the kernel looks up a name to find `path`. It follows symbolic links after the visit,
-  /// so a watch of the folder misses no later change.
+  /// Visits each folder in which the kernel looks up a name to find `path`. It reads a symbolic link after the visit.
+  /// So if `visit` begins to watch the folder, the watch reports any change of the link that comes later.
   package static func forEachStep(to path: [UInt8], _ visit: (_ folder: [UInt8], _ name: [UInt8]) -> Void) {
     let slash = UInt8(ascii: "/")
     var folder = path.first == slash ? [] : [UInt8(ascii: ".")]
@@ -98,7 +98,7 @@ package enum Folder {
         if target.first == slash { folder = [] }
         rest += target.split(separator: slash).reversed().map { Array($0) }
       } else {
-        // The kernel resolves "..".
+        // The folder's path may contain "..", which the kernel resolves.
         folder += [slash] + name
       }
     }
@@ -128,8 +128,8 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` with the folder's lock. Other daemons hold it briefly, but any process that may read the folder could
-  /// hold it for ever: after `limit`, `body` runs without it.
+  /// Runs `body` with the folder's lock. Other daemons hold the lock briefly, but any process that may read the
+  /// folder could hold it for ever. Therefore, `body` runs without the lock after `limit`.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {

@@ -7,17 +7,17 @@ package final class FolderWatch: Sendable {
   /// A change in a watched folder, or of the folder itself.
   package struct Change: Equatable, Sendable {
     package var watch: CInt
-    /// Empty for the folder itself.
+    /// The name in the folder. It is empty for a change of the folder itself.
     package var name: [UInt8]
   }
 
   package enum News: Equatable, Sendable {
     case changes([Change])
-    /// Changes were lost.
+    /// Some changes were lost.
     case overflow
   }
 
-  /// The changes, in order. A reader that is too slow gets an overflow.
+  /// The changes, in order. If the reader is too slow, it gets an overflow instead of some changes.
   package let news: AsyncStream<News>
 
   private final class Source: Sendable {
@@ -43,7 +43,7 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Follows symbolic links. Returns the same number for every path of the folder.
+  /// Watches a folder, and follows symbolic links. Returns a number, which is the same for every path of the folder.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -67,7 +67,7 @@ package final class FolderWatch: Sendable {
         if ready.isWoken { return continuation.finish() }
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
-        // A full buffer drops its oldest element for the new one, and then another for the overflow.
+        // A full stream drops its oldest element for the new one, and then another for the overflow.
         if case .dropped = continuation.yield(news(in: bytes[..<count])) { continuation.yield(.overflow) }
       } catch {
         // Only a temporary lack of memory makes this read fail.
@@ -76,7 +76,8 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// The kernel's records: watch, mask, cookie and length of the name, 4 bytes each; then the padded name.
+  /// Parses the kernel's records. A record has the watch, the mask, a cookie and the length of the name, 4 bytes
+  /// each. The padded name follows.
   static func news(in bytes: ArraySlice<UInt8>) -> News {
     var changes: [Change] = []
     var rest = bytes

@@ -4,15 +4,15 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// The slices of one send, reused to avoid allocations. Their buffers must not grow between the first
-/// `append` and `send`.
+/// The slices of one send. The list is reused, to avoid allocations. The slices' buffers must not grow between the
+/// first `append` and `send`.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
-  /// The file that goes with the first byte.
+  /// The file whose descriptor goes with the first byte.
   private var attachment: (any AttachedFile)?
 
-  /// - Parameter capacity: at most 1,024, the kernel's limit.
+  /// - Parameter capacity: the largest number of slices, at most 1,024, which is the kernel's limit.
   package init(capacity: Int) {
     precondition(capacity > 0 && capacity <= 1024)
     unsafe vectors = .allocate(capacity: capacity)
@@ -26,7 +26,7 @@ package import TribuneWire
     append(range, of: buffer, with: range.lowerBound == 0 ? buffer.attachment : nil)
   }
 
-  /// `file` goes with the first byte, which must be the first of the send.
+  /// Appends a slice. `file` goes with its first byte, so only the first slice of a send can have a file.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer, with file: (any AttachedFile)?) {
     precondition(!isFull)
     if let file {
@@ -40,7 +40,8 @@ package import TribuneWire
     vectorCount += 1
   }
 
-  /// Clears the list. Returns the byte count; 0 if the peer's buffer is full.
+  /// Sends the slices, and clears the list. Returns the number of bytes sent, which is 0 if the peer's buffer is
+  /// full.
   package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     defer {
       vectorCount = 0
@@ -60,7 +61,7 @@ package import TribuneWire
           return try retrying { unsafe sendmsg(socket, &message, flags) }
         }
       }
-      // The common case; send(2) is faster.
+      // In the common case of one slice, send(2) is faster.
       if vectorCount == 1 {
         let part = unsafe vectors[0]
         return try retrying { unsafe Glibc.send(socket, part.iov_base, part.iov_len, flags) }

@@ -3,7 +3,7 @@
 import Glibc
 
 package enum InputFile {
-  /// The first line, of at most 64 bytes; empty if the file is unreadable.
+  /// Returns the first line. It is empty if the file is unreadable, or longer than 64 bytes.
   static func line(of path: String) -> String {
     do throws(Errno) {
       let line = try contents(of: path, lengthMax: 64, waits: false) ?? []
@@ -17,7 +17,8 @@ package enum InputFile {
     unsafe access(path, R_OK) == -1 && errno == EACCES
   }
 
-  /// Nil for a file longer than `lengthMax`. If `waits`, opening a pipe blocks until it has a writer.
+  /// Returns nil if the file is longer than `lengthMax`. If `waits` is true, opening a pipe blocks until it has a
+  /// writer.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })

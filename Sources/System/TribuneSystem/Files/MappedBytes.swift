@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// A memory file, mapped without a copy.
+/// The bytes of a memory file, mapped without a copy.
 @safe package final class MappedBytes: Sendable {
   private let address: UInt
   package let count: Int
 
-  /// - Parameter file: may be closed afterwards.
+  /// - Parameter file: the caller may close it afterwards.
   package init(_ file: MemoryFile) throws(Errno) {
     // mmap(2) refuses an empty range.
     precondition(file.length > 0)

@@ -10,7 +10,7 @@ struct MemoryFileFacts {
   let length: Int
   let inode: UInt64
 
-  /// Throws `notInMemory` for huge pages, which can raise a signal on access.
+  /// Throws `notInMemory` for a file of huge pages, because access to them can raise a signal.
   init(of descriptor: CInt) throws(MemoryFile.Flaw) {
     // This call comes first: if the file is not in memory, its file system may delay the others.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Received descriptors that wait for their frame, in order.
+/// Received descriptors that wait for their frames, in the order of their arrival.
 package struct PassedDescriptors: ~Copyable {
-  /// The limit of one read. Legitimate peers send fewer with one call.
+  /// The largest number of descriptors in one read. Legitimate peers send fewer with one call.
   package static let countPerReadMax = 16
 
   package enum Passed: ~Copyable {
     case descriptor(FileDescriptor)
-    /// This process was at its limit of descriptors.
+    /// The descriptor was lost, because this process was at its limit of descriptors.
     case lost
-    /// Not a file in memory.
+    /// The descriptor was not that of a file in memory.
     case foreign
   }
 
@@ -38,7 +38,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package var rawValues: [CInt] { waiting }
 
-  /// The caller owns the returned descriptors. Stand-ins are dropped.
+  /// Removes everything. The caller owns the returned descriptors. Stand-ins are dropped.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)
@@ -47,7 +47,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
-  /// Takes the place of a descriptor that was lost or is foreign.
+  /// Appends a value that stands for a descriptor that was lost or is foreign.
   package mutating func append(standIn: CInt) {
     precondition(standIn == Self.lost || standIn == Self.foreign)
     waiting.append(standIn)

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// A named pipe or file, read on arrival.
+/// Reads bytes from a named pipe or a file as they arrive.
 package final class PipeInput: Sendable {
   private let file: FileDescriptor
 
-  /// - Parameter path: a named pipe stays open for the next writer.
+  /// - Parameter path: the path of a file or a named pipe. A named pipe stays open for its next writer.
   package init(_ path: String) throws(Errno) {
     var status = stat()
     let isPipe = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
@@ -14,7 +14,7 @@ package final class PipeInput: Sendable {
     file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
   }
 
-  /// Does not block the thread. Empty at the end of a file.
+  /// Returns the next bytes; none at the end of a file. Does not block the caller's thread.
   package func read() async throws(Errno) -> [UInt8] {
     try await Thread.result { [self] in Result { () throws(Errno) in try readOnce() } }.get()
   }

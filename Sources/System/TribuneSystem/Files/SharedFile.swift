@@ -13,7 +13,7 @@ package struct SharedFile: ~Copyable, Sendable {
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// The file uses memory only where it has been written.
+  /// Makes a file. It uses memory only where it has been written.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
     let file = try MemoryFile.makeEmpty("tribune-shared", for: length)
@@ -24,7 +24,7 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Closes the descriptor after an error.
+  /// Takes a file from another process, and checks it. Closes the descriptor after an error.
   package init(checking file: consuming FileDescriptor) throws(MemoryFile.Flaw) {
     let facts = try MemoryFileFacts(of: file.rawValue)
     guard facts.access == O_RDWR else { throw .notWritable }
@@ -33,10 +33,11 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// The first `length` bytes, or all if fewer, sealed or not; nil unless it is a readable memory file.
+  /// Returns the first `length` bytes, or fewer if the file is shorter. The file need not be sealed. Returns nil if
+  /// it is not a readable memory file.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
-    // Reading another file could block, and consume data.
+    // A read from any other file could block, or consume data.
     guard fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 else { return nil }
     var bytes = [UInt8](repeating: 0, count: length)
     do throws(Errno) {
@@ -47,7 +48,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Frees whole pages, which then read as zeros. Returns false if a system call filter forbids it.
+  /// Frees the whole pages in the range, which then read as zeros. Returns false if that fails, for example because a
+  /// system call filter forbids it.
   package func discard(_ range: Range<Int>) -> Bool {
     precondition(range.lowerBound >= 0 && range.upperBound <= length)
     let descriptor = self.descriptor.rawValue
@@ -60,7 +62,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// The first part with memory from `offset` on. Reading other parts through a mapping would allocate their memory.
+  /// Returns the first part with memory at or behind `offset`. Reading other parts through a mapping would allocate
+  /// memory for them.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {

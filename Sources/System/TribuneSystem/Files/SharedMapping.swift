@@ -3,13 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// A shared file, mapped for reading and writing. A store survives a kill of this process. The compiler may
-/// reorder stores, except published ones.
+/// A shared file, mapped for reading and writing. A store survives a kill of this process. The compiler may reorder
+/// stores, but not across a published one.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int
 
-  /// - Parameter file: may be closed afterwards.
+  /// - Parameter file: the caller may close it afterwards.
   package init(_ file: borrowing SharedFile) throws(Errno) {
     // mmap(2) refuses an empty range.
     precondition(file.length > 0)
@@ -26,13 +26,13 @@ import Glibc
     precondition(result == 0, "the mapping cannot be removed: \(Errno.current)")
   }
 
-  /// Drop the span before storing to the same place.
+  /// The caller must drop the span before it stores to the same place.
   @_lifetime(borrow self)
   package func bytes(in range: Range<Int>) -> RawSpan {
     unsafe _overrideLifetime(unboundBytes(in: range), borrowing: self)
   }
 
-  /// The owner must bound the span's lifetime by that of the mapping.
+  /// The caller must drop the span before the mapping ends.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always) package func unboundBytes(in range: Range<Int>) -> RawSpan {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
@@ -40,7 +40,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// Drop the span before any other access to the bytes.
+  /// The caller must drop the span before any other access to the same bytes.
   @_lifetime(immortal)
   @unsafe @inlinable @inline(__always)
   package func unboundMutableBytes(in range: Range<Int>) -> MutableRawSpan {
@@ -49,7 +49,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// The source may overlap.
+  /// Copies `source` into the mapping, of which `source` may be a part.
   package func store(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && offset <= count && source.byteCount <= count - offset)
     unsafe source.withUnsafeBytes { bytes in
@@ -62,7 +62,7 @@ import Glibc
 
   package func store(_ value: UInt64, at offset: Int) { unsafe word(at: offset).pointee = value }
 
-  /// This store happens after all earlier ones and before all later ones.
+  /// Stores a value after all earlier stores and before all later ones.
   package func publish(_ value: UInt64, at offset: Int) { unsafe tribune_publish(word(at: offset), value) }
 
   private func word(at offset: Int) -> UnsafeMutablePointer<UInt64> {
@@ -70,7 +70,7 @@ import Glibc
     return unsafe (address + offset).assumingMemoryBound(to: UInt64.self)
   }
 
-  /// Must not outlive the mapping.
+  /// The rows must not outlive the mapping.
   @unsafe package func rows(at offset: Int, count rowCount: Int) -> Rows {
     precondition(offset >= 0 && offset <= count && offset % 8 == 0 && rowCount >= 0)
     precondition(rowCount <= (count - offset) / (8 * Rows.wordCount))
@@ -102,7 +102,7 @@ import Glibc
 
     @inlinable @inline(__always)
     func address(of row: Int, _ word: Int) -> UnsafeMutablePointer<UInt64> {
-      // A negative number becomes a very large one.
+      // As unsigned numbers, negative ones are very large, so they fail too.
       precondition(UInt(bitPattern: row) < UInt(bitPattern: count) && UInt(bitPattern: word) < 8)
       return unsafe first + (row &* 8 &+ word)
     }

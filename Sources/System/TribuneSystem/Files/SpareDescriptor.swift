@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A descriptor in reserve, to give up when the process is at its limit.
+/// A descriptor in reserve. Its owner gives it up when the process is at its limit of descriptors.
 package final class SpareDescriptor {
   private var descriptor: FileDescriptor?
 

@@ -3,12 +3,12 @@
 import Glibc
 
 package enum StandardDescriptors {
-  /// Opens /dev/null for missing standard descriptors: otherwise the next opened file would become standard
-  /// output. Must run first.
+  /// Opens /dev/null for missing standard descriptors: otherwise the next opened file could become standard output.
+  /// It must be called first.
   package static func fill() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
-      // open(2) takes the lowest free number. Children inherit it.
+      // open(2) takes the lowest free number, which is the missing one. Children inherit the descriptor.
       _ = unsafe open("/dev/null", O_RDWR)
     }
   }

@@ -5,17 +5,17 @@ import Glibc
 package enum StandardInput {
   package static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Does not block the thread. Empty at the end, or if the terminal is gone.
+  /// Returns the next bytes; none at the end, or if the terminal is gone. Does not block the caller's thread.
   package static func read(atMost count: Int = 4096) async throws(Errno) -> [UInt8] {
     try await Thread.result { Result { () throws(Errno) in try readOnce(count) } }.get()
   }
 
-  /// Does not block the thread. False if the other end is gone.
+  /// Waits for input, without blocking the caller's thread. Returns false if the other end is gone.
   package static func waitForInput() async throws(Errno) -> Bool {
     try await Thread.result { Result { () throws(Errno) in try Poll.waitForInput(of: STDIN_FILENO) } }.get()
   }
 
-  /// Blocks. Nil above `limit` bytes.
+  /// Reads the whole input, and blocks. Returns nil if the input is longer than `limit` bytes.
   package static func readAll(limit: Int) throws(Errno) -> [UInt8]? {
     var bytes: [UInt8] = []
     while true {
@@ -27,7 +27,7 @@ package enum StandardInput {
   }
 
   package static func discardTyped() {
-    // This fails only without a terminal.
+    // This fails only if the input is not a terminal.
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 

@@ -10,16 +10,17 @@ package enum StandardOutput {
 
   package static var columns: Int? { terminalSize?.columns }
 
-  /// Nil if unknown.
+  /// The size of the terminal. It is nil if unknown.
   package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
 
-  /// The programs write UTF-8 in any environment. Every glibc has C.UTF-8.
+  /// Selects UTF-8, which the programs write in any environment. Every glibc has C.UTF-8.
   package static func useUTF8() -> Bool { unsafe setlocale(LC_CTYPE, "C.UTF-8") != nil }
 
-  /// Blocks. Throws `Errno.brokenPipe` without a reader; the process must ignore or block SIGPIPE.
+  /// Writes all bytes, and blocks. Throws `Errno.brokenPipe` if the pipe has no reader. The process must ignore or
+  /// block SIGPIPE.
   package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
 
-  /// Returns the program's exit status.
+  /// Prints the text. Returns an exit status for the program.
   package static func show(_ text: String, by program: String) -> Int32 {
     do throws(Errno) {
       try write(Array("\(text)\n".utf8))
@@ -36,7 +37,8 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// Compares device numbers, because a service's /dev can differ from the one in which systemd opened the file.
+  /// True if standard error is /dev/null. It compares device numbers, because the /dev of a service can differ from
+  /// that in which systemd opened the file.
   package static var isNull: Bool {
     var (status, null) = (stat(), stat())
     return unsafe fstat(STDERR_FILENO, &status) == 0 && stat("/dev/null", &null) == 0
@@ -45,7 +47,7 @@ package enum StandardError {
 
   package static var columns: Int? { sizeOfTerminal(STDERR_FILENO)?.columns }
 
-  /// Blocks. A failure cannot be reported.
+  /// Writes all bytes, and blocks. A failure cannot be reported.
   package static func write(_ bytes: [UInt8]) {
     do throws(Errno) {
       try writeAll(bytes, to: STDERR_FILENO)
@@ -54,7 +56,7 @@ package enum StandardError {
     }
   }
 
-  /// A single call keeps lines of several processes apart. A failure cannot be reported.
+  /// Writes a line. The single write(2) keeps lines of several processes apart. A failure cannot be reported.
   package static func writeLine(_ text: String) {
     let line = Array("\(text)\n".utf8)
     while unsafe Glibc.write(STDERR_FILENO, line, line.count) == -1, errno == EINTR {}
@@ -62,10 +64,10 @@ package enum StandardError {
 }
 
 extension StandardError {
-  /// Bytes that a pipe takes atomically: pipe(7).
+  /// The number of bytes that a pipe takes atomically: pipe(7).
   private static let pipeLength = 4096
 
-  /// Cuts the text at `pipeLength`. Returns false instead of blocking.
+  /// Writes a line, cut at `pipeLength` bytes. Returns false if it would have to block.
   package static func writeLineAtOnce(_ text: String) -> Bool {
     do throws(Errno) {
       guard try Poll.wait(for: STDERR_FILENO, forWriting: true, timeout: .zero) else { return false }

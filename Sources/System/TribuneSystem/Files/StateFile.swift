@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A small file, replaced atomically.
+/// A small file that is always replaced as a whole.
 package enum StateFile {
-  /// Readable by its owner only. Overwrites `path.new`.
+  /// Writes `path.new`, then renames it to `path`. Only its owner can read the file.
   package static func write(_ contents: [UInt8], to path: String) throws(Errno) {
     let temporary = path + ".new"
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW

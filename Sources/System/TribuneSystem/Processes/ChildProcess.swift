@@ -4,23 +4,25 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// A child process. One thread reaps it and passes signals on, so a signal never reaches a process that reuses its pid.
+/// A child process. One thread reaps it and sends it signals, so a signal never reaches a process that reuses its
+/// pid.
 package final class ChildProcess: Sendable {
   package enum Input: Sendable {
     case inherited
-    /// The child reads a file in memory. If it does not, no pipe breaks.
+    /// The child's input is a file in memory. Unlike a pipe, the file causes no error if the child does not read it.
     case bytes([UInt8])
   }
 
   package enum Output: Sendable {
     case inherited
-    /// Keeps the first `limit` bytes, and reads the rest.
+    /// Keeps the first `limit` bytes. Reads the rest and drops it.
     case captured(limit: Int)
   }
 
   package enum Errors: Sendable {
     case inherited
-    /// Passes all bytes to the closure, on the waiting thread, and keeps the last `limit` bytes.
+    /// Passes all bytes to the closure, and keeps the last `limit` bytes. The thread that waits for the child calls
+    /// it.
     case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
   }
 
@@ -54,11 +56,11 @@ package final class ChildProcess: Sendable {
   private let ending: Task<Ending, Never>
 
   /// - Parameters:
-  ///   - arguments: not empty. A program without a slash is searched in `PATH`.
-  ///   - environment: `NAME=value` each; nil for this process's own.
-  ///   - inherited: keeps its number in the child.
-  ///   - leadsGroup: the child's process group receives the signals.
-  ///   - signalMask: blocked at the child's start.
+  ///   - arguments: the program and its arguments. A program without a slash is searched in `PATH`.
+  ///   - environment: the variables, each as `NAME=value`; nil for this process's own.
+  ///   - inherited: a descriptor that has the same number in the child.
+  ///   - leadsGroup: if true, the child leads a new process group, and signals go to the whole group.
+  ///   - signalMask: the signals that the child blocks when it starts.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
     output: Output = .inherited, errors: Errors = .inherited, inheriting inherited: CInt? = nil,
@@ -85,7 +87,7 @@ package final class ChildProcess: Sendable {
     do {
       watched = try retrying { tribune_pidfd_open(pid, 0) }
     } catch {
-      // Without the pidfd, the child could not be awaited.
+      // Without the pidfd, this process could not wait for the child.
       kill(pid, SIGKILL)
       waitpid(pid, nil, 0)
       throw error
@@ -101,9 +103,9 @@ package final class ChildProcess: Sendable {
     ending = Task { await Thread.result(of: wait) }
   }
 
-  /// Signals the child's group if it leads one.
+  /// Sends a signal to the child, or to its process group if the child leads one.
   package func send(signal: Int32) { signals.send(signal) }
 
-  /// Waits for the end, even if the task is cancelled.
+  /// Waits until the child ends, even if the task is cancelled.
   package func ended() async -> Ending { await ending.value }
 }

@@ -3,7 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// Signals for the waiting thread, one byte each. Both ends stay open, so a late signal does no harm.
+/// Passes signals to the thread that waits for a child, one byte each. Both ends of the pipe stay open, so a late
+/// signal does no harm.
 final class ChildSignalPipe: Sendable {
   private let pipe: Pipe
 
@@ -28,10 +29,10 @@ final class ChildSignalPipe: Sendable {
   }
 }
 
-/// Waits for one child, on its own thread.
+/// Waits for one child. It has a thread of its own.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
-  /// Negative for a group, as in kill(2).
+  /// The target of signals. It is negative for a process group, as in kill(2).
   private let target: pid_t
   private let ended: FileDescriptor
   private var output: ChildPipe
@@ -57,7 +58,7 @@ struct ChildWait: ~Copyable {
         output.watched, errors.watched,
       ]
       let count = unsafe poll(&watched, nfds_t(watched.count), -1)
-      // poll(2) fails only for EINTR and a temporary lack of memory.
+      // poll(2) fails only with EINTR, or while memory is short.
       guard count > 0 else { continue }
       if watched[1].revents != 0 {
         for signal in signals.take() {
@@ -70,16 +71,17 @@ struct ChildWait: ~Copyable {
       if watched[0].revents != 0 {
         while output.hasSpace, output.readPresent() {}
         endGroup(signals)
-        // Reads only the available bytes: other writers may continue for ever.
+        // Reads only the present bytes, because other processes may write to the pipe for ever.
         _ = errors.readPresent()
         return ChildProcess.Ending(termination: reap(), output: output.kept, errors: errors.kept)
       }
     }
   }
 
-  /// Ends a group whose leader got a signal and has ended. The members get the signal again: a shell blocks signals
-  /// while it starts a command, so a signal at that moment ends only the shell. Survivors are killed once the output
-  /// pipe is closed or SIGKILL is sent, after a second at most. The leader is reaped later, so its id is not reused.
+  /// Ends the group of a child that got a signal and has ended. The group gets the signal again, because a shell
+  /// blocks signals while it starts a command: the first signal may have ended only the shell. The rest of the group
+  /// is killed when the output pipe is closed, when SIGKILL is sent, or after a second. The child is reaped later, so
+  /// its id is not reused.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
@@ -101,31 +103,31 @@ struct ChildWait: ~Copyable {
     var status: CInt = 0
     var reaped: pid_t
     repeat { reaped = unsafe waitpid(pid, &status, 0) } while reaped == -1 && errno == EINTR
-    // Otherwise, a lost status would be a success.
+    // If the status were lost, the child would seem to have succeeded.
     precondition(reaped == pid, "only this thread may reap its child")
-    // The macros of <sys/wait.h>, which Swift cannot import.
+    // This does what the macros of <sys/wait.h> do, which Swift cannot import.
     let signal = status & 0x7F
     return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
   }
 }
 
-/// A pipe from a child, and the kept part of its output.
+/// A pipe from a child, and the part of the child's output that is kept.
 struct ChildPipe: ~Copyable, Sendable {
-  /// Nil at the end of the pipe, or without one.
+  /// The read end. It is nil at the end of the pipe, and for a child without this pipe.
   private var descriptor: FileDescriptor?
   private let limit: Int
-  /// If set, the last bytes are kept instead of the first.
+  /// Gets all bytes. If it is set, `kept` has the last bytes instead of the first.
   private let relay: (@Sendable ([UInt8]) -> Void)?
   private(set) var kept: [UInt8] = []
 
-  /// - Parameter number: a descriptor that this value then owns.
+  /// - Parameter number: the read end, which this value then owns.
   init(_ number: CInt?, _ output: ChildProcess.Output) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     limit = if case .captured(let limit) = output { limit } else { 0 }
     relay = nil
   }
 
-  /// - Parameter number: a descriptor that this value then owns.
+  /// - Parameter number: the read end, which this value then owns.
   init(_ number: CInt?, _ errors: ChildProcess.Errors) {
     descriptor = number.map { FileDescriptor(owning: $0) }
     switch errors {
@@ -161,7 +163,8 @@ struct ChildPipe: ~Copyable, Sendable {
     }
   }
 
-  /// Returns false if the pipe is empty but open, as in a background child of the child.
+  /// Reads the present bytes. Returns false if there are none, but a process, such as a child of the child, can still
+  /// write.
   mutating func readPresent() -> Bool {
     var watched = watched
     guard unsafe poll(&watched, 1, 0) > 0 else { return false }

@@ -21,10 +21,10 @@ package enum Environment {
     return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
   }
 
-  /// Raw bytes, because a file's name need not be text.
+  /// The program's arguments as raw bytes, because a file's name need not be text.
   package static var arguments: [[UInt8]] { unsafe bytes(of: tribune_arguments()) }
 
-  /// `NAME=value` each.
+  /// The environment's variables, each as `NAME=value`.
   package static var entries: [[UInt8]] { unsafe bytes(of: tribune_environment()) }
 
   package static func entries(setting variables: [(name: String, value: String)]) -> [[UInt8]] {

@@ -3,9 +3,9 @@
 import CTribuneLinux
 import Glibc
 
-/// The process at the other end of a Unix socket, whose id may have been reused.
+/// The process at the other end of a Unix socket. The process may have ended, and another one may have its id.
 package enum PeerProcess: ~Copyable {
-  /// A pidfd, since Linux 6.5.
+  /// The kernel has given a pidfd (since Linux 6.5).
   case handle(FileDescriptor)
   case unverified
   case gone
@@ -34,7 +34,7 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
-  /// Before the process ends, its id is not reused. False without a handle.
+  /// True if the process has ended. Until then, no other process gets its id. It is false for `unverified`.
   package var hasEnded: Bool {
     switch self {
     case .handle(let handle):

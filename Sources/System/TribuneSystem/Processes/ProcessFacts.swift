@@ -4,7 +4,7 @@ import Glibc
 
 /// Facts about a process from proc(5).
 package struct ProcessFacts: Equatable, Sendable {
-  /// The effective user, as for sockets.
+  /// The effective user, which the kernel also reports for sockets.
   package var user: UInt32
   package var groups: [UInt32]
   package var unit: String?
@@ -34,12 +34,12 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? []
     }
     let (users, groups) = (numbers("Uid"), numbers("Gid"))
-    // The order is real, effective, saved, file system.
+    // A field has the real, the effective, the saved and the file system's id, in this order.
     guard users.count == 4, groups.count == 4 else { return nil }
     self.init(user: users[1], groups: [groups[1]] + numbers("Groups"), unit: Self.unit(in: cgroup))
   }
 
-  /// The unit is the first part that is not a slice, as in systemd.
+  /// Returns the first part of the path that is not a slice. systemd finds a unit in the same way.
   private static func unit(in cgroup: String) -> String? {
     let lines = cgroup.split(separator: "\n")
     guard
@@ -47,16 +47,16 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
     else { return nil }
-    // Splits bytes, because users choose names below their units.
+    // Splits bytes: a user can choose names below a unit, and a combining character would hide the slash before it.
     let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     let unit = parts.first { !$0.hasSuffix(".slice") }
-    // systemd prefixes a _ to a name that the kernel reserves.
+    // systemd adds the prefix _ to a name that the kernel reserves.
     return unit.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }.flatMap {
       $0.contains(".") ? $0 : nil
     }
   }
 
-  /// At most 15 bytes; empty if unknown.
+  /// Returns the name of a process, at most 15 bytes. It is empty if unknown.
   package static func name(of pid: Int32) -> String {
     pid > 0 ? InputFile.line(of: "/proc/\(pid)/comm") : ""
   }
@@ -70,22 +70,24 @@ package struct ProcessFacts: Equatable, Sendable {
     }
   }
 
-  /// When the process started, in ticks since boot; 0 if unknown.
+  /// Returns the time at which the process started, in ticks since boot, or 0 if it is unknown.
   package static func startTicks(of pid: Int32) -> Int { number(22, of: pid) }
 
-  /// True if the process is this one's parent, or the parent of that, and so on.
+  /// True if `pid` is an ancestor of this process: its parent, the parent of its parent, and so on.
   package static func isAncestor(_ pid: Int32) -> Bool {
     var ancestor = ThisProcess.parent
     while ancestor > 0, ancestor != pid { ancestor = Int32(clamping: number(4, of: ancestor)) }
     return ancestor > 0
   }
 
-  /// A field of proc_pid_stat(5) behind the name; 0 if unknown.
+  /// Returns a number from proc_pid_stat(5), or 0 if it is unknown. `field` counts from 1, and must be behind the
+  /// name.
   private static func number(_ field: Int, of pid: Int32) -> Int {
     guard pid > 0 else { return 0 }
     do throws(Errno) {
       let stat = try InputFile.contents(of: "/proc/\(pid)/stat", lengthMax: 4_096, waits: false) ?? []
-      // The name is the second field. In its parentheses, it can have any bytes.
+      // The second field is the name in parentheses. It can contain any bytes, but no other field contains a
+      // parenthesis.
       let fields = stat.split(separator: UInt8(ascii: ")")).last?.split(separator: UInt8(ascii: " ")) ?? []
       return fields.count > field - 3 ? Int(String(decoding: fields[field - 3], as: UTF8.self)) ?? 0 : 0
     } catch {

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// Executables, as execve(2) and posix_spawnp(3) find them.
+/// Finds executables as execve(2) and posix_spawnp(3) do.
 package enum ProgramFile {
   package static var searchPath: String { Environment.value(of: "PATH") ?? "/bin:/usr/bin" }
 
-  /// Throws the error that starting the program would cause, including that of a missing interpreter.
+  /// Throws the error with which a start of the program would fail, also if its interpreter is missing.
   package static func check(_ name: [UInt8]) throws(Errno) {
     let slash = UInt8(ascii: "/")
     if name.contains(slash) { return try checkFile(name) }
@@ -32,7 +32,7 @@ package enum ProgramFile {
     let number = unsafe open(Folder.cString(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard number >= 0 else { return nil }
     let file = FileDescriptor(owning: number)
-    // The kernel reads no more than this of a script.
+    // The kernel looks for an interpreter in the first 256 bytes of a script.
     var start = [UInt8](repeating: 0, count: 256)
     let count = unsafe read(file.rawValue, &start, start.count)
     file.close()

@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// One datagram by sd_notify(3)'s protocol.
+/// Sends a single notification by the protocol of sd_notify(3).
 package enum ServiceNotification {
   /// Blocks until the socket has space.
   package static func send(_ text: String, passing descriptor: CInt? = nil) throws(Errno) {
@@ -13,7 +13,7 @@ package enum ServiceNotification {
   }
 }
 
-/// Stays open, so notifying needs no free descriptor.
+/// A socket for notifications. It stays open, so sending needs no further descriptor.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 
@@ -23,8 +23,8 @@ package struct ServiceSocket: ~Copyable {
 
   package static var isNamed: Bool { Environment.nonEmptyValue(of: variable) != nil }
 
-  /// `$NOTIFY_SOCKET` is a path, or `@` and an abstract name. Unless `waits`, a full socket throws
-  /// `Errno.again`.
+  /// Sends a notification. `$NOTIFY_SOCKET` must be a path, or `@` followed by an abstract name. If the socket is
+  /// full and `waits` is false, throws `Errno.again`.
   package borrowing func send(_ text: String, waits: Bool, passing passed: CInt? = nil) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")
     else { throw Errno(rawValue: EAFNOSUPPORT) }

@@ -3,11 +3,11 @@
 import CTribuneLinux
 import Glibc
 
-/// Reports signals to epoll.
+/// A descriptor that becomes readable when a signal arrives.
 package struct SignalDescriptor: ~Copyable {
   private let descriptor: FileDescriptor
 
-  /// Blocks the signals in this thread and its later ones.
+  /// Blocks the signals in this thread, and in the threads that it starts later.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers)
     mask.block()

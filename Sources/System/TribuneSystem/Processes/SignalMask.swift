@@ -10,7 +10,7 @@ package struct SignalMask: Sendable {
     for signal in signals { unsafe sigaddset(&set, signal) }
   }
 
-  /// Later threads inherit the mask. Returns the mask from before.
+  /// Blocks the signals in this thread, and in the threads that it starts later. Returns the previous mask.
   @discardableResult
   package func block() -> SignalMask {
     var before = SignalMask([])

@@ -3,21 +3,22 @@
 import CTribuneLinux
 import Glibc
 
-/// Must be made before the second thread, because a signal that some thread does not block would end the
-/// process. Also blocks SIGPIPE, so writing without a reader only returns an error.
+/// Receives signals. It must be made before the process has a second thread, because a signal that some thread does
+/// not block would end the process. It also blocks SIGPIPE, so a write without a reader only returns an error.
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
-    /// True for signals of the kernel, such as those of a terminal to its whole foreground group, including children.
+    /// True if the kernel sent the signal. A terminal's signal, for example, goes to its whole foreground group,
+    /// including children.
     package var isFromKernel: Bool
   }
 
   package let signals: AsyncStream<Signal>
-  /// Children must start with this mask.
+  /// The signal mask before this watch. Children must start with it.
   package let maskBefore: SignalMask
 
-  /// - Parameter numbers: ignored signals stay ignored, also for children: nohup ignores SIGHUP, and a shell
-  /// ignores SIGINT and SIGQUIT for background commands.
+  /// - Parameter numbers: the signals to receive. If a parent has set one to be ignored, it stays ignored, also in
+  ///   children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background commands.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers.filter { tribune_signal_is_ignored($0) == 0 })
     maskBefore = SignalMask([SIGPIPE]).block()

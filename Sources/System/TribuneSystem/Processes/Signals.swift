@@ -10,12 +10,12 @@ package enum Signals {
   package static let kill = SIGKILL
   package static let user1 = SIGUSR1
   package static let user2 = SIGUSR2
-  /// Ctrl-Z. Unlike SIGSTOP, it can be handled.
+  /// The signal of Ctrl-Z. Unlike SIGSTOP, it can be handled.
   package static let terminalStop = SIGTSTP
   package static let resume = SIGCONT
   package static let brokenPipe = SIGPIPE
   package static let windowChange = SIGWINCH
 
-  /// Children ignore the signal too.
+  /// Ignores the signal, in this process and its children.
   package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 }

@@ -38,14 +38,14 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
   }
 
-  /// The request closes this process's copy when it ends.
+  /// Gives the descriptor to the child, under another number. The request's end closes this process's copy.
   mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
     let rawValue = descriptor.release()
     given.append(rawValue)
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
   }
 
-  /// Gives the child the write end, and returns the read end.
+  /// Makes a pipe and gives its write end to the child. Returns the read end.
   mutating func givePipe(as number: CInt) throws(Errno) -> FileDescriptor {
     let pipe = try Pipe()
     try give(pipe.writeEnd, as: number)
@@ -53,7 +53,7 @@ import Glibc
   }
 
   mutating func inherit(_ descriptor: CInt) throws(Errno) {
-    // If both numbers are equal, this clears close-on-exec in the child.
+    // If both numbers are equal, adddup2 clears close-on-exec in the child.
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor))
   }
 
@@ -76,7 +76,7 @@ private func check(_ error: CInt) throws(Errno) {
   guard error == 0 else { throw Errno(rawValue: error) }
 }
 
-/// The caller frees the copy.
+/// Returns a copy that the caller must free.
 private func copy(of bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   unsafe bytes.withUnsafeBufferPointer { bytes in
     unsafe bytes.withMemoryRebound(to: CChar.self) { characters in

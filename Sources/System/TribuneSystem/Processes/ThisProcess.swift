@@ -5,7 +5,7 @@ import Glibc
 
 package enum ThisProcess {
   package static var id: UInt32 { UInt32(getpid()) }
-  /// 0 if the parent is outside this PID namespace.
+  /// The parent's pid. It is 0 if the parent is outside this PID namespace.
   package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
@@ -19,7 +19,7 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Must run first. Exits without /proc, because libdispatch sometimes crashes without it.
+  /// Must be called first. Exits if /proc is missing, because libdispatch then sometimes crashes.
   package static func begin(_ program: String) {
     StandardDescriptors.fill()
     tribune_keep_exit_statuses()
@@ -28,7 +28,7 @@ package enum ThisProcess {
     exit(255)
   }
 
-  /// Users who could control this process anyway.
+  /// True for the users who could control this process anyway.
   package static func isPrivileged(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
 
   package static var descriptorLimit: Int {
@@ -37,7 +37,7 @@ package enum ThisProcess {
     return result == 0 ? Int(clamping: limit.rlim_cur) : 1024
   }
 
-  /// Other processes of the same user can no longer inspect this one.
+  /// Forbids other processes of the same user to inspect this one.
   package static func forbidTracing() { _ = tribune_forbid_tracing() }
 
   package static func raiseDescriptorLimit() throws(Errno) {
@@ -49,7 +49,7 @@ package enum ThisProcess {
     _ = try retrying { unsafe setrlimit(resource, &limit) }
   }
 
-  /// Returns after SIGCONT.
+  /// Stops this process, and returns after SIGCONT.
   package static func stop() { kill(getpid(), SIGSTOP) }
 
   package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }

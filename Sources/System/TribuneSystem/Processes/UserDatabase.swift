@@ -4,7 +4,7 @@ import Glibc
 
 /// Looks users and groups up in the sources of nsswitch.conf(5).
 package enum UserDatabase {
-  /// An entry from a network directory can be long.
+  /// The largest size of an entry, in bytes. An entry from a network directory can be long.
   private static let entryLengthMax = 1 << 20
 
   package static func id(of name: String) throws(Errno) -> UInt32? {
@@ -16,7 +16,7 @@ package enum UserDatabase {
     }
   }
 
-  /// Nil if the user does not exist.
+  /// Returns nil if the user does not exist.
   package static func user(_ nameOrID: String) throws(Errno) -> (id: UInt32, groups: [UInt32])? {
     try unsafe find { buffer, count in
       var entry = unsafe passwd()
@@ -61,7 +61,7 @@ package enum UserDatabase {
         return unsafe call(start, space.count)
       }
       if result == 0 { return found }
-      // These also mean "not found": getpwnam(3), getgrnam(3).
+      // These errors also mean "not found": getpwnam(3), getgrnam(3).
       if [ENOENT, ESRCH, EBADF, EPERM].contains(result) { return nil }
       if result == ERANGE, buffer.count < entryLengthMax {
         buffer = [CChar](repeating: 0, count: 2 * buffer.count)

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// A process with another parent.
+/// A process that is not a child of this one.
 package final class WatchedProcess: Sendable {
   private let handle: FileDescriptor
 

@@ -3,7 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer for epoll. A timeout of each wait costs more, because the kernel starts and stops a timer for it.
+/// A timer whose descriptor epoll can watch. A timeout of each wait costs more, because the kernel starts and stops a
+/// timer for it.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 
@@ -14,7 +15,7 @@ package struct Alarm: ~Copyable {
 
   package var rawValue: CInt { timer.rawValue }
 
-  /// `nanoseconds`: less than a second.
+  /// - Parameter nanoseconds: more than 0, and less than a second.
   package func set(nanoseconds: Int) {
     precondition(nanoseconds > 0 && nanoseconds < 1_000_000_000)
     var time = itimerspec()

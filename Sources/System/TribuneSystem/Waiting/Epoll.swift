@@ -10,7 +10,7 @@ package struct Readiness: OptionSet, Sendable {
 
   package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
   package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-  /// epoll always reports this and `failed`.
+  /// epoll always reports `hungUp` and `failed`, even if they are not asked for.
   package static let hungUp = Readiness(rawValue: EPOLLHUP.rawValue)
   package static let failed = Readiness(rawValue: EPOLLERR.rawValue)
 
@@ -18,18 +18,18 @@ package struct Readiness: OptionSet, Sendable {
 
   package var isEnd: Bool { rawValue & Self.ended != 0 }
 
-  /// True for data or the end.
+  /// True if the descriptor has data, or is at its end.
   package var isReadable: Bool { rawValue & (Self.readable.rawValue | Self.ended) != 0 }
 
   package var isWritable: Bool { rawValue & Self.writable.rawValue != 0 }
 }
 
-/// Level-triggered.
+/// A level-triggered epoll(7) instance.
 @safe package final class Epoll {
   private let descriptor: FileDescriptor
   private let events: UnsafeMutableBufferPointer<epoll_event>
 
-  /// - Parameter capacity: events per wait.
+  /// - Parameter capacity: the largest number of events that one wait returns.
   package init(capacity: Int) throws(Errno) {
     descriptor = FileDescriptor(owning: try retrying { epoll_create1(CInt(EPOLL_CLOEXEC)) })
     unsafe events = .allocate(capacity: capacity)
@@ -55,7 +55,7 @@ package struct Readiness: OptionSet, Sendable {
     }
   }
 
-  /// A negative `milliseconds` means no limit. Returns the number of events.
+  /// Waits for events, and returns their number. A negative `milliseconds` means no limit.
   package func wait(milliseconds: CInt) throws(Errno) -> Int {
     Int(
       try retrying {

@@ -3,13 +3,13 @@
 import CTribuneLinux
 import Glibc
 
-/// Interrupts system calls of its own thread by SIGURG, repeatedly, because the first signal may precede the
-/// call. A process without a handler ignores SIGURG.
+/// Interrupts system calls of its own thread by SIGURG. It repeats the signal, because the first one may come before
+/// the call. A process without a handler ignores SIGURG.
 @safe
 package struct Interrupter: ~Copyable {
   private static let signal = SIGURG
 
-  /// SA_RESTART is missing, because it would continue the system call.
+  /// The handler does nothing. It lacks SA_RESTART, which would continue the system call.
   private static let handler: Void = {
     var action = sigaction()
     unsafe action.__sigaction_handler.sa_handler = { _ in }
@@ -17,7 +17,7 @@ package struct Interrupter: ~Copyable {
     precondition(result == 0, "SIGURG has a handler")
   }()
 
-  /// Nil if the system refuses a timer.
+  /// The timer that sends SIGURG. It is nil if the kernel has refused one.
   private let timer: timer_t?
 
   package init() {

@@ -4,9 +4,9 @@ import Glibc
 
 package struct LocalTime: Equatable, Sendable {
   package var year: CInt
-  /// From 1.
+  /// The month, from 1.
   package var month: CInt
-  /// From 1. A day outside of the month is normalized: 0 is the last day of the month before.
+  /// The day, from 1. A day outside the month is also valid: 0 is the last day of the previous month.
   package var day: CInt
   package var hour: CInt
   package var minute: CInt
@@ -21,7 +21,7 @@ package struct LocalTime: Equatable, Sendable {
     self.second = second
   }
 
-  /// Nil beyond the calendar's years.
+  /// Returns nil if the year is too large for the C library's calendar.
   package init?(microsecondsSince1970: UInt64) {
     var seconds = time_t(clamping: microsecondsSince1970 / 1_000_000)
     var parts = unsafe tm()
@@ -31,7 +31,7 @@ package struct LocalTime: Equatable, Sendable {
       minute: parts.tm_min, second: parts.tm_sec)
   }
 
-  /// UTC; nil before 1970. mktime(3) resolves changes of summer time.
+  /// The time in UTC. It is nil before 1970. mktime(3) determines whether summer time applies.
   package var microsecondsSince1970: UInt64? {
     var parts = unsafe tm()
     unsafe parts.tm_year = year - 1900
@@ -47,10 +47,10 @@ package struct LocalTime: Equatable, Sendable {
 }
 
 extension LocalTime {
-  /// `2026-11-20`
+  /// The date, such as `2026-11-20`.
   package var date: String { "\(year)-\(Self.digits(month))-\(Self.digits(day))" }
 
-  /// `23:10:05`
+  /// The time, such as `23:10:05`.
   package var timeOfDay: String { "\(Self.digits(hour)):\(Self.digits(minute)):\(Self.digits(second))" }
 
   private static func digits(_ number: CInt) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -6,13 +6,13 @@ package enum Poll {
   package static let outputEvent = CInt(POLLOUT)
 
   package struct Ready: Sendable {
-    /// There is data, or the peer is gone.
+    /// True if the socket has data, or its peer is gone.
     package let isReadable: Bool
     package let isWritable: Bool
     package let isWoken: Bool
   }
 
-  /// `timeout` is rounded up to a millisecond.
+  /// Waits for the socket, or for a signal of `wakeup`. Rounds `timeout` up to a millisecond.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {
@@ -34,7 +34,7 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
-  /// Waits for data, or for space if `forWriting`, or until the peer is gone. False after the timeout.
+  /// Waits until the socket has data (if `forWriting`, space), or its peer is gone. Returns false after the timeout.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool { try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout) }
@@ -49,7 +49,7 @@ package enum Poll {
     return watched.revents != 0
   }
 
-  /// False if the other end is gone.
+  /// Waits for data. Returns false if the other end is gone.
   static func waitForInput(of descriptor: CInt) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(POLLIN), revents: 0)
     while watched.revents == 0 { try unsafe wait(for: &watched, 1, nil) }

@@ -3,15 +3,15 @@
 import Glibc
 
 package enum SystemClock {
-  /// CLOCK_MONOTONIC, as in Dispatch's uptime.
+  /// The time of CLOCK_MONOTONIC, the clock of Dispatch's uptime.
   package static var monotonicNanoseconds: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 
   package static var threadNanoseconds: UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
 
-  /// Since 1970, UTC.
+  /// The time since 1970, in UTC.
   package static var wallMicroseconds: UInt64 { nanoseconds(CLOCK_REALTIME) / 1000 }
 
-  /// Its resolution is the kernel's tick, a few milliseconds.
+  /// The monotonic time, with the resolution of the kernel's tick: a few milliseconds.
   package static var coarseNanoseconds: Int64 { Int64(nanoseconds(CLOCK_MONOTONIC_COARSE)) }
 
   private static func nanoseconds(_ clock: clockid_t) -> UInt64 {

@@ -4,10 +4,10 @@ import CTribuneLinux
 import Glibc
 
 package enum Thread {
-  /// For conditions that have no descriptor.
+  /// Blocks the thread. Use it only to wait for conditions that no descriptor reports.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
-  /// Unique among live threads.
+  /// An id that is unique among live threads.
   package struct ID: Equatable, Sendable {
     private let rawValue: pthread_t
 
@@ -19,7 +19,7 @@ package enum Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// The thread blocks all signals, which other threads then get.
+  /// Starts a thread that blocks all signals. Other threads then get them.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(Errno) {
     var attributes = pthread_attr_t()
     var result = unsafe pthread_attr_init(&attributes)
@@ -49,7 +49,7 @@ package enum Thread {
     }
   }
 
-  /// Runs blocking work on a new thread, or if none can be started, on a shared one.
+  /// Runs blocking work on a new thread. If the system refuses one, the work blocks a shared thread.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// Wakes a thread in `Poll` from any thread.
+/// Wakes a thread that waits in `Poll`. Any thread may call `signal()`.
 package struct Wakeup: ~Copyable, Sendable {
   private let counter: FileDescriptor
 
@@ -14,13 +14,13 @@ package struct Wakeup: ~Copyable, Sendable {
 
   var rawValue: CInt { counter.rawValue }
 
-  /// Signals merge until they are cleared.
+  /// Wakes the thread. Several signals before `clear()` have the effect of one.
   package func signal() {
-    // Fails only for a full counter; the other side then wakes anyway.
+    // The write fails only if the counter is full. The waiting thread then wakes anyway.
     _ = eventfd_write(counter.rawValue, 1)
   }
 
-  /// May return early.
+  /// Waits for a signal, and clears it. May return early.
   package func wait(atMost limit: Duration) {
     do throws(Errno) {
       _ = try Poll.wait(for: self, timeout: limit)
@@ -33,7 +33,7 @@ package struct Wakeup: ~Copyable, Sendable {
 
   package func clear() { Self.clear(counter.rawValue) }
 
-  /// The eventfd must be non-blocking.
+  /// `counter` must be a non-blocking eventfd.
   package static func clear(_ counter: CInt) {
     var count: eventfd_t = 0
     let result = unsafe eventfd_read(counter, &count)
