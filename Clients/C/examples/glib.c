@@ -28,7 +28,7 @@ static gboolean prepare(GSource *source, gint *timeout_ms)
     return FALSE;
   }
   g_source_modify_unix_fd(source, connection->tag, (GIOCondition)events);
-  /* Both count microseconds of CLOCK_MONOTONIC. */
+  /* Both times are in microseconds of CLOCK_MONOTONIC. */
   g_source_set_ready_time(source, until > G_MAXINT64 ? -1 : (gint64)until);
   return FALSE;
 }
@@ -95,7 +95,7 @@ int main(void)
   } else {
     g_main_loop_run(loop);
   }
-  /* The loop polls the descriptor, so its source goes first. */
+  /* The loop polls the connection's descriptor, so the source must go before the connection. */
   g_source_destroy(&connection->source);
   g_source_unref(&connection->source);
   g_main_loop_unref(loop);

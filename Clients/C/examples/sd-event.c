@@ -6,7 +6,7 @@
  *   cc -D_GNU_SOURCE sd-event.c $(pkg-config --cflags --libs tribune libsystemd) -o observe
  *   ./observe 'backup.**'
  *
- * `prepare` runs before each poll, and updates the sources.
+ * sd-event calls `prepare` before each poll. It updates the event sources.
  */
 
 #include <signal.h>
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
   } else {
     r = sd_event_loop(loop);
   }
-  /* The loop polls the descriptor, so it goes first. */
+  /* The loop polls the connection's descriptor, so the sources must go before the connection. */
   sd_event_source_unref(connection.io);
   sd_event_source_unref(connection.timer);
   sd_event_unref(loop);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A bus that sends any bytes after its welcome. The first byte selects what the client's callbacks do. Run by
- * fuzz/run.
+ * Simulates a bus that sends the fuzzer's bytes after its welcome. The first byte selects what the client's callbacks
+ * do. fuzz/run runs this program.
  */
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds any bytes to the decoders. Fields must survive reading and writing unchanged. Run by fuzz/run.
+ * Feeds the fuzzer's bytes to the decoders. Fields must not change when they are read, written and read again. fuzz/run
+ * runs this program.
  */
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void read_message(tribune_message *message)
   sum += peer == NULL ? 0 : strlen(peer->process) + strlen(peer->system_unit) + strlen(peer->user_unit);
   const char *name = tribune_message_get_name(message);
   sum += name == NULL ? 0 : strlen(name) + strlen(tribune_message_get_object(message));
-  /* Keeps the reads from being optimized away. */
+  /* Without this, the compiler could remove the reads. */
   __asm__ volatile("" : : "r"(sum));
   tribune_message_unref(message);
 }

@@ -10,14 +10,14 @@ int main(void)
   if (tribune_open(&bus, NULL, 0, 5000000, &error) < 0) {
     return 1;
   }
-  /* Later observers receive it too. */
+  /* Observers that come later receive this notification too. */
   tribune_post_options options = {.flags = TRIBUNE_POST_RETAIN};
   if (tribune_post_acknowledged(bus, "weather.didChange", "city/rome", "{\"sky\": \"clear\"}", TRIBUNE_STRING, &options,
                                 &error)
       < 0) {
     fprintf(stderr, "refused: %s\n", error.message);
   }
-  /* Other programs get time to write their data. */
+  /* This gives other programs time to write their data. */
   options = (tribune_post_options){.deadline_ms = 2000};
   int done = tribune_post_awaited(bus, "disk.willUnmount", "disk/usb", NULL, 0, &options, &reply, &error);
   if (done >= 0) {

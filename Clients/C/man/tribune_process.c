@@ -14,7 +14,7 @@ static void handle(tribune_slot *slot, tribune_message *message, void *userdata)
   }
 }
 
-/* -1 for never. */
+/* Returns -1 for never. */
 static int milliseconds_left(tribune *bus)
 {
   uint64_t until;

@@ -17,7 +17,7 @@ int main(void)
   }
   printf("%d\n", tribune_slot_is_in_force(hold));
   printf("%d\n", tribune_ask(bus, "host.shouldReboot", NULL, NULL, 0, NULL, NULL, &error));
-  /* Dropping the slot releases the hold before anything sent later. */
+  /* The bus releases the hold before it handles the next request. */
   hold = tribune_slot_unref(hold);
   printf("%d\n", tribune_ask(bus, "host.shouldReboot", NULL, NULL, 0, NULL, NULL, &error));
   tribune_unref(bus);

@@ -5,9 +5,10 @@
 /*
  * Finds the bus.
  *
- * A folder from the environment must belong to this user, and its bus to this user or root: a root program with
- * another user's environment must not obey that user's delegates. For the same reason, root ignores XDG_RUNTIME_DIR, and
- * takes from TRIBUNE_ADDRESS only root's bus or the system's. A set-user-ID program ignores the environment.
+ * A folder from the environment must belong to this user, and the bus in it must run as this user or root: a root
+ * program with another user's environment must not obey that user's delegates. For the same reason, root ignores
+ * XDG_RUNTIME_DIR, and takes from TRIBUNE_ADDRESS only root's bus or the system's. A set-user-ID program ignores the
+ * environment.
  */
 
 #include <stdbool.h>
@@ -20,9 +21,9 @@ struct address {
   bool needs_own_server;
 };
 
-/* `unix:PATH`, or NULL for the default. */
+/* Finds the bus at `text`, which is `unix:PATH`, or NULL for the default. */
 int address_find(struct address *address, const char *text, tribune_error *error);
-/* Non-blocking. -EAGAIN if the bus's backlog is full. */
+/* Returns a connected, non-blocking socket. Fails with -EAGAIN if the bus's backlog is full. */
 int address_connect(const struct address *address, tribune_error *error);
 
 #endif

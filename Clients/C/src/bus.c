@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "error.h"
 
-/* A wait ends this long after the bus's deadline. */
+/* A wait for a reply ends this long after the deadline of the request. */
 #define GRACE_USEC 5000000u
 
 int bus_check(const tribune *bus)
@@ -129,7 +129,7 @@ bool bus_is_closed_by(const struct frame *frame, tribune_error *error)
     return false;
   }
   wire_read_refusal(&reader, &refusal);
-  /* Codes up to 63 concern the connection. */
+  /* Codes up to 63 end the connection. */
   if (reader.failed || refusal.code > 63) {
     return false;
   }
@@ -186,7 +186,7 @@ static int wait_once(tribune *bus, uint64_t until_usec)
   uint64_t wake =
       bus->outbox.retry_usec > 0 && bus->outbox.retry_usec < until_usec ? bus->outbox.retry_usec : until_usec;
   uint64_t span = wake > now ? wake - now : 0;
-  /* After an hour, the caller waits again. */
+  /* One wait ends after an hour at most. The caller then waits again. */
   struct timespec timeout = {.tv_sec = (time_t)(span / 1000000 < 3600 ? span / 1000000 : 3600),
                              .tv_nsec = (long)(span % 1000000) * 1000};
   struct pollfd waiting = {.fd = bus->fd, .events = (short)(POLLIN | (bus->outbox.is_stuck ? POLLOUT : 0))};

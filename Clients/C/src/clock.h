@@ -12,7 +12,7 @@ static inline uint64_t now_usec(void)
   return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
 }
 
-/* UINT64_MAX means never. */
+/* Returns the time after `span`. UINT64_MAX means never. */
 static inline uint64_t usec_from_now(uint64_t span)
 {
   uint64_t now = now_usec();

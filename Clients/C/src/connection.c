@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "error.h"
 
-/* Applies if tribune_open() does not wait. */
+/* The time for the bus's welcome if tribune_open() does not wait. */
 #define GREETING_USEC 30000000u
 
 /* ---- Beginning and end ---- */
@@ -108,8 +108,8 @@ int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t ti
     return result;
   }
   uint64_t until_usec = timeout_usec == 0 ? 0 : usec_from_now(timeout_usec);
-  /* A full backlog causes no event when it has space. A bus that closes the connection before its welcome may just
-     have been killed, with the next one listening already. */
+  /* Tries again if the backlog is full, because no event follows when it has space. Also tries again if the bus closes
+     the connection before its welcome: it may have been killed, and the next one may listen already. */
   for (uint64_t pause_usec = 5000;; pause_usec = pause_usec < 80000 ? pause_usec * 2 : pause_usec) {
     result = try_open(ret, &found, flags, until_usec, error);
     bool is_passing = result == -EAGAIN || (result == -ECONNRESET && pause_usec < 80000);
@@ -163,8 +163,8 @@ tribune *tribune_unref(tribune *bus)
 static void end_connection(tribune *bus)
 {
   bus->phase = PHASE_ENDED;
-  /* The bus must not keep registrations in force without a handler. The descriptor stays open, because the program
-     may still poll it. */
+  /* Without this, the bus would keep registrations in force that no callback handles. The descriptor stays open,
+     because the program may still poll it. */
   shutdown(bus->fd, SHUT_RDWR);
   outbox_end(&bus->outbox);
   inbox_end(&bus->inbox);
@@ -261,7 +261,7 @@ int tribune_get_timeout(tribune *bus, uint64_t *ret_usec)
   return 0;
 }
 
-/* Leaves frames that arrive during callbacks. */
+/* Handles the frames in the inbox, except those that arrive during a callback. */
 static bool handle_inbox(tribune *bus)
 {
   bool has_handled = false;

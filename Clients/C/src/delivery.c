@@ -34,7 +34,8 @@ int note_poster(tribune *bus, struct frame *frame)
     poster_unref(poster);
     return -EBADMSG;
   }
-  /* The slot for posters of notifications that waited on the bus is the last one: the others have low numbers. */
+  /* The bus uses its last slot for posters of notifications that waited. Other slots have low numbers, so the last one
+     gets the place 0 here. */
   size_t place = slot == POSTER_SLOTS_MAX - 1 ? 0 : (size_t)slot + 1;
   if (place >= bus->poster_count) {
     size_t count = place * 2 + 16;
@@ -64,7 +65,7 @@ void posters_free(tribune *bus)
 
 /* ---- Notifications ---- */
 
-/* The slots are pinned, because a callback can drop any. */
+/* The slots are pinned, because a callback can drop any of them. */
 struct receivers {
   tribune_slot **slots;
   size_t count;
@@ -133,7 +134,7 @@ int deliver_lost(tribune *bus, const struct frame *frame, uint64_t count)
   return message == NULL ? -ENOMEM : 0;
 }
 
-/* Each awaited observer has its own message, because each reports. */
+/* Each awaited observer has its own message, because each reports for itself. */
 static int deliver_awaited(tribune *bus, struct frame *frame, const struct receivers *receivers)
 {
   struct acknowledgement *acknowledgement;
@@ -176,7 +177,7 @@ static tribune_message *notification_of(const tribune *bus, struct frame *frame)
   return message;
 }
 
-/* True if the bus may wait for a withdrawn observation. */
+/* True if the bus may still wait for the report of a withdrawn observation. */
 static bool is_retiring(const tribune *bus, const struct frame *frame)
 {
   for (const tribune_slot *slot = bus->retiring.first; slot != NULL; slot = slot->next) {
@@ -207,7 +208,7 @@ int deliver_post(tribune *bus, struct frame *frame)
     result = send_done(bus, frame->header.sender, frame->header.serial, true, why);
   }
   if (frame->is_unreadable) {
-    /* Without its userInfo, the notification would say something else. */
+    /* A notification without its userInfo would mislead, so it counts as lost. */
     release(&receivers);
     return result < 0 ? result : deliver_lost(bus, frame, 1);
   }

@@ -7,7 +7,7 @@
 int deliver_post(tribune *bus, struct frame *frame);
 int deliver_retained(tribune *bus, struct frame *frame);
 int deliver_lost(tribune *bus, const struct frame *frame, uint64_t count);
-/* The bus introduces each poster before its first notification. */
+/* Stores a poster. The bus introduces each poster before its first notification. */
 int note_poster(tribune *bus, struct frame *frame);
 
 #endif

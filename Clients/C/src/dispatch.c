@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A frame without a slot is valid, because a `cancel` and a reply can cross. */
+/* A frame for a slot that is gone is valid, because the bus may send it before it reads the `cancel`. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static void cancel_questions(tribune *bus, const tribune_slot *slot)
       slot_deliver(delegate, message);
     }
     tribune_message_unref(message);
-    /* The callback may have changed the list. */
+    /* The callback may have changed the list, so the search begins again. */
     question = bus->messages;
   }
 }
@@ -268,10 +268,10 @@ int dispatch(tribune *bus, struct frame *frame)
   case WIRE_KIND_POSTER:
     return note_poster(bus, frame);
   case WIRE_KIND_ROOM:
-    /* After a restart, the bus asks for the limit. */
+    /* With this frame, a bus that has restarted asks for the limit. */
     return bus->limit > 0 ? bus_give_room(bus) : 0;
   default:
-    /* Unknown kinds are skipped unless critical. */
+    /* An unknown frame is skipped, unless it is critical. */
     return (frame->header.flags & WIRE_FRAME_FLAGS_CRITICAL) != 0 ? -EBADMSG : 0;
   }
 }

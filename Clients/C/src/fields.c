@@ -17,7 +17,7 @@ size_t wire_left(const struct wire_reader *reader)
   return reader->failed ? 0 : (size_t)(reader->end - reader->at);
 }
 
-/* NULL if too few bytes are left. */
+/* Returns NULL if too few bytes are left. */
 static const uint8_t *take(struct wire_reader *reader, size_t length)
 {
   if (reader->failed || length > (size_t)(reader->end - reader->at)) {

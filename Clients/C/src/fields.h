@@ -5,8 +5,8 @@
 /*
  * Reads and writes single fields.
  *
- * Results borrow from the frame. A hostile peer can only make a reader fail, which then returns zeros. Trailing bytes
- * belong to later versions.
+ * Results point into the frame. A hostile peer can only make a reader fail; the reader then returns zeros. Bytes behind
+ * the known fields belong to later versions.
  */
 
 #include <stdbool.h>
@@ -49,12 +49,12 @@ struct wire_elements wire_read_texts(struct wire_reader *reader);
 struct wire_elements wire_read_integers(struct wire_reader *reader);
 struct wire_elements wire_read_records(struct wire_reader *reader);
 
-/* False at the end. */
+/* These functions return false at the end of the list. */
 bool wire_next_text(struct wire_elements *list, struct wire_text *value);
 bool wire_next_u32(struct wire_elements *list, uint32_t *value);
 bool wire_next_record(struct wire_elements *list, struct wire_reader *record);
 
-/* Fails without memory, or for a text over 65,535 bytes. */
+/* A writer fails if memory is short, or a text is longer than 65,535 bytes. It then writes nothing more. */
 struct wire_writer {
   uint8_t *data;
   size_t length;
@@ -62,7 +62,7 @@ struct wire_writer {
   bool failed;
 };
 
-/* NULL after a failure. */
+/* Appends space for `length` bytes. Returns NULL after a failure. */
 uint8_t *wire_extend(struct wire_writer *writer, size_t length);
 void wire_writer_free(struct wire_writer *writer);
 void wire_write(struct wire_writer *writer, const void *data, size_t length);
@@ -73,11 +73,11 @@ void wire_write_u64(struct wire_writer *writer, uint64_t value);
 void wire_write_i32(struct wire_writer *writer, int32_t value);
 void wire_write_text(struct wire_writer *writer, struct wire_text value);
 void wire_write_bytes(struct wire_writer *writer, struct wire_bytes value);
-/* The count has 16 bits for texts, else 32. */
+/* A list of texts has a count of 16 bits, any other list one of 32 bits. */
 void wire_write_texts(struct wire_writer *writer, struct wire_elements value);
 void wire_write_elements(struct wire_writer *writer, struct wire_elements value);
 
-/* NULL makes an empty text. */
+/* NULL becomes an empty text. */
 struct wire_text wire_text_of(const char *text);
 
 #endif

@@ -6,7 +6,7 @@
 
 static const uint8_t magic[8] = {0xF1, 'T', 'R', 'I', 'B', 'U', 'N', 'E'};
 
-/* The limits of docs/LIMITS.md. */
+/* docs/LIMITS.md has these limits. */
 const struct frame_limits frame_limits_of_bus = {1u << 30, (1u << 30) + (1u << 20)};
 const struct frame_limits frame_limits_of_greeting = {1u << 16, 1u << 16};
 
@@ -74,7 +74,7 @@ static void put_u32(uint8_t *place, uint32_t value)
 
 void frame_begin(struct wire_writer *writer, uint8_t kind, uint8_t flags, uint64_t serial)
 {
-  /* The lengths follow at the end, and the bus writes the sender. */
+  /* frame_end() writes the lengths later. The bus writes the sender. */
   wire_write_u32(writer, 0);
   wire_write_u8(writer, kind);
   wire_write_u8(writer, flags);

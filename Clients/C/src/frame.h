@@ -17,7 +17,7 @@ struct hello {
 };
 
 void hello_encode(uint8_t data[HELLO_LENGTH], const struct hello *hello);
-/* `length` is at most HELLO_LENGTH. */
+/* True if a hello can begin with `data`. `length` is at most HELLO_LENGTH. */
 bool hello_begins(const uint8_t *data, size_t length);
 int hello_decode(const uint8_t data[HELLO_LENGTH], struct hello *hello);
 
@@ -37,16 +37,16 @@ struct frame_limits {
   uint32_t payload;
 };
 
-/* Verdicts from a bus can be long. Before its welcome, a peer is not trusted. */
+/* The limits are high, because a bus's verdicts can be long. Before its welcome, the peer is not trusted. */
 extern const struct frame_limits frame_limits_of_bus;
 extern const struct frame_limits frame_limits_of_greeting;
 
-/* -EBADMSG for inconsistent lengths, -EMSGSIZE above the limits. */
+/* Returns -EBADMSG if the lengths are inconsistent, and -EMSGSIZE above the limits. */
 int header_decode(const uint8_t data[HEADER_LENGTH], const struct frame_limits *limits, struct header *header);
 uint32_t header_payload_length(const struct header *header);
 
 void frame_begin(struct wire_writer *writer, uint8_t kind, uint8_t flags, uint64_t serial);
-/* The texts may be NULL. At most 255 bytes. */
+/* `name` and `object` may be NULL. Each has at most 255 bytes. */
 void frame_end(struct wire_writer *writer, const char *name, const char *object, const void *payload, size_t length);
 
 #endif

@@ -10,11 +10,12 @@
 
 #include "memory.h"
 
-/* Bytes: above the first, notifications beyond the room are dropped; above the second, the connection ends. */
+/* In bytes. Above NOTIFICATIONS_MAX, the inbox drops notifications beyond the room. Above OTHERS_MAX, the connection
+   ends. */
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
 #define OTHERS_MAX ((size_t)128 << 20)
 #define PARTIAL_MIN 4096u
-/* One each after name, object and payload. */
+/* The number of terminating zeros: one each after name, object and payload. */
 #define ZEROS 3u
 
 struct frame *frame_ref(struct frame *frame)
@@ -112,7 +113,7 @@ struct frame *inbox_take(struct inbox *inbox)
 
 static struct frame *dropped_at_end(struct inbox *inbox)
 {
-  /* The cast is valid: `next` is the first member. */
+  /* The cast is valid, because `next` is the first member of a frame. */
   struct frame *frame = inbox->first == NULL ? NULL : (struct frame *)inbox->last;
   return frame != NULL && frame->header.kind == KIND_DROPPED ? frame : NULL;
 }
@@ -241,7 +242,7 @@ static int begin_frame(struct inbox *inbox)
   return 0;
 }
 
-/* Terminates each part with a zero. Returns the consumed bytes. */
+/* Copies bytes into the partial frame, and terminates each part with a zero. Returns the number of bytes taken. */
 static ssize_t fill(struct inbox *inbox, const uint8_t *data, size_t length)
 {
   const struct header header = inbox->partial->header;
@@ -312,7 +313,7 @@ int inbox_feed(struct inbox *inbox, const uint8_t *data, size_t length)
       if (result < 0) {
         return result;
       }
-      /* Only a peer with a valid first frame may send long ones. */
+      /* Only a peer that has sent a valid first frame may send long frames. */
       inbox->is_greeted = inbox->is_greeted || inbox->sequence > 0;
     }
   }
@@ -338,7 +339,7 @@ static int take_descriptors(struct inbox *inbox, struct msghdr *message)
       }
     }
   }
-  /* EMFILE: the frame's descriptor is missing. */
+  /* This process was at its limit of descriptors, so the kernel dropped the frame's descriptor. */
   if ((message->msg_flags & MSG_CTRUNC) != 0) {
     if (inbox->descriptor_count == DESCRIPTORS_MAX) {
       return -EBADMSG;
@@ -368,7 +369,7 @@ ssize_t inbox_read(struct inbox *inbox, int fd)
   if (result == 0) {
     result = inbox_feed(inbox, inbox->buffer, (size_t)count);
   }
-  /* A descriptor belongs to a frame that has begun. */
+  /* A descriptor must belong to a frame that has begun. */
   if (result == 0 && inbox->descriptor_count > 0 && inbox->partial == NULL && inbox->head_length == 0) {
     result = -EBADMSG;
   }

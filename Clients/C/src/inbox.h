@@ -5,18 +5,18 @@
 /*
  * Incoming bytes and frames.
  *
- * Announced lengths allocate no memory. The bus sends no more notifications than there is room for, but for a will or
- * did of a delegate. Above a limit, these are dropped, and a frame of KIND_DROPPED counts them in their place.
- */
+ * Memory grows with the received bytes, not with the announced length. The bus sends no more notifications than it has
+ * room for, except the will- and did-notifications of delegates. Above a limit, the inbox drops notifications, and a
+ * frame of KIND_DROPPED takes their place and counts them. */
 
 #include <sys/types.h>
 
 #include "frame.h"
 
 #define KIND_DROPPED 0u
-/* Notifications that may collect while a function waits. */
+/* The number of unhandled notifications that the bus may send. */
 #define ROOM 1024u
-/* Limit for descriptors of partial frames. */
+/* The largest number of descriptors that wait for their frames. */
 #define DESCRIPTORS_MAX 16u
 
 struct frame {
@@ -27,7 +27,7 @@ struct frame {
   void *mapping; /* userInfo from a file; else NULL. */
   size_t mapping_length;
   bool is_unreadable; /* This process could not receive the file with userInfo. */
-  uint64_t dropped;   /* Dropped notifications, for KIND_DROPPED. */
+  uint64_t dropped;   /* The number of dropped notifications, for KIND_DROPPED. */
   uint8_t data[];     /* Fields, then zero-terminated name, object and payload. */
 };
 
@@ -37,13 +37,13 @@ struct wire_reader frame_fields(const struct frame *frame);
 const char *frame_name(const struct frame *frame);
 const char *frame_object(const struct frame *frame);
 const char *frame_payload(const struct frame *frame);
-/* Bytes of memory, for the inbox's limits. */
+/* Returns the memory of the frame in bytes, for the inbox's limits. */
 size_t frame_size(const struct frame *frame);
 
 struct inbox {
   struct frame *first;
   struct frame **last;
-  /* Bytes of other frames, and number and bytes of notifications. */
+  /* `size` has the bytes of all frames but notifications. The next two have the number and the bytes of notifications. */
   size_t size;
   size_t notifications;
   size_t notifications_size;
@@ -53,11 +53,11 @@ struct inbox {
   bool has_hello;
   struct hello hello;
   bool is_greeted;
-  /* A partial frame, its bytes behind the header so far, and its capacity. */
+  /* A partial frame, the number of bytes received behind its header, and the number of bytes that it has space for. */
   struct frame *partial;
   size_t filled;
   size_t capacity;
-  /* -1 for one that this process could not receive. */
+  /* The received descriptors. -1 stands for one that this process could not receive. */
   int descriptors[DESCRIPTORS_MAX + 1];
   size_t descriptor_count;
   uint8_t buffer[65536];
@@ -65,8 +65,8 @@ struct inbox {
 
 void inbox_begin(struct inbox *inbox);
 void inbox_end(struct inbox *inbox);
-/* Returns the byte count; 0 at the end; -EAGAIN without data; -ENOBUFS above the inbox's limit; other errors for
-   invalid data. */
+/* Reads once. Returns the byte count; 0 at the end; -EAGAIN without data; -ENOBUFS above the inbox's limit; other
+   errors for invalid data. */
 ssize_t inbox_read(struct inbox *inbox, int fd);
 int inbox_feed(struct inbox *inbox, const uint8_t *data, size_t length);
 struct frame *inbox_take(struct inbox *inbox);

@@ -90,7 +90,7 @@ tribune_message *tribune_message_unref(tribune_message *message)
   if (message == NULL || --message->refs > 0) {
     return NULL;
   }
-  /* Keeps `message_unlist`, which an answer may call, from freeing it. */
+  /* tribune_fail() may call message_unlist(), which must not free the message. */
   message->refs = 1;
   if (message->is_open) {
     tribune_fail(message, message->is_awaited ? "the observer released the notification without an acknowledgement"
@@ -114,7 +114,7 @@ static const char *terminated(struct frame *frame, struct wire_text text)
   return (const char *)start;
 }
 
-/* `SYSTEM` or `SYSTEM/USER`: the slash becomes a terminator. */
+/* `units` is `SYSTEM` or `SYSTEM/USER`. The slash becomes a terminator. */
 static void split_units(char *units, tribune_peer *peer)
 {
   size_t length = strcspn(units, "/");

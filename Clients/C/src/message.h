@@ -5,25 +5,26 @@
 /*
  * A decoded frame for callbacks.
  *
- * It borrows from its frame. To terminate a text, the text moves over the second byte of its length. So each text
- * is read once, and only frames without texts in their fields have several messages.
+ * A message points into its frame. To make space for a terminating zero, a text moves one byte to the front, over the
+ * second byte of its length. So each text is read once, and only frames without texts in their fields have several
+ * messages.
  *
- * A question is listed by its connection until its conclusion, an awaited notification until its acknowledgement.
+ * A connection lists each question until its conclusion, and each awaited notification until its acknowledgement.
  */
 
 #include "../include/tribune.h"
 #include "inbox.h"
 
-/* The single report to the poster of an awaited notification. */
+/* The single report of this connection to the poster of an awaited notification. */
 struct acknowledgement {
-  unsigned open; /* Messages without a report. */
+  unsigned open; /* The number of messages without a report. */
   uint64_t poster;
   uint64_t post;
   bool has_failed;
-  char *reason; /* Of the first failure. */
+  char *reason; /* The reason of the first failure. */
 };
 
-/* Shared by its messages and the connection. */
+/* A poster. Its messages and the connection share it. */
 struct poster {
   unsigned refs;
   uint64_t connection;
@@ -46,7 +47,7 @@ struct tribune_message {
   tribune_type type;
   struct frame *frame;
 
-  /* `bus` is NULL for an unlisted message. */
+  /* The place in the connection's list. `bus` is NULL for an unlisted message. */
   tribune *bus;
   tribune_message *previous;
   tribune_message *next;
@@ -61,7 +62,7 @@ struct tribune_message {
   uint64_t delegate;
   uint64_t lost;
   uint32_t timeout_ms;
-  uint32_t count; /* Unlisted outcomes, or observers that have acknowledged. */
+  uint32_t count; /* The number of omitted outcomes, or of connections that are done. */
   bool is_dry_run;
   bool wants_value;
   bool is_allowed;
@@ -82,7 +83,7 @@ struct tribune_message {
 /* `frame` may be NULL. */
 tribune_message *message_new(tribune_type type, struct frame *frame);
 tribune_message *message_of_error(const tribune_error *error);
-/* -EBADMSG for invalid fields, -ENOMEM. */
+/* These functions return -EBADMSG for invalid fields, and -ENOMEM if memory is short. */
 int message_of_question(struct frame *frame, tribune_message **ret);
 int message_of_verdict(struct frame *frame, tribune_message **ret);
 int message_of_progress(struct frame *frame, tribune_message **ret);

@@ -138,7 +138,7 @@ bool name_is_will_or_did(const char *name)
 {
   const char *token = last_token(name);
   size_t length = strncmp(token, "will", 4) == 0 ? 4 : strncmp(token, "did", 3) == 0 ? 3 : 0;
-  /* `willClose`, but not `willing`. */
+  /* `willClose` has a verb, but `willing` has none. */
   return length > 0 && token[length] != '\0' && !(token[length] >= 'a' && token[length] <= 'z')
          && !name_is_reserved(name);
 }

@@ -65,7 +65,7 @@ static int send_post(tribune *bus, const struct posting *posting, uint64_t seria
   };
   int file = -1;
   if (bus->accepts_files && posting->size >= WIRE_DESCRIPTOR_PAYLOAD_LENGTH) {
-    /* Without a free descriptor, userInfo goes into the frame. */
+    /* If no file can be made, userInfo goes into the frame. */
     file = memory_seal(posting->user_info, posting->size);
   }
   if (file >= 0) {

@@ -12,7 +12,7 @@
 
 #include "clock.h"
 
-/* Bytes. */
+/* HIGH_MARK and PASSED_MAX are in bytes. */
 #define HIGH_MARK ((size_t)4 << 20)
 #define FRAMES_MAX 64
 #define PASSED_MAX ((size_t)64 << 20)
@@ -79,7 +79,7 @@ int outbox_add(struct outbox *outbox, uint8_t *data, size_t length, int file, si
   return 0;
 }
 
-/* When the bus has read everything, it has the earlier files. */
+/* True if a file may be sent now. Once the bus has read everything, no earlier file is in flight. */
 static bool may_pass(struct outbox *outbox, size_t length, int fd)
 {
   int unread = 0;
@@ -93,7 +93,7 @@ static bool may_pass(struct outbox *outbox, size_t length, int fd)
   return true;
 }
 
-/* Files go with the first frame only. */
+/* Sends as many frames as one call can. A file can only go with the first frame. */
 static ssize_t send_some(struct outbox *outbox, int fd)
 {
   struct iovec parts[FRAMES_MAX];
@@ -156,14 +156,14 @@ int outbox_write(struct outbox *outbox, int fd)
     case EAGAIN:
       outbox->is_stuck = true;
       return 0;
-    case ETOOMANYREFS: /* Too many files of this user in flight. */
+    case ETOOMANYREFS: /* This user has too many descriptors in flight. */
     case ENOBUFS:
     case ENOMEM:
       outbox->retry_usec = now_usec() + RETRY_USEC;
       return 0;
     case EPIPE:
     case ECONNRESET:
-      /* The bus's last frames contain the reason. */
+      /* The reason is in the bus's last frames, which are still unread. */
       outbox_end(outbox);
       return 0;
     default: {

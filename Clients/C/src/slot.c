@@ -11,7 +11,7 @@
 #include "error.h"
 #include "names.h"
 
-/* Keeps a flood of input from delaying the answer. */
+/* tribune_slot_is_in_force() reads at most so often: a flood of input must not delay its result. */
 #define READS_MAX 64u
 
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)
@@ -242,7 +242,7 @@ static int check(const tribune_slot *slot)
   return slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
 }
 
-/* Leaves the frame for the callback. */
+/* Puts a registration in force. The frame stays in the inbox, for the callback. */
 static int confirm(tribune_slot *slot, struct frame *frame, tribune_error *error)
 {
   tribune_message *message = NULL;

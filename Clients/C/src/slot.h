@@ -5,8 +5,9 @@
 /*
  * Registrations, and requests in flight.
  *
- * When the program drops its last reference before the end, the slot is withdrawn, and stays listed until the bus
- * confirms, which may still send frames for it. It is freed when it is over, unreferenced and unpinned.
+ * If the program drops the last reference to a slot that is not over, the library withdraws the slot. It stays listed
+ * until the bus confirms this, because the bus may still send frames for it. The library frees a slot that is over,
+ * unreferenced and unpinned.
  */
 
 #include "message.h"
@@ -21,6 +22,7 @@ enum slot_kind {
   SLOT_FLUSH, /* Waits for the refusal of a `cancel` without a target. */
 };
 
+/* An arrow leads to the states that can follow. */
 enum slot_state {
   SLOT_PENDING,  /* → IN_FORCE, RETIRING, OVER */
   SLOT_IN_FORCE, /* Registrations only. → RETIRING, OVER */
@@ -48,11 +50,11 @@ struct tribune_slot {
   uint64_t serial;
   uint64_t cancel_serial;
   uint64_t id;
-  uint64_t live_since; /* The sequence of the `ok`: only later notifications are for it. */
+  uint64_t live_since; /* The sequence of its `ok`. Only later notifications are for the slot. */
   tribune_callback callback;
   void *userdata;
 
-  /* Zero-terminated patterns, then the object. */
+  /* `terms` has the zero-terminated patterns, then the object. */
   bool is_awaited;
   size_t pattern_count;
   char *terms;
@@ -63,17 +65,17 @@ tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *use
 /* Frees a slot that was never listed. */
 void slot_free(tribune_slot *slot);
 int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count, const char *object);
-/* With a NULL `ret`, the slot floats. */
+/* Lists a slot. If `ret` is NULL, the slot lasts as long as the connection. */
 void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret);
-/* Frees the slot after an error. */
+/* Sends the frame and lists the slot. After an error, frees the slot. */
 int slot_send(tribune_slot *slot, tribune *bus, struct wire_writer *writer, tribune_slot **ret);
-/* Frees the slot unless it is pinned or referenced. */
+/* Ends the slot, and frees it unless it is pinned or referenced. */
 void slot_finish(tribune_slot *slot);
 void slot_pin(tribune_slot *slot);
 void slot_unpin(tribune_slot *slot);
 void slot_deliver(tribune_slot *slot, tribune_message *message);
 bool slot_matches(const tribune_slot *slot, const char *name, const char *object);
-/* True if losses concern the slot. */
+/* True if lost notifications may have been for the slot. */
 bool slot_receives(const tribune_slot *slot);
 tribune_slot *slot_find(const struct slot_list *list, uint64_t serial);
 

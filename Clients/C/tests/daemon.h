@@ -6,24 +6,24 @@
 
 #include "../include/tribune.h"
 
-/* The processes end with the test. */
+/* The processes of a bus. They end with the test. */
 struct daemon {
   char address[128];
   pid_t bus;
   pid_t keeper;
 };
 
-/* Ends with the test at the latest. */
+/* Forks a child that ends with the test at the latest. */
 pid_t fork_child(void);
 
 void daemon_start(struct daemon *daemon, bool has_keeper);
 void daemon_stop(struct daemon *daemon, int signal);
-/* The new bus takes over. */
+/* Starts another bus, which takes over from the previous one. */
 void daemon_start_again(struct daemon *daemon);
 
 tribune *connect_to(const struct daemon *daemon);
 
-/* Keeps the last message of each type. */
+/* Counts the messages of a slot, and keeps the last one of each type. */
 struct record {
   unsigned counts[TRIBUNE_ENDED + 1];
   tribune_message *messages[TRIBUNE_ENDED + 1];
@@ -34,7 +34,7 @@ struct record {
 
 void record_message(tribune_slot *slot, tribune_message *message, void *record);
 void record_end(struct record *record);
-/* Returns the last message. */
+/* Waits until `record` has `count` messages of the type. Returns the last one. */
 tribune_message *await_message(tribune *bus, struct record *record, tribune_type type, unsigned count);
 tribune_error await_end(tribune *bus);
 void check_success(const char *file, int line, int result, const tribune_error *error);

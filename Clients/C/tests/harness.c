@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Guards against hanging; valgrind slows down everything. */
+/* Ends a test that hangs. The time is long, because valgrind makes everything slow. */
 #define DEADLINE_S 60
 
 char test_folder[64];

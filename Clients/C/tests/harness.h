@@ -2,7 +2,7 @@
 #ifndef TRIBUNE_HARNESS_H
 #define TRIBUNE_HARNESS_H
 
-/* Each test runs in its own process, with a deadline. */
+/* Runs tests. Each test has a process of its own, and a deadline. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@ struct test {
   void (*run)(void);
 };
 
-/* Removed after the test. */
+/* The test's folder. It is removed after the test. */
 extern char test_folder[];
 
 /* Runs all tests, or those whose names contain the first argument. */

@@ -117,7 +117,7 @@ void expect_end(int code)
     fail(__FILE__, __LINE__, "ended with %d, not %d: %s", error.code, code, error.message);
   }
   CHECK_EQUAL(tribune_process(bus, NULL), -ENOTCONN);
-  /* The bus notices, though the program still has its reference. */
+  /* The bus sees the end, although the program still has its reference. */
   char data[4096];
   ssize_t count;
   while ((count = recv(peer, data, sizeof data, 0)) > 0) {

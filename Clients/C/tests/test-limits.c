@@ -20,7 +20,7 @@
 
 /* ---- Descriptors ---- */
 
-/* -1 omits the descriptor. */
+/* Sends a notification with a descriptor. -1 omits the descriptor. */
 static void put_file(uint8_t kind, uint32_t length, int fd)
 {
   struct wire_writer writer = {0};
@@ -113,7 +113,7 @@ static int open_descriptors(void)
 static void test_descriptors_that_belong_to_no_frame_end_the_connection(void)
 {
   int before = open_descriptors();
-  /* Stray descriptors: after a whole frame, too many with a first byte, and with the rest of a frame. */
+  /* Descriptors in the wrong place: after a whole frame, too many with a first byte, and with the rest of a frame. */
   for (unsigned i = 0; i < 3; i++) {
     begin_greeted();
     if (i == 0) {
@@ -145,7 +145,7 @@ static void test_a_file_that_cannot_be_received_is_lost(void)
   struct rlimit limit;
   CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
   put_file(WIRE_KIND_POST, 65536, file);
-  /* All descriptors below are in use, so the kernel truncates the control data. */
+  /* All descriptors below the limit are in use, so the kernel truncates the control data. */
   rlim_t before = limit.rlim_cur;
   limit.rlim_cur = 0;
   CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -278,7 +278,7 @@ static void test_a_bus_that_does_not_receive_files_costs_bounded_memory(void)
     SUCCEED(tribune_post(bus, "a.b", NULL, data, size, NULL), NULL);
     CHECK_EQUAL(timeout_of(bus), -1);
   }
-  /* The next one waits until the bus has received the others, without an event. */
+  /* The next file waits until the bus has received the others, which causes no event. */
   SUCCEED(tribune_post(bus, "a.b", NULL, data, size, NULL), NULL);
   CHECK(timeout_of(bus) != UINT64_MAX);
   CHECK_EQUAL(tribune_get_events(bus), POLLIN);
@@ -300,7 +300,7 @@ static void test_more_files_than_the_kernel_lets_pass_wait(void)
     return;
   }
   begin_greeted();
-  /* The limit applies only to users without privileges. */
+  /* The kernel applies the limit only to users without privileges. */
   uid_t user = geteuid();
   CHECK(user != 0 || seteuid(65534) == 0);
   struct rlimit limit;
@@ -372,7 +372,7 @@ static void test_a_bus_that_has_gone_is_no_signal(void)
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &record), NULL);
   put_frame(WIRE_KIND_ERROR, 0, 0, "\x09\0", 2, NULL, "too slow");
   close(peer);
-  /* The bus's last frame is still read. */
+  /* The client still reads the bus's last frame. */
   for (unsigned i = 0; i < 3; i++) {
     SUCCEED(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), NULL);
   }

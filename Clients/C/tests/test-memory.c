@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each allocation of the library fails in turn. Functions report that, a connection that cannot continue ends, and
- * memory does not leak.
+ * Lets each allocation of the library fail in turn. The function that allocates must report that. A connection that
+ * cannot continue must end, and no memory may leak.
  */
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 #include "harness.h"
 #include "peer.h"
 
-/* 0 for none. The Makefile links these in front of the real functions. */
+/* The number of allocations until one fails; 0 for none. The Makefile links the functions below in front of the real
+   ones. */
 static unsigned long countdown;
 
 void *__real_malloc(size_t size);
@@ -169,7 +170,7 @@ static bool converse(unsigned long fail_at)
   bool has_failed = fail_at > 0 && countdown == 0;
   countdown = 0;
   CHECK(result == -ENOMEM || result == -ECONNRESET);
-  /* With fewer requests, the replies are for others than intended. */
+  /* If a request failed to begin, later ones have other serials, and the replies do not fit. */
   unsigned ended = count[TRIBUNE_ENDED] + count[TRIBUNE_VERDICT] + count[TRIBUNE_AWAITED] + count[TRIBUNE_ACKNOWLEDGED];
   CHECK(ended == 6 || begun < 6);
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {

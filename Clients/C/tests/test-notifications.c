@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* With the real bus. */
+/* These tests run the real bus. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static tribune *connected(void)
   return connect_to(&daemon_);
 }
 
-/* Returns once the observation is in force. */
+/* Observes, and returns when the observation is in force. */
 static void observe(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   SUCCEED(tribune_observe(bus, NULL, pattern, NULL, flags, record_message, record), NULL);
@@ -252,7 +252,7 @@ static void test_what_is_no_name_is_refused(void)
 
 /* ---- Awaited ---- */
 
-/* Posts from a child process. Returns the read end of a pipe, which gets a byte after success. */
+/* Posts an awaited notification from a child process. Returns the read end of a pipe that gets a byte after success. */
 static int post_awaited_elsewhere(const char *expected_reason, unsigned acknowledged)
 {
   int ends[2];

@@ -152,7 +152,7 @@ static void test_addresses_are_found(void)
   setenv("RUNTIME_DIRECTORY", path, 1);
   CHECK_EQUAL(tribune_open(&bus, NULL, 0, 0, &error), -ECONNREFUSED);
   if (geteuid() == 0) {
-    /* Another user's folder is not trusted. */
+    /* The library does not trust another user's folder. */
     CHECK_EQUAL(chown(path + strlen("/proc:"), 1, 1), 0);
     setenv("RUNTIME_DIRECTORY", path + strlen("/proc:"), 1);
     tribune_open(&bus, NULL, 0, 0, &error);
@@ -240,7 +240,7 @@ static void test_half_a_frame_ends_like_none(void)
   }
 }
 
-/* Announced lengths allocate no memory. */
+/* These frames announce lengths for which the client must not allocate memory. */
 static void test_lengths_that_cannot_be_end_the_connection(void)
 {
   static const struct {
@@ -365,7 +365,7 @@ static bool has_sent(void)
   return recv(peer, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* In one piece, because each counts more in the socket's buffer than it is long. */
+/* Sends all posts in one piece, because each piece takes more space in the socket's buffer than its length. */
 static void put_posts(unsigned count)
 {
   struct wire_writer posts = {0};
@@ -443,7 +443,7 @@ static void test_a_connection_without_observations_gives_no_room(void)
   end();
 }
 
-/* The bus sends these while the program waits for a reply. */
+/* Lets the bus send posts while the program waits for a reply. */
 static void wait_during(unsigned posts, struct record *record)
 {
   static char text[20001];
@@ -520,7 +520,7 @@ static void test_garbage_is_survived(void)
     for (size_t j = 0; j < length; j++) {
       data[j] = (uint8_t)random();
     }
-    /* Garbage with valid lengths. */
+    /* These frames have valid lengths and random contents. */
     for (unsigned kind = 1; kind <= WIRE_KIND_ROOM && i % 2 == 0; kind++) {
       put_frame((uint8_t)kind, 0, (uint64_t)random() % 3, data, (size_t)random() % length, "a.b", NULL);
     }

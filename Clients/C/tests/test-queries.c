@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* With the real bus. */
+/* These tests run the real bus. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void attach(tribune *bus, struct record *record, const tribune_delegate_o
   await_message(bus, record, TRIBUNE_READY, 1);
 }
 
-/* Lets the other connection's delegates answer. */
+/* Asks, and lets the delegates of the other connection answer. Returns the verdict. */
 static tribune_message *ask(tribune *asker, tribune *delegates, const char *name, const tribune_ask_options *options)
 {
   struct record reply = {0};
@@ -126,7 +126,7 @@ static void answer_it(tribune_slot *slot, tribune_message *message, struct recor
   const struct answering *answering = record->context;
   (void)slot;
   if (tribune_message_get_type(message) == TRIBUNE_QUESTION) {
-    /* Drops an unanswered question. */
+    /* This drops the question if it is unanswered. */
     record->messages[TRIBUNE_QUESTION] = tribune_message_unref(record->messages[TRIBUNE_QUESTION]);
     SUCCEED(answering->answer(message), NULL);
     if (answering->answer != forget) {
@@ -362,7 +362,7 @@ static void test_a_delegate_can_be_replaced(void)
   tribune_unref(asker);
 }
 
-/* Runs no callbacks. */
+/* Waits until the bus has confirmed or refused the slot, without running callbacks. */
 static int await_decision(tribune *bus, tribune_slot *slot)
 {
   int result;
@@ -412,7 +412,7 @@ static void test_a_delegate_receives_will_and_did(void)
   const char *const posts[][2] = {{"host.willReboot", "host/2"},
                                   {"host.shouldReboot", "host/1"},
                                   {"host.didReboot", "host/1"},
-                                  {"host.willReboot", NULL}, /* About all objects. */
+                                  {"host.willReboot", NULL}, /* No object: it concerns all objects. */
                                   {"host.willReboot", "host/1"}};
   for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
     SUCCEED(tribune_post(poster, posts[i][0], posts[i][1], NULL, 0, NULL), NULL);

@@ -61,7 +61,7 @@ static void ignore_it(tribune_slot *slot, tribune_message *message, void *userda
   (void)slot, (void)message, (void)userdata;
 }
 
-/* tribunectl reports whether the keeper has all earlier registrations. */
+/* Waits until the keeper has all earlier registrations, as tribunectl reports. */
 static void settle(const struct daemon *daemon)
 {
   const char *folder = getenv("TRIBUNE_BIN_DIR");
@@ -131,7 +131,7 @@ static void test_the_end_is_told_to_everybody(void)
     register_everything(&client, &daemon);
     struct record reply = {0};
     struct record awaited = {0};
-    /* Unanswered, so it is in flight. */
+    /* The delegate does not answer, so the question stays in flight. */
     client.delegate.handle = NULL;
     SUCCEED(tribune_ask_async(client.bus, NULL, "disk.shouldEject", NULL, NULL, 0, NULL, record_message, &reply), NULL);
     tribune_message *question = await_message(client.bus, &client.delegate, TRIBUNE_QUESTION, 1);
@@ -172,7 +172,7 @@ static void test_a_function_that_waits_fails_at_the_end(void)
   client.delegate.handle = NULL;
   pid_t child = fork_child();
   if (child == 0) {
-    /* Kills the bus when the parent's delegate is asked, which cannot answer during its wait. */
+    /* Kills the bus when it asks the parent's delegate, which cannot answer while the parent waits. */
     tribune *bus = connect_to(&daemon);
     struct record record = {0};
     SUCCEED(tribune_observe(bus, NULL, "a.asking", NULL, 0, record_message, &record), NULL);
@@ -186,7 +186,7 @@ static void test_a_function_that_waits_fails_at_the_end(void)
   tribune_error error;
   CHECK_EQUAL(tribune_ask(client.bus, "disk.shouldEject", NULL, NULL, 0, NULL, NULL, &error), -ECONNRESET);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_CONNECTION_LOST);
-  /* Callbacks run only in tribune_process(), which still has all earlier messages. */
+  /* Callbacks run only in tribune_process(), which has not handled the earlier messages yet. */
   CHECK_EQUAL(client.hold.counts[TRIBUNE_ENDED], 0);
   uint64_t timeout;
   SUCCEED(tribune_get_timeout(client.bus, &timeout), NULL);

@@ -28,7 +28,7 @@ static int digit(char letter)
   return found == NULL ? -1 : (int)(found - digits) % 16;
 }
 
-/* Two hexadecimal digits per byte; # begins a comment. */
+/* Reads a file that has two hexadecimal digits for each byte. # begins a comment. */
 static void read_vector(const char *path, struct vector *vector)
 {
   FILE *file = fopen(path, "re");
@@ -45,7 +45,7 @@ static void read_vector(const char *path, struct vector *vector)
     }
   }
   fclose(file);
-  /* An exact allocation lets a sanitizer see each step beyond. */
+  /* The allocation has the exact size, so a sanitizer notices any access beyond the end. */
   vector->length = bytes.length;
   vector->data = malloc(bytes.length);
   CHECK(vector->data != NULL);
@@ -87,7 +87,7 @@ static struct header header_of(const struct vector *vector)
   return header;
 }
 
-/* The caller frees it. */
+/* Returns the frame's contents as text. The caller frees it. */
 static char *said(const struct vector *vector)
 {
   struct header header = header_of(vector);

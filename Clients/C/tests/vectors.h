@@ -9,7 +9,7 @@
 
 extern const char *const vector_kind_words[256];
 
-/* Prints the fields, writes them again, or both. False for invalid fields. */
+/* Reads the fields, then prints them, writes them, or both. Returns false for invalid fields. */
 bool vector_handle_fields(uint8_t kind, struct wire_reader *reader, FILE *out, struct wire_writer *writer);
 
 void vector_print_number(FILE *out, const char *before, uint64_t number);
