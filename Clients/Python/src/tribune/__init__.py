@@ -6,9 +6,9 @@
         if await bus.ask("host.shouldReboot"):
             ...
 
-A notification only informs: its poster neither knows its observers nor waits for them. A query asks
-delegates before something is done, and one veto decides. `Bus` has the methods, `connect` makes
-one. All times are in seconds.
+A notification informs: its poster neither knows its observers nor waits for them. A query asks
+delegates before an action, and one veto cancels the action. `connect` makes a `Bus`, which has the
+methods. All times are in seconds.
 """
 
 from ._address import Address

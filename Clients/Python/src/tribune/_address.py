@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bus is, and whose bus is accepted."""
+"""Finds the bus, and checks which user runs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The path of a bus's socket, and the users whose processes may serve it; `None` for all."""
+    """The path of a bus's socket, and the users who may run the bus; `None` for all users."""
 
     path: str
     servers: tuple[int, ...] | None = None
@@ -49,13 +49,13 @@ class Address:
 
     @classmethod
     def resolve(cls, environment: Mapping[str, str] | None = None) -> Address:
-        """The default: what ``TRIBUNE_ADDRESS`` says, or else the first socket that exists.
+        """Finds the default address: ``TRIBUNE_ADDRESS``, or else the first socket that exists.
 
-        The environment is the process's own, unless one is given.
-        A folder that the environment names has to be this user's own, and this user or root has to
-        serve the bus there: a program that runs as root with another user's environment must not
-        let that user's delegates decide. Root ignores ``XDG_RUNTIME_DIR``; its ``TRIBUNE_ADDRESS``
-        has to lead to a bus that root serves, or to the system's.
+        The environment is that of this process, unless the caller gives another one. A folder from
+        the environment must belong to this user, and the bus in it must run as this user or root: a
+        program that runs as root with another user's environment must not obey that user's
+        delegates. Root ignores ``XDG_RUNTIME_DIR``. Its ``TRIBUNE_ADDRESS`` must lead to a bus that
+        root runs, or to the system's.
         """
         environment = os.environ if environment is None else environment
         user = os.geteuid()
@@ -75,7 +75,7 @@ class Address:
         return cls(_SYSTEM)
 
     def require_server(self, connected: socket.socket) -> None:
-        """Raises `TribuneError` unless the peer of a socket is a process of a user that may."""
+        """Raises `TribuneError` if the peer of the socket runs as a user that is not permitted."""
         if self.servers is None:
             return
         credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -87,7 +87,7 @@ class Address:
             )
 
     def failure(self, error: OSError) -> TribuneError:
-        """The error of a failed connect(2). Only a missing listener means that there is no bus."""
+        """Returns the error for a failed connect(2). `UNREACHABLE` means that nothing listens."""
         reason = error.strerror or error
         if isinstance(error, FileNotFoundError | ConnectionRefusedError):
             remedy = "; is tribuned.socket running?" if self.path == _SYSTEM else ""

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 def _misspelt(delegate: Delegate) -> str | None:
-    """The coroutine method of a delegate that overrides none, and so lets everything pass."""
+    """Finds a coroutine method that the program may have meant as `answer` or `received`.
+
+    Returns None if the delegate overrides one of these.
+    """
     own = {name for name in dir(delegate) if not name.startswith("_")} - set(dir(Delegate))
     overridden = (
         getattr(type(delegate), name) is not getattr(Delegate, name)
@@ -47,7 +50,7 @@ def _misspelt(delegate: Delegate) -> str | None:
 
 
 class Answering:
-    """How `Bus` takes part in what others do."""
+    """The methods of `Bus` to attach delegates, take holds and declare protocols."""
 
     _link: Link
 
@@ -61,16 +64,16 @@ class Answering:
         label: str = "",
         protocols: Sequence[str] = (),
     ) -> Callable[[Callable[[Question], Awaitable[Answer]]], Attachment]:
-        """Attaches the decorated coroutine function, which answers the questions under these names.
+        """Attaches the decorated coroutine function, which answers questions with these names.
 
-        ``@bus.delegate("host.shouldReboot")`` makes the function's name an `Attachment`. It is in
-        force for all that this connection sends after it; `Attachment.ready` waits until it is in
-        force for everybody. If the bus refuses it and nobody waits, the connection ends with
-        the reason: a veto that is missing must not go unnoticed. The parameters are those of
-        `attach`, and so are the errors of wrong ones.
+        ``@bus.delegate("host.shouldReboot")`` turns the function into an `Attachment`. The delegate
+        is in force for everything that this connection sends later. `Attachment.ready` waits until
+        it is in force for all connections. If the bus refuses the delegate and no task waits for
+        it, the connection ends with the reason: a missing veto must not go unnoticed. The
+        parameters, and the errors of invalid ones, are those of `attach`.
         """
         if not all(isinstance(pattern, str) for pattern in patterns):
-            # Without parentheses, the delegate would not be attached, and never veto.
+            # Without parentheses, `patterns` has the function, which would never be attached.
             raise TypeError('patterns are text: @bus.delegate("host.shouldReboot")')
 
         def attach(function: Callable[[Question], Awaitable[Answer]]) -> Attachment:
@@ -105,23 +108,25 @@ class Answering:
         """Attaches a delegate to an object's chain, until it is detached or the connection ends.
 
         - `delegate`: a `Delegate`, or a coroutine function that answers questions.
-        - `patterns`: the names that it responds to, 1 to 128.
-        - `object`: whose chain it joins; empty for any object's.
-        - `order`: the place in the chain: lower is earlier, and equals go by time of attaching.
-        - `on_failure`: what a timeout, a lost connection or an error counts as.
-        - `timeout`: seconds that it may be silent; by default the bus's (5 s unless configured
-          otherwise). The delegates of a connection have at most 64 questions at a time, 30 of one
-          user or 60 of root; others wait on the bus, and their time runs.
-        - `label`: its name in verdicts, at most 255 bytes.
-        - `protocols`: the protocols that it conforms to, at most 32.
-        - `replace`: makes it the only one of the object, as Cocoa's ``setDelegate:`` does. Without
-          an object, it replaces those without an object that respond to some of the same names.
-          The others learn it (`Delegate.replaced`).
+        - `patterns`: patterns for the names that the delegate responds to, 1 to 128.
+        - `object`: the object whose chain it joins; empty for all objects.
+        - `order`: the place in the chain. The bus asks lower numbers first, and equal ones in the
+          order of attaching.
+        - `on_failure`: whether a timeout, a lost connection or an error vetoes or abstains.
+        - `timeout`: seconds that the delegate has to answer. The default is the bus's: 5 s, unless
+          it is configured otherwise. All delegates of a connection together get at most 64
+          questions at a time, 30 of them from one user, or 60 from root. Further questions wait on
+          the bus, and their time runs.
+        - `label`: the delegate's name in verdicts, at most 255 bytes.
+        - `protocols`: the protocols to which it conforms, at most 32.
+        - `replace`: if true, it replaces the other delegates of the object, as Cocoa's
+          ``setDelegate:`` does. If `object` is empty, it replaces the delegates without an object
+          that respond to some of the same names. A replaced delegate learns this
+          (`Delegate.replaced`).
 
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `LIMIT_EXCEEDED`,
-        `NOT_PERMITTED`, `UNKNOWN_PROTOCOL`, `NOT_CONFORMING`, `CONNECTION_LOST`; `CONFLICT` when a
-        delegate of this connection, perhaps the same one, responds to exactly these names of the
-        object under this label: detach that first.
+        `NOT_PERMITTED`, `UNKNOWN_PROTOCOL`, `NOT_CONFORMING`, `CONNECTION_LOST`; `CONFLICT` if this
+        connection has a delegate with the same object, names and label: detach that one first.
         """
         if isinstance(delegate, Delegate) and (name := _misspelt(delegate)):
             raise TypeError(
@@ -145,11 +150,11 @@ class Answering:
     async def defer(
         self, query: int, extension: float, *, delegate: int = 0, status: str = ""
     ) -> None:
-        """Asks for more time on behalf of a delegate of this user, perhaps of another connection.
+        """Asks for more time on behalf of a delegate of this user, perhaps on another connection.
 
-        It is meant for programs that a delegate runs; a delegate itself uses `Question.defer`.
-        `delegate` 0 is the only delegate of this user that the query waits for. Raises
-        `TribuneError` with `NOT_FOUND` when the query does not wait for that delegate.
+        Use it in programs that a delegate runs. A delegate itself uses `Question.defer`. If
+        `delegate` is 0, it means the only delegate of this user that the query waits for. Raises
+        `TribuneError` with `NOT_FOUND` if the query does not wait for that delegate.
         """
         await self._link.request(
             _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension)),
@@ -168,20 +173,20 @@ class Answering:
     ) -> Hold:
         """A standing veto: ``async with bus.hold("host.shouldReboot", why="a restore"): ...``.
 
-        It vetoes at once every query for permission whose name matches `pattern` and whose object
-        is `object` (any if it is empty) or empty, until it is released, until it expires, or until
-        the connection ends.
+        The hold vetoes every query for permission whose name matches `pattern`, and whose object is
+        `object` or empty. If `object` is empty, the hold concerns all objects. It lasts until it is
+        released or expires, or the connection ends.
 
-        The veto begins when the hold is entered or taken (`Hold.take`).
+        The hold begins when the program enters it, or calls `Hold.take`.
 
         - `pattern`: a question, which ends in *should* and a verb, or a pattern that ends in ``*``;
           ``**`` matches every question.
         - `why`: the reason in verdicts, at most 4,096 bytes.
-        - `label`: who holds, in verdicts and lists; at most 255 bytes.
-        - `expires_in`: seconds until it expires; None for never.
+        - `label`: the holder's name in verdicts and lists, at most 255 bytes.
+        - `expires_in`: seconds until the hold expires; None for never.
 
-        Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`; `REFUSED` without a reason, or
-        if the time is not positive. Entering raises the refusals of the bus, too.
+        Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`; `REFUSED` if the reason is
+        blank, or the time is not positive. Entering also raises the refusals of the bus.
         """
         if not pattern:
             raise TribuneError(Code.INVALID_PATTERN, "the name is empty: write ** to hold all")
@@ -192,14 +197,14 @@ class Answering:
         return Hold(HoldTerm(pattern, object, why, label, expires_in), self._link, self)
 
     def declare(self, object: str, protocol: str, definitions: str = "") -> Declaration:
-        """Declares the protocol of an object's delegates, used as ``async with bus.declare(...)``.
+        """Declares the protocol of an object's delegates: ``async with bus.declare(...)``.
 
-        From when it is entered until its end, delegates that attach to the object must conform to
-        the protocol, and queries and notifications about the object must be in it.
+        While the declaration is in force, delegates that attach to the object must conform to the
+        protocol. The protocol must also have the queries and notifications about the object.
 
-        `definitions` are protocols in the language of ``.protocol`` files, at most 65,536 bytes;
-        they last as long as the declaration. Raises `TribuneError`: `INVALID_OBJECT`, also for an
-        empty one; entering raises `UNKNOWN_PROTOCOL`, `INVALID_PROTOCOL`, `CONFLICT`,
+        `definitions` are protocols in the language of ``.protocol`` files, at most 65,536 bytes.
+        They last as long as the declaration. Raises `TribuneError`: `INVALID_OBJECT`, also for an
+        empty object. Entering raises `UNKNOWN_PROTOCOL`, `INVALID_PROTOCOL`, `CONFLICT`,
         `NOT_PERMITTED`.
         """
         if not object:
@@ -207,7 +212,7 @@ class Answering:
         return Declaration(DeclarationTerm(object, protocol, definitions), self._link, self)
 
     def define(self, definitions: str) -> Declaration:
-        """Defines protocols without declaring an object; else as `declare`."""
+        """Defines protocols without declaring an object. All else is as for `declare`."""
         if not definitions:
             raise TribuneError(Code.INVALID_PROTOCOL, "the definitions are empty")
         return Declaration(DeclarationTerm("", "", definitions), self._link, self)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks delegates, and does what they allow."""
+"""Asks delegates, and guards actions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from ._registrations import ActionTerm
 from ._terms import Action
 
 _log: Final = logging.getLogger("tribune")
-# Seconds.
+# The longest time to announce the end of an action, in seconds.
 _ANNOUNCING: Final = 5.0
 
 
 class Asking(Posting):
-    """What `Bus` can ask. A guarded action is announced, too."""
+    """The methods of `Bus` to ask queries and guard actions."""
 
     async def ask(
         self,
@@ -51,28 +51,29 @@ class Asking(Posting):
         parent: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Verdict:
-        """Asks the delegates of an object, and those of any object, before something is done.
+        """Asks the delegates of an object, and those without an object, before an action.
 
-        If no delegate responds, the verdict is the default, at once. A matching hold is a veto, and
-        so is a delegate that the configuration requires and that is not attached. Cancelling the
-        task cancels the query on the bus.
+        If no delegate responds to the name, the verdict is the default, and comes at once. A
+        matching hold is a veto, and so is a missing delegate that the configuration requires.
+        Cancelling the task cancels the query on the bus.
 
-        - `name`: such as ``window.shouldClose``.
-        - `object`: whose delegates are asked; if it is empty, those of all objects.
-        - `deadline`: seconds until the verdict; by default the bus's (30 s unless configured
-          otherwise), and at most `BusInfo.deadline_max`.
-        - `mode`: how the query goes through the chain.
-        - `default`: whether it is allowed when no delegate approves or vetoes.
+        - `name`: the question, such as ``window.shouldClose``.
+        - `object`: the object whose delegates are asked; if it is empty, the delegates of all
+          objects.
+        - `deadline`: the longest time until the verdict in seconds, at most `BusInfo.deadline_max`.
+          The default is the bus's: 30 s, unless it is configured otherwise.
+        - `mode`: whether the bus asks all delegates at once, and what ends the query.
+        - `default`: whether the action is allowed if no delegate approves or vetoes.
         - `override`: the reason for overriding vetoes, at most 4,096 bytes; None to respect them.
         - `dry_run`: whether to tell the delegates that no action will follow.
-        - `parent`: the query that the caller is answering meanwhile (`Question.query`).
-        - `progress`: called when a delegate is asked, when it defers, and with its outcome. It must
-          not wait.
+        - `parent`: the query that the caller is answering as a delegate (`Question.query`).
+        - `progress`: a function that is called when a delegate is asked, defers, or has an outcome.
+          It must not block.
 
         Raises `TribuneError`: `INVALID_NAME`, also if the name does not end in *should* and a verb,
         or is a misspelt shared name such as ``host.reboot``; `RESERVED_NAME`, `INVALID_OBJECT`,
         `PAYLOAD_TOO_LONG`, `LIMIT_EXCEEDED`, `RECURSION`, `NOT_PERMITTED`, `UNKNOWN_NAME`,
-        `INVALID_PARAMETER`, `CONNECTION_LOST`; `REFUSED` for an override without a reason or a
+        `INVALID_PARAMETER`, `CONNECTION_LOST`; `REFUSED` for an override without a reason, or a
         deadline that is too long.
         """
         fields = self._question(deadline, mode, default, override, parent)
@@ -93,11 +94,11 @@ class Asking(Posting):
         parent: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> tuple[Verdict, Action | None]:
-        """Asks, and begins the action in the same step if it is allowed.
+        """Asks, and begins the action in the same step if the verdict allows it.
 
         While the action is under way, the bus lists it (`Bus.actions`), and a new hold learns that
-        it is too late (`Hold.late`). The action is None after a veto. The parameters and the errors
-        are those of `ask`.
+        it is too late (`Hold.late`). After a veto, the returned action is None. The parameters and
+        the errors are those of `ask`.
         """
         fields = self._question(deadline, mode, default, override, parent)
         fields.flags |= _wire.QueryFlags.BEGINS
@@ -115,11 +116,11 @@ class Asking(Posting):
         parent: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> QueryReply:
-        """Asks the delegates for a value, one after the other until one gives it.
+        """Asks the delegates for a value, one after the other, until one gives a value.
 
-        A missing value is no error: `QueryReply.value` is None then, and the outcomes say why.
-        Holds do not matter, so the name of a question for permission is `INVALID_NAME`. The other
-        parameters and errors are those of `ask`.
+        If no delegate gives a value, that is no error: `QueryReply.value` is None, and the outcomes
+        have the reasons. Holds do not veto value queries, so a question for permission is an
+        `INVALID_NAME` here. The other parameters and errors are those of `ask`.
         """
         fields = self._value_query(_wire.QueryMode.FIRST, deadline, parent)
         return await self._query(fields, name, user_info, object, progress)
@@ -136,7 +137,7 @@ class Asking(Posting):
     ) -> QueryReply:
         """Asks the delegates for a value, all at once, and collects every value.
 
-        All else is as with `query`.
+        All else is as for `query`.
         """
         fields = self._value_query(_wire.QueryMode.COLLECT, deadline, parent)
         return await self._query(fields, name, user_info, object, progress)
@@ -219,17 +220,19 @@ class Asking(Posting):
         wait: float | None = None,
         on_missing: Callable[[AwaitedReply], object] | None = None,
     ) -> AsyncIterator[Verdict]:
-        """Does an action as Cocoa does: should, will, the body, did.
+        """Guards an action as Cocoa does: should, will, the body, did.
 
-        ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``, and raises
-        `Vetoed` without running the body if that is vetoed. Else it posts ``window.willClose``,
-        runs the body, and posts ``window.didClose``; or ``window.didFailToClose``, with at most
-        4,096 bytes of the exception under ``error``, if the body raises one. Meanwhile the action
-        is under way, as after `begin`. It can decorate a coroutine function, too.
+        ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``. After a veto, it
+        raises `Vetoed`, and the body does not run. Otherwise, it posts ``window.willClose``, runs
+        the body, and posts ``window.didClose``. If the body raises an exception, it posts
+        ``window.didFailToClose`` instead, with at most 4,096 bytes of the exception under
+        ``error``. The action is under way until then, as after `begin`. `guard` can also decorate a
+        coroutine function.
 
-        With `wait`, it waits so many seconds at most for the awaited observers of ``will``; it goes
-        on in any case, and `on_missing` is called with a reply in which some are missing. The rest
-        is as for `ask`. If the end cannot be announced within 5 s, the log says so.
+        With `wait`, it waits at most so many seconds for the awaited observers of ``will``. If some
+        of them are missing, it calls `on_missing` with the reply, and then runs the body
+        nevertheless. The other parameters are those of `ask`. If the end of the action cannot be
+        announced within 5 s, that is logged.
 
         Raises `Vetoed`, and `TribuneError` as `ask` and `post_awaited` do.
         """
@@ -249,7 +252,7 @@ class Asking(Posting):
                     on_missing(reply)
             yield verdict
         except BaseException as error:
-            # Also if the announcement of ``will`` is uncertain.
+            # The bus may have received the ``will`` even if posting it failed.
             failure = {"error": shortened(described(error)).decode()}
             await self._announce(names.did_fail, failure, object)
             raise
@@ -265,7 +268,7 @@ class Asking(Posting):
                 try:
                     await self.post_acknowledged(name, user_info, object=object)
                 except TribuneError as error:
-                    # If the bus was killed before it confirmed, the announcement is repeated.
+                    # If the bus was killed before its confirmation, the announcement is sent again.
                     if error.code is not Code.CONNECTION_LOST or self._link.has_ended:
                         raise
                     await self.post_acknowledged(name, user_info, object=object)

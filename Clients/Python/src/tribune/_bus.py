@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public face of a connection to the bus."""
+"""The class `Bus`, which is a connection to the bus."""
 
 from __future__ import annotations
 
@@ -34,25 +34,28 @@ def connect(
 ) -> Connecting:
     """Connects to a bus. Enter the result with ``async with``, or await it.
 
-    - `address`: ``unix:PATH``. By default ``$TRIBUNE_ADDRESS``; else the first of
-      ``$RUNTIME_DIRECTORY/bus`` and, except for root, ``$XDG_RUNTIME_DIR/tribune/bus`` that exists,
-      if this user owns the folder and this user or root serves the bus; else ``/run/tribune/bus``.
-    - `timeout`: seconds until the bus must have introduced itself. While a bus restarts, or hangs
-      and is about to be replaced, new connections wait at its socket.
-    - `reconnect_timeout`: seconds in which to look for the bus when the connection is lost; 0 for
-      never, `math.inf` for ever: then a bus that stops does not end the connection, either.
-    - `identify_posters`: whether the bus tells who posts (`Notification.poster`). It does so once
-      for each connection that posts, so it costs nothing for each notification.
-    - `pace`: seconds for which this connection's posts wait for slow observers, before these lose
-      notifications: at most 65; `math.inf` for as long as it takes; 0 as the bus is configured
-      (100 ms). Posts, and any other message behind them, wait in this process.
-    - `on_event`: called when the connection is lost and when it is back. It must not wait.
+    - `address`: ``unix:PATH``. The default is ``$TRIBUNE_ADDRESS``. Without it, the default is the
+      first socket that exists of ``$RUNTIME_DIRECTORY/bus`` and, except for root,
+      ``$XDG_RUNTIME_DIR/tribune/bus``. This user must own the folder, and the bus must run as this
+      user or root. Without such a socket, the default is ``/run/tribune/bus``.
+    - `timeout`: seconds in which the bus must send its welcome. While a bus restarts, or hangs and
+      is about to be replaced, new connections wait at its socket.
+    - `reconnect_timeout`: seconds in which to look for a bus after the connection is lost. With 0,
+      the connection ends at once. With `math.inf`, it never ends, not even if the bus stops.
+    - `identify_posters`: whether the bus identifies posters (`Notification.poster`). It does so
+      once for each connection that posts, not for each notification.
+    - `pace`: the longest time in seconds that this connection's posts wait for slow observers,
+      before these lose notifications. It is at most 65, or `math.inf` for no limit. 0 means the
+      bus's configuration, by default 100 ms. Posts wait in this process, and so do the messages
+      behind them.
+    - `on_event`: a function that is called when the connection is lost, and when it is back. It
+      must not block.
 
     Raises `TribuneError`: `UNREACHABLE`, `INVALID_ADDRESS`, `UNSUPPORTED_VERSION`;
-    `NOT_PERMITTED` when this process may not reach the socket, or another user serves the bus;
-    `LIMIT_EXCEEDED` when it has no descriptor left; `REFUSED` when connect(2) fails otherwise;
-    `PROTOCOL_VIOLATION` when the peer is no bus; from a bus that refuses the connection,
-    `LIMIT_EXCEEDED`, `SHUTTING_DOWN`, `TOO_SLOW` or `CONNECTION_LOST`.
+    `NOT_PERMITTED` if this process may not reach the socket, or the bus runs as another user;
+    `LIMIT_EXCEEDED` if this process has no free descriptor; `REFUSED` if connect(2) fails for
+    another reason; `PROTOCOL_VIOLATION` if the peer is not a bus. If the bus refuses the
+    connection: `LIMIT_EXCEEDED`, `SHUTTING_DOWN`, `TOO_SLOW` or `CONNECTION_LOST`.
     """
     return Connecting(address, timeout, reconnect_timeout, identify_posters, pace, on_event)
 
@@ -66,7 +69,7 @@ def _pace_limit(seconds: float) -> int:
 
 
 class Connecting:
-    """What `connect` returns: await it, or enter it."""
+    """The result of `connect`: await it, or enter it with ``async with``."""
 
     def __init__(
         self,
@@ -115,25 +118,25 @@ class Connecting:
 class Bus(Asking, Answering, Lists):
     """A connection to the bus: posts, asks, observes and answers.
 
-    Any number of tasks of one event loop may use it at the same time. It belongs to that loop, and
-    is not for other threads: elsewhere, its methods raise `RuntimeError`. In a child that this
-    process forks, the connection has ended, and everything that is registered stays the parent's.
+    Any number of tasks of one event loop may use it at the same time. In another loop or thread,
+    its methods raise `RuntimeError`. In a forked child, the connection has ended; the parent keeps
+    it, with all registrations.
 
-    **When the bus is restarted.** A planned restart keeps connections open, and nothing is noticed.
-    If the connection is lost nevertheless, because the bus is gone or was killed at a bad moment,
-    this object reconnects. It then registers again what was registered: observations, delegates,
-    holds, declarations, monitors, and whether it is suspended.
+    **When the bus is restarted.** A planned restart keeps connections open, and the program notices
+    nothing. The connection may still be lost, because the bus is gone or was killed at a bad
+    moment. This object then reconnects, and makes its registrations again: observations, delegates,
+    holds, declarations, monitors, actions, and the suspension.
 
-    - A request that the bus may have received and has not answered fails with `CONNECTION_LOST`:
-      its outcome is unknown. One that the bus cannot have received waits for the new connection;
-      queries and awaited posts wait at most until their own deadlines. A `post` that was already
-      sent may be lost without notice, as always; `post_acknowledged` would report it.
-    - Questions that are being answered are cancelled, and their answers are discarded.
-    - Observations and delegates learn what was missed (`Lost`, `Interrupted`).
+    - A request that the bus may have received, but has not answered, fails with `CONNECTION_LOST`:
+      its outcome is unknown. A request that was not sent waits for the new connection; queries and
+      awaited posts wait until their own deadlines at most. A `post` that was already sent may be
+      lost without an error; `post_acknowledged` would raise one.
+    - Questions that delegates are answering are cancelled, and their answers are discarded.
+    - Observations and delegates learn what they have missed (`Lost`, `Interrupted`).
     - The ids of the connection, of delegates and of holds change.
 
-    If no bus is back in time, or if the new bus refuses a registration, the connection ends, as it
-    does for every other error: its owner must know that its registrations are no longer in force.
+    If no bus is found in time, or the new bus refuses a registration, the connection ends, as after
+    every other error: the program must learn that its registrations are no longer in force.
     """
 
     def __init__(self, link: Link) -> None:
@@ -141,7 +144,7 @@ class Bus(Asking, Answering, Lists):
         self._link = link
 
     def __del__(self) -> None:
-        # The loop does this: the garbage collector may run in any thread, at any point.
+        # The garbage collector may run in any thread, at any point, so the loop ends the link.
         link = self._link
         if not link.loop.is_closed() and not link.has_ended:
             warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=1, source=self)
@@ -151,7 +154,7 @@ class Bus(Asking, Answering, Lists):
 
     @property
     def id(self) -> str:
-        """The connection's id, ``:N``, which the bus never uses again.
+        """The connection's id, ``:N``, which the bus never reuses.
 
         It changes after an interruption.
         """
@@ -170,22 +173,22 @@ class Bus(Asking, Answering, Lists):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the connection has ended. An interrupted one has not."""
+        """Whether the connection has ended. An interrupted connection has not ended."""
         return self._link.has_ended
 
     async def closed(self) -> TribuneError | None:
         """Waits until the connection has ended, and returns the reason; None after `close`.
 
-        If a connection with delegates or holds is lost for good, and nothing waits here then, the
-        log says that they are not in force any more.
+        If a connection with delegates or holds is lost for good, and no task waits here then, the
+        log reports that they are no longer in force.
         """
         return await self._link.ended()
 
     async def close(self) -> None:
-        """Writes what was posted, then ends the connection.
+        """Writes everything that was posted, then ends the connection.
 
-        Observations stop, and unanswered requests fail with `CONNECTION_LOST`. It waits at most 5 s
-        for a bus that does not read, or that is gone while posts still wait for it.
+        Observations stop, and unanswered requests fail with `CONNECTION_LOST`. If the bus does not
+        read, or is gone while posts still wait for it, this method waits for at most 5 s.
         """
         await self._link.close()
 
@@ -208,24 +211,28 @@ class Bus(Asking, Answering, Lists):
     ) -> Observation:
         """Observes notifications: ``async for delivery in bus.observe("backup.**")``.
 
-        Each item is a `Notification`, `Lost` or `Interrupted`. The observation covers what this
-        connection posts after it; `Observation.ready` waits until it covers everybody's posts.
+        Each item is a `Notification`, `Lost` or `Interrupted`. The observation receives everything
+        that this connection posts later. `Observation.ready` waits until it receives the posts of
+        all connections.
 
-        - `patterns`: the names, in which ``*`` stands for one token and a last ``**`` for one or
-          more; none for any name. A notification that several match comes once.
-        - `object`: what they are about; empty for anything.
-        - `limit`: items that wait in this process, one at least; see `Subscription`. Until the
-          reader has caught up, there can be as many as the connection had room for before.
-        - `suspension`: what happens to them while the connection is suspended.
-        - `retained`: whether retained ones come too (`Notification.is_retained`): those that match
-          a pattern before all new ones that match it. None is missing between, and none of several
-          patterns comes twice.
-        - `awaited`: whether awaited posts wait for this observer, which then says of each that it
-          is done (`Notification.done`, `failed`, `handling`). A forgotten notification counts as
-          failed once it is collected; a loop's variable keeps it until the next one comes.
+        - `patterns`: patterns for names, in which ``*`` matches one token, and ``**`` at the end
+          one or more. Without patterns, any name matches. A notification that matches several
+          patterns comes once.
+        - `object`: the object of the notifications; empty for any.
+        - `limit`: the number of items that may wait in this process, at least 1; see
+          `Subscription`. If the connection had more room before, more items may come until the
+          reader has caught up.
+        - `suspension`: what the bus does with notifications while the connection is suspended.
+        - `retained`: whether retained notifications come too (`Notification.is_retained`). Those
+          that match a pattern come before all new ones that match it. None is missing in between,
+          and none comes twice.
+        - `awaited`: whether the posters of awaited notifications wait for this observer. It must
+          then report on each of them (`Notification.done`, `failed`, `handling`). If the program
+          drops a notification without a report, that is a failure. The variable of a loop keeps the
+          notification until the next one comes.
 
-        Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `CONNECTION_LOST`. A refusal of
-        the bus is raised by the first item, and by `Observation.ready`.
+        Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `CONNECTION_LOST`. If the bus
+        refuses the observation, `Observation.ready` and the first item raise the refusal.
         """
         stream: Stream[Any] = Stream(limit, self._link.room)
         parts = [
@@ -244,26 +251,26 @@ class Bus(Asking, Answering, Lists):
     async def suspend(self) -> None:
         """Suspends this connection's notifications, as Cocoa's distributed center does.
 
-        From when it returns until `resume`, the `suspension` of each observation decides what
-        happens to its notifications. Questions and notifications to delegates still arrive. So do
-        awaited notifications and those posted as immediate, behind the buffered ones. Suspending
-        twice has no further effect. Cancelling the task does not stop it. Raises `TribuneError`.
+        From its return until `resume`, the `suspension` of each observation decides what happens to
+        its notifications. Questions, and notifications to delegates, still arrive. So do awaited
+        and immediate notifications, behind the buffered ones. A second suspension has no effect.
+        Cancelling the task does not stop the request. Raises `TribuneError`.
         """
         await self._link.suspend(True)
 
     async def resume(self) -> None:
         """Resumes this connection's notifications.
 
-        The buffered ones come first, in the order of posting.
-        Cancelling the task does not stop it. Raises `TribuneError`.
+        The buffered ones come first, in the order of posting. Cancelling the task does not stop the
+        request. Raises `TribuneError`.
         """
         await self._link.suspend(False)
 
     def monitor(self, *patterns: str) -> TrafficMonitor:
-        """Monitors the traffic under names that match any of the patterns; all without patterns.
+        """Monitors frames whose names match one of the patterns; without patterns, all frames.
 
-        The bus sends each frame to a connection once: if it monitors several times, each monitor
-        has the frames that any of them asked for. Raises `TribuneError` as `observe` does.
+        The bus sends each frame to a connection once. If a connection has several monitors, each
+        gets the frames of all of them. Raises `TribuneError` as `observe` does.
         """
         stream: Stream[Traffic] = Stream(4096, self._link.room)
         parts = [MonitorPart(stream, pattern) for pattern in dict.fromkeys(patterns or ("",))]

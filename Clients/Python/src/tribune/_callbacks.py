@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls what programs have passed, so that its mistakes stay its own."""
+"""Calls the callbacks of programs, and reports their exceptions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _Argument = TypeVar("_Argument")
 
 
 def report(message: str, error: BaseException) -> None:
-    """Reports an exception that nobody else can receive, as asyncio reports those of callbacks."""
+    """Reports an exception that no caller receives, as asyncio does for callbacks."""
     asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
 
 def ignore(future: asyncio.Future[Any]) -> None:
-    """Takes the exception of a future that perhaps nobody waits for, which asyncio would log."""
+    """Marks a future's exception as retrieved. Otherwise, asyncio may log it."""
     if not future.cancelled():
         future.exception()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delegates: what they are, how they are attached, and how they are asked."""
+"""Delegates: their questions, their answers and their attachments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DELIVERIES_MAX: Final = 4096
 class Veto:
     """A veto as a delegate's answer, with a reason of at most 4,096 bytes.
 
-    Any other object than a text, such as an exception, is sent as its text.
+    A reason of another type, such as an exception, is converted to text.
     """
 
     reason: str
@@ -47,7 +47,7 @@ class _Abstention(enum.Enum):
     ABSTAIN = "Abstain"
 
 
-#: The delegate has no opinion.
+#: The answer of a delegate without an opinion.
 Abstain: Final = _Abstention.ABSTAIN
 
 
@@ -58,13 +58,13 @@ class Value:
     value: UserInfo
 
 
-#: True approves, False vetoes without a reason. An exception is a failure, with its text as the
-#: error.
+#: True approves, and False vetoes without a reason. If the delegate raises an exception, that is a
+#: failure, and the text of the exception is the error.
 Answer = bool | Veto | _Abstention | Value
 
 
 class FailurePolicy(enum.Enum):
-    """What a delegate's failure counts as: a timeout, a lost connection or an error."""
+    """The effect of a delegate's failure: a timeout, a lost connection or an error."""
 
     VETO = "veto"
     ABSTAIN = "abstain"
@@ -76,13 +76,13 @@ class Ending(enum.Enum):
     #: The action may go ahead.
     ALLOWED = "allowed"
     VETOED = "vetoed"
-    #: The asker withdrew it or left, or this delegate cannot learn the result.
+    #: The asker withdrew the query or left, or this delegate cannot learn the result.
     CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """How a query ended, for a delegate that was asked in it."""
+    """The end of a query, for a delegate that was asked."""
 
     query: int
     ending: Ending
@@ -90,24 +90,24 @@ class Conclusion:
 
 @dataclass(slots=True)
 class Question(_WithUserInfo):
-    """A query, as it is put to one delegate."""
+    """The question that a query asks one delegate."""
 
-    #: Such as ``window.shouldClose``.
+    #: The name, such as ``window.shouldClose``.
     name: str
-    #: Empty for none.
+    #: The object; empty for none.
     object: str = ""
-    #: By convention JSON, in UTF-8.
+    #: The asker's data, by convention JSON in UTF-8.
     user_info: bytes = b""
-    #: The query's id. Set it as `parent` of a query that the delegate asks before it answers.
+    #: The query's id. Pass it as the `parent` of a query that the delegate asks before it answers.
     query: int = 1
     #: Seconds for the answer, unless the delegate defers.
     timeout: float = 5.0
     asker: Peer = Peer()
     #: The asking connection, ``:N``.
     connection: str = ":0"
-    #: No action follows, whatever the verdict.
+    #: True if no action follows, whatever the verdict.
     is_dry_run: bool = False
-    #: The asker wants a value (`Value`) instead of permission.
+    #: True if the asker wants a value (`Value`) instead of permission.
     wants_value: bool = False
     delegate: int = 1
     _open: OpenQuestion | None = field(default=None, repr=False, compare=False)
@@ -115,50 +115,52 @@ class Question(_WithUserInfo):
     def defer(self, extension: float, status: str = "") -> None:
         """Asks for more time, and tells the asker why. Never waits.
 
-        The delegate then has `extension` seconds from now, but never less than it had, and never
-        more than the asker. The status has at most 4,096 bytes. Does nothing for a question that a
-        test has made. Raises `TribuneError` with `NOT_FOUND` when the question has been answered or
-        withdrawn.
+        The delegate then has `extension` seconds from now, unless it had more before. It never has
+        more time than the asker. The status has at most 4,096 bytes. For a question that a test has
+        made, the method does nothing. Raises `TribuneError` with `NOT_FOUND` if the question was
+        answered or withdrawn.
         """
         if self._open is not None:
             self._open.defer(extension, status)
 
 
 class Delegate:
-    """An object that is asked before something happens, and can veto it.
+    """An object that the bus asks before an action, and that can veto it.
 
-    Override what you need. Questions to one delegate may overlap.
+    Override the methods that you need. Questions to one delegate may overlap.
     """
 
     async def answer(self, question: Question) -> Answer:
         """Answers a question; abstains unless overridden.
 
-        If the question is withdrawn before it is answered, or the connection is interrupted, the
-        task is cancelled, and its answer is discarded. An exception counts as a failure, and so
-        does a `CancelledError` of something that it awaits; the logger ``tribune`` has it.
+        If the question is withdrawn before the answer, or the connection is interrupted, the task
+        is cancelled, and its answer is discarded. An exception is a failure, and the logger
+        ``tribune`` reports it. A `CancelledError` of a task that the method awaits is a failure
+        too.
         """
         return Abstain
 
     async def concluded(self, conclusion: Conclusion) -> None:
-        """Learns how a query ended in which it was asked, so that it can undo what it prepared.
+        """Learns how a query has ended, to undo what it prepared.
 
-        Called after `answer` has returned, once for each question, except those that detaching has
-        dropped.
+        It is called once for each question, after `answer` has returned, but not for questions that
+        detaching has dropped.
         """
 
     async def received(self, delivery: Delivery) -> None:
-        """Receives a notification that something is about to happen, or has happened.
+        """Receives a notification that an action is about to happen, or has happened.
 
-        These are notifications whose names it responds to and whose last token is `will` or `did`
-        and a verb, and reports of lost ones; one at a time, in the posters' order, and each after
-        `answer` has started for every question before it. At most 4,096 wait, of 64 MiB together;
-        beyond that, new ones are dropped and reported as `Lost`.
+        The delegate gets the notifications that match its patterns, and whose last token is `will`
+        or `did`, followed by a verb. It also gets reports of lost notifications. They come one at a
+        time, in the order in which each poster sent them. Each comes after `answer` has started for
+        all earlier questions. At most 4,096 notifications wait, of 64 MiB together. Beyond that,
+        new ones are dropped and reported as `Lost`.
         """
 
     async def replaced(self, delegate: DelegateInfo) -> None:
-        """Another delegate was set in this one's place, and this attachment is over.
+        """Learns that another delegate has replaced this one, which is no longer attached.
 
-        Logs an error unless overridden: a lost veto must not go unnoticed.
+        By default, it logs an error: a lost veto must not go unnoticed.
         """
         _log.error("a delegate is not in force any more: %s", _replacement(delegate))
 
@@ -169,7 +171,7 @@ def _replacement(by: DelegateInfo) -> str:
 
 
 class FunctionDelegate(Delegate):
-    """A coroutine function that answers questions."""
+    """A delegate whose method `answer` is a coroutine function."""
 
     def __init__(self, function: Callable[[Question], Awaitable[Answer]]) -> None:
         self.answer = function  # type: ignore[assignment, method-assign]
@@ -181,7 +183,7 @@ class _Replaced:
 
 
 class AttachedDelegate(Registration):
-    """A delegate's attachment on this side, with its deliveries that wait."""
+    """The registration of a delegate, with the deliveries that wait for it."""
 
     def __init__(
         self,
@@ -218,18 +220,18 @@ class AttachedDelegate(Registration):
         )
         super().__init__(self._attach, object=encoded_object(object))
         self.delegate = delegate
-        #: 0 until assigned; changes with the connection.
+        #: The delegate's id, which changes with the connection; 0 before the bus has assigned one.
         self.id = 0
         self.receives = any(can_match_will_or_did(pattern) for pattern in patterns)
         self.matchers = [Matcher(pattern, object) for pattern in patterns]
         self._deliveries = BoundedStream(_DELIVERIES_MAX)
         self._delivering: asyncio.Task[None] | None = None
-        #: True if a caller learns of a refusal.
+        #: True if a caller waits for the bus, and so learns of a refusal.
         self.is_awaited = False
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
         self.id = okay.delegate
-        # A renewal must not replace the other delegates.
+        # After an interruption, the renewed delegate must not replace the others.
         self._attach.is_set = False
         if self.receives and self._delivering is None:
             self._delivering = link.start(self._deliver())
@@ -238,17 +240,17 @@ class AttachedDelegate(Registration):
     def refuse(self, error: TribuneError, link: Link) -> None:
         super().refuse(error, link)
         if not self.is_awaited:
-            # A lost veto must not go unnoticed.
+            # A lost veto must not go unnoticed, so the connection ends.
             link.end(error)
 
     def replace(self, by: DelegateInfo, link: Link) -> None:
-        """Reports that another delegate was set in this one's place, as the last delivery."""
+        """Reports to the delegate that another one has replaced it, as the last delivery."""
         self.settle()
         self.ready = link.loop.create_future()
         self.ready.add_done_callback(ignore)
         self.ready.set_exception(TribuneError(Code.NOT_FOUND, _replacement(by)))
         if self._deliveries.is_reserved:
-            # The delegate gets no later report of its losses.
+            # The delegate gets no later report about its losses.
             self._deliveries.fill_position([Interrupted()])
         self._deliveries.deliver(_Replaced(by))
         self._deliveries.finish(None)
@@ -264,7 +266,7 @@ class AttachedDelegate(Registration):
 
     async def _deliver(self) -> None:
         while (item := await self._deliveries.next()) is not None:
-            # Tasks start in the order of their creation, so after a turn of the loop the delegate
+            # Tasks start in the order of their creation. So after a turn of the loop, the delegate
             # has every earlier question.
             await asyncio.sleep(0)
             try:
@@ -274,7 +276,8 @@ class AttachedDelegate(Registration):
                     await self.delegate.received(item)
             except (Exception, asyncio.CancelledError) as error:
                 if self._delivering is not None and self._delivering.cancelling():
-                    # The whole program is cancelled, not only an awaited task.
+                    # This task is cancelled with the whole program, not only a task that the
+                    # delegate awaits.
                     raise
                 report("a delegate failed to receive a notification", error)
 
@@ -282,9 +285,11 @@ class AttachedDelegate(Registration):
 class Attachment:
     """A delegate in the chain of an object, until it is detached or the connection ends.
 
-    It stays, and keeps the connection open, even if the program keeps neither.
+    The delegate stays attached, and keeps the connection open, even if the program drops this
+    object and the `Bus`.
 
-    After an interruption it is attached again, behind those of the same order, and has another id.
+    After an interruption, it is attached again, behind the delegates of the same order, and has
+    another id.
     """
 
     def __init__(self, attached: AttachedDelegate, link: Link, bus: object) -> None:
@@ -301,10 +306,10 @@ class Attachment:
     async def ready(self) -> Self:
         """Waits until the bus has attached the delegate.
 
-        Raises `TribuneError` if the bus refuses it, and with `NOT_FOUND` after another delegate was
-        set in its place (`Delegate.replaced`).
+        Raises `TribuneError` if the bus refuses the delegate; `NOT_FOUND` if another delegate has
+        replaced it (`Delegate.replaced`).
 
-        Cancelling the task ends only the waiting: the delegate stays.
+        Cancelling the task ends only the waiting: the delegate stays attached.
         """
         self._attached.is_awaited = True
         try:

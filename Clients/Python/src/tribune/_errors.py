@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a request failed."""
+"""The errors of requests."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from ._wire import ErrorCode
 
 
 class Code(enum.StrEnum):
-    """What went wrong, for programs.
+    """The reason of an error, for programs.
 
-    Later versions may add codes: compare with those that you know, and treat the rest alike.
+    Later versions may add codes. Compare with the codes that you know, and treat all others alike.
     """
 
     #: No bus answers at the address.
     UNREACHABLE = "unreachable"
-    #: The connection was lost or has ended, or the bus did not accept a request before its
-    #: deadline, or did not answer within 5 s after it. An unanswered request may have been carried
-    #: out.
+    #: The connection was lost or has ended. Or the bus did not accept a request before its
+    #: deadline, or did not answer it within 5 s after that. The bus may have carried out an
+    #: unanswered request.
     CONNECTION_LOST = "connectionLost"
     #: The request was withdrawn.
     CANCELLED = "cancelled"
-    #: A name consists of tokens of ``[A-Za-z0-9_-]``, separated by dots; 1 to 255 bytes.
+    #: The text is not a name. A name has tokens of ``[A-Za-z0-9_-]``, separated by dots, and at
+    #: most 255 bytes.
     INVALID_NAME = "invalidName"
-    #: A pattern is a name with ``*`` for one token and a final ``**`` for one or more tokens.
+    #: The text is not a pattern. A pattern is a name in which ``*`` matches one token, and ``**``
+    #: at the end one or more tokens.
     INVALID_PATTERN = "invalidPattern"
-    #: An object is UTF-8 without control characters, at most 255 bytes.
+    #: The text is not an object. An object is UTF-8 without control characters, at most 255 bytes.
     INVALID_OBJECT = "invalidObject"
     #: userInfo exceeds `BusInfo.payload_max`.
     PAYLOAD_TOO_LONG = "payloadTooLong"
     #: Only the bus may use names with the prefix ``tribune.``.
     RESERVED_NAME = "reservedName"
-    #: A limit of the bus or of this library.
+    #: A limit of the bus or of this library is exceeded.
     LIMIT_EXCEEDED = "limitExceeded"
     #: The target of the request does not exist.
     NOT_FOUND = "notFound"
@@ -49,10 +51,10 @@ class Code(enum.StrEnum):
     INVALID_ADDRESS = "invalidAddress"
     #: An enclosing query has the same name and object, or more than 32 queries are nested.
     RECURSION = "recursion"
-    #: The policy does not permit this user the request.
+    #: The policy does not allow this user the request.
     NOT_PERMITTED = "notPermitted"
     UNKNOWN_PROTOCOL = "unknownProtocol"
-    #: The message lists the mistakes with lines and columns.
+    #: The definitions have mistakes. The message lists them with lines and columns.
     INVALID_PROTOCOL = "invalidProtocol"
     #: The delegate does not conform to the object's protocol. The message has all details.
     NOT_CONFORMING = "notConforming"
@@ -60,17 +62,18 @@ class Code(enum.StrEnum):
     UNKNOWN_NAME = "unknownName"
     #: userInfo does not match the parameters in the object's protocol.
     INVALID_PARAMETER = "invalidParameter"
-    #: Another definition or declaration has that name, or the connection has such a delegate.
+    #: Another definition or declaration has that name. Or the connection has a delegate with the
+    #: same object, names and label.
     CONFLICT = "conflict"
-    #: Only the message has the reason.
+    #: The request was refused. Only the message has the reason.
     REFUSED = "refused"
 
 
 class TribuneError(Exception):
     """A request to the bus failed.
 
-    `code` says why for programs. `message` says it for people: one line without a full stop, but a
-    line for each mistake in definitions.
+    `code` has the reason for programs, and `message` the one for people. The message is one line
+    without a full stop. For mistakes in definitions, it has a line for each.
     """
 
     def __init__(self, code: Code, message: str) -> None:
@@ -103,7 +106,7 @@ _OF_LINES: Final = (ErrorCode.INVALID_PROTOCOL, ErrorCode.CONFLICT)
 
 
 def refusal(number: int, message: str) -> TribuneError:
-    """The bus's refusal, with the code of the protocol and a text from others."""
+    """Returns the error for a refusal of the bus. Its text may come from other processes."""
     code = Code.REFUSED
     with_lines = False
     if number in ErrorCode.__members__.values():
@@ -116,31 +119,31 @@ def refusal(number: int, message: str) -> TribuneError:
 
 
 def violation(message: str) -> TribuneError:
-    """The error if the bus breaks the protocol."""
+    """Returns the error for a bus that breaks the protocol."""
     return TribuneError(Code.PROTOCOL_VIOLATION, message)
 
 
 def repeated(error: TribuneError) -> TribuneError:
-    """The same error, to be raised once more.
+    """Returns a copy of an error, to be raised again.
 
-    An exception that is raised several times keeps the traceback of each time.
+    An exception that is raised several times would collect the tracebacks of all times.
     """
     return TribuneError(error.code, error.message)
 
 
 def require_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Raises `RuntimeError` in another event loop, which would wait for ever."""
+    """Raises `RuntimeError` in another event loop, where the caller would wait for ever."""
     if asyncio.get_running_loop() is not loop:
         raise RuntimeError("a Bus belongs to the event loop in which it was connected")
 
 
 def closed() -> TribuneError:
-    """The error after this side closed the connection."""
+    """Returns the error after this side has closed the connection."""
     return TribuneError(Code.CONNECTION_LOST, "the connection was closed")
 
 
 def unknown_outcome() -> TribuneError:
-    """The error if the bus may have received the request, or not."""
+    """Returns the error if it is unknown whether the bus has received the request."""
     return TribuneError(
         Code.CONNECTION_LOST,
         "the connection to the bus was lost, and the outcome of this request is unknown",
@@ -148,7 +151,7 @@ def unknown_outcome() -> TribuneError:
 
 
 def too_long(length: int, limit: int) -> TribuneError:
-    """The error if userInfo is longer than the bus accepts."""
+    """Returns the error if userInfo is longer than the bus accepts."""
     return TribuneError(
         Code.PAYLOAD_TOO_LONG,
         f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
@@ -156,12 +159,12 @@ def too_long(length: int, limit: int) -> TribuneError:
 
 
 def not_answered_in_time() -> TribuneError:
-    """The error if the bus hangs."""
+    """Returns the error if the bus hangs."""
     return TribuneError(Code.CONNECTION_LOST, "the bus did not answer in time")
 
 
 def not_sent_in_time() -> TribuneError:
-    """The error if a request waited for the bus until its deadline."""
+    """Returns the error if a request waited for the bus until its deadline."""
     return TribuneError(
         Code.CONNECTION_LOST,
         "the deadline of this request passed before it could be sent to the bus",
@@ -169,7 +172,7 @@ def not_sent_in_time() -> TribuneError:
 
 
 def escaped(text: str) -> str:
-    """Text from others, without characters that could act on a terminal."""
+    """Escapes characters that could act on a terminal, in a text from other processes."""
     if text.isprintable():
         return text
     return "".join(

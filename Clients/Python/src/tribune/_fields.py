@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes the fields of frames.
 
-Every length is checked against the bytes that are there before it is used, so a hostile peer can
+Before a reader uses a length, it checks it against the bytes that are left. So a hostile peer can
 make a reader fail, and do nothing else.
 """
 
@@ -29,9 +29,9 @@ class Writable(Protocol):
 
 
 class Reader:
-    """Takes fields off the front of some bytes.
+    """Reads fields from the beginning of some bytes.
 
-    What is left at the end belongs to later versions.
+    Bytes that are left at the end belong to later versions.
     """
 
     __slots__ = ("_data", "_end", "_position")
@@ -47,7 +47,7 @@ class Reader:
         return self._end - self._position
 
     def _take(self, count: int) -> int:
-        """Steps over `count` bytes, and returns where they begin."""
+        """Steps over `count` bytes, and returns the position at which they begin."""
         start = self._position
         if count > self._end - start:
             raise FieldError("the fields of a frame end in the middle of one")
@@ -94,14 +94,14 @@ class Reader:
         return [self.u32() for _ in range(count)]
 
     def records(self) -> Iterator[Reader]:
-        """A reader for each record of a list."""
+        """Yields a reader for each record of a list."""
         for _ in range(self._count(4)):
             count = self.u32()
             start = self._take(count)
             yield Reader(self._data, start, start + count)
 
     def _count(self, least: int) -> int:
-        """The number of elements in a list, each of which has at least `least` bytes."""
+        """Reads the number of elements of a list. Each element has at least `least` bytes."""
         count = self.u32()
         if count * least > self.left:
             raise FieldError("a list has more elements than its frame has bytes for")

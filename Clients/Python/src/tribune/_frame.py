@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hellos, and frames as a whole: a header, fields, a name, an object and a payload."""
+"""Hellos and frames. A frame has a header, fields, a name, an object and a payload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._wire import ErrorCode, FrameFlags, FrameKind
 
 HELLO_LENGTH: Final = 16
 HEADER_LENGTH: Final = 32
-# Plain numbers, because arithmetic with enumerations is slow.
+# These are plain numbers, because arithmetic with enumerations is slow.
 ACKNOWLEDGE: Final = int(FrameFlags.ACKNOWLEDGE)
 DESCRIPTOR: Final = int(FrameFlags.DESCRIPTOR)
 CRITICAL: Final = int(FrameFlags.CRITICAL)
@@ -24,12 +24,12 @@ VERSION: Final = 1
 
 _MAGIC: Final = b"\xf1TRIBUNE"
 _HELLO: Final = Struct("<8sHHI")
-# Length, kind, flags, lengths of name and object, sender, serial, length of the fields, zero.
+# The length, kind, flags, lengths of name and object, sender, serial, length of the fields, zero.
 _HEADER: Final = Struct("<IBBBBQQII")
 
 
 class FrameError(FieldError):
-    """Bytes that are no frame or no hello, so that those behind them cannot be told apart."""
+    """The bytes are not a frame or a hello, so the bytes behind them cannot be read either."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class FrameError(FieldError):
 
 
 class Capabilities(enum.IntFlag):
-    """What the sender of a hello can do."""
+    """The capabilities of the sender of a hello."""
 
     DESCRIPTORS = 1
     POSTERS = 2
@@ -55,7 +55,7 @@ class Hello:
     def decode(cls, data: bytes) -> Self:
         """Reads the first 16 bytes of `data`.
 
-        Raises `FrameError` if they are no hello, or fewer bytes that cannot become one.
+        Raises `FrameError` if these are not a hello, or are incomplete.
         """
         if data[:8] != _MAGIC[: len(data)]:
             raise FrameError(ErrorCode.BAD_MAGIC, "the first bytes are not a Tribune hello")
@@ -66,7 +66,7 @@ class Hello:
 
     @classmethod
     def is_partial(cls, data: bytes) -> bool:
-        """Whether these are the first bytes of a hello, whose rest has not come."""
+        """Returns whether the bytes are only the beginning of a hello."""
         return len(data) < HELLO_LENGTH and data[:8] == _MAGIC[: len(data)]
 
     def encode(self) -> bytes:
@@ -89,14 +89,14 @@ class Limits:
     payload: int
 
 
-# After the welcome. Verdicts can be long, and `traffic` contains a whole frame.
+# The limits after the welcome. Verdicts can be long, and `traffic` contains a whole frame.
 FROM_BUS: Final = Limits(fields=1 << 30, payload=(1 << 30) + 1_048_576)
-# Before the welcome.
+# The limits before the welcome.
 GREETING: Final = Limits(fields=65_536, payload=65_536)
 
 
 class Frame:
-    """A frame that has arrived whole. Its parts are cut out when they are asked for."""
+    """A frame that has arrived as a whole. Its properties copy their parts on each use."""
 
     __slots__ = (
         "data",
@@ -114,7 +114,7 @@ class Frame:
     data: bytes
     start: int
     length: int
-    # A number, because later versions have more kinds.
+    # The kind is a number, because later versions have more kinds.
     kind: int
     flags: int
     name_length: int
@@ -127,8 +127,8 @@ class Frame:
     def decode(cls, data: bytes, start: int = 0, limits: Limits = FROM_BUS) -> Self | int:
         """Reads the frame that begins at `start`.
 
-        Returns the number of bytes that it has if they have not all come; 0 if that is not known
-        yet. Raises `FrameError` as soon as the header is there and its lengths cannot be right.
+        If the frame is incomplete, returns its length, or 0 if the header is incomplete. Raises
+        `FrameError` if the lengths in the header are invalid.
         """
         available = len(data) - start
         if available < HEADER_LENGTH:
@@ -156,7 +156,7 @@ class Frame:
 
     @property
     def reader(self) -> Reader:
-        """Reads the fields."""
+        """A reader for the fields."""
         start = self.start + HEADER_LENGTH
         return Reader(self.data, start, start + self.fields_length)
 
@@ -170,7 +170,7 @@ class Frame:
 
     @property
     def route(self) -> tuple[bytes, int]:
-        """The name and the object as they are in the frame, for use as a key."""
+        """The bytes of name and object, and the length of the name, for use as a key."""
         start = self.start + HEADER_LENGTH + self.fields_length
         return self.data[start : start + self.name_length + self.object_length], self.name_length
 
@@ -200,7 +200,7 @@ _AnyFields = TypeVar("_AnyFields", bound=Fields)
 
 
 def decode_fields(fields: type[_AnyFields], frame: Frame) -> _AnyFields:
-    """Reads the fields of a frame. Raises `FrameError` if they are not complete or not valid."""
+    """Reads the fields of a frame. Raises `FrameError` if they are incomplete or invalid."""
     try:
         return fields.read(frame.reader)
     except ValueError as error:
@@ -219,9 +219,9 @@ def encode(
     flags: int = 0,
     sender: int = 0,
 ) -> bytes:
-    """A whole frame. Name and object have at most 255 bytes each.
+    """Returns a whole frame. Name and object have at most 255 bytes each.
 
-    Raises `TribuneError` with `LIMIT_EXCEEDED` for a number or a text that does not fit its field.
+    Raises `TribuneError` with `LIMIT_EXCEEDED` if a number or a text does not fit into its field.
     """
     writer = Writer()
     try:
@@ -242,7 +242,7 @@ PLAIN_HEADER: Final = Struct("<II8xQ8x")
 
 
 def route_word(name_length: int, object_length: int) -> int:
-    """The second word of a header: a post without flags, and the lengths of name and object."""
+    """Returns the second word of a header: a post without flags, and the lengths of the texts."""
     return FrameKind.POST | name_length << 16 | object_length << 24
 
 
@@ -256,7 +256,7 @@ class SentFrame:
         self.flags = frame[5]
         self.serial = int.from_bytes(frame[16:24], "little")
         at = _DEADLINES.get(self.kind)
-        # Milliseconds, 0 for none. A post may lack fields.
+        # In milliseconds; 0 for none. A post may have no fields.
         self.deadline = 0
         has_fields = frame[24:28] != b"\0\0\0\0"
         if at is not None and has_fields:
@@ -276,6 +276,6 @@ _DEADLINES: Final[dict[int, int]] = {
 
 
 def with_deadline(frame: bytes, milliseconds: int) -> bytes:
-    """The same `ask` or `post` with another deadline."""
+    """Returns the same `ask` or `post` with another deadline."""
     at = _DEADLINES[frame[4]]
     return frame[:at] + milliseconds.to_bytes(4, "little") + frame[at + 4 :]

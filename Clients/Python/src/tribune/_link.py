@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection to the bus that outlives its sockets: requests, registrations, and its ends.
+"""A connection to the bus that outlives its sockets, with its requests and registrations.
 
-Everything runs on one event loop, and no method waits while state is inconsistent. Serials continue
-over all connections of a link, and a registration keeps its own. So a serial stays valid when its
-registration is made again, and no frame of an old connection can be mistaken for a new one.
+Everything runs on one event loop, and no method awaits while its state is inconsistent. Serials
+continue over all connections of a link, and a registration keeps its serial. So a serial stays
+valid when its registration is made again, and no frame of an old connection can be mistaken for one
+of the new connection.
 """
 
 from __future__ import annotations
@@ -48,35 +49,36 @@ from ._transport import Transport, UserInfoFile, not_greeted, open_socket
 from ._wire import ErrorCode
 
 _log: Final = logging.getLogger("tribune")
-# Seconds.
+# The longest time for `close`, in seconds.
 _CLOSING: Final = 5.0
-# Limit and first pause of attempts, doubled each time, if the bus closes the connection before its
-# welcome: it may just have been killed, with the next one listening already.
+# If the bus closes the connection before its welcome, it may have been killed, and the next bus may
+# listen already. The link then tries again. These are the number of attempts, and the first pause,
+# which doubles after each attempt.
 _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
 _BACKLOG_PAUSE: Final = 0.005
-# Seconds beyond the request's own deadline.
+# A request without an answer fails this many seconds after its own deadline.
 _REPLY_GRACE: Final = 5.0
 # After this many bytes, a caller that posts without a pause yields to the loop.
 _TURN: Final = 64 << 10
 
 
 class Phase(enum.Enum):
-    """The state of a link."""
+    """The state of a link. An arrow leads to the states that can follow."""
 
     #: → OPEN, ENDED
     CONNECTING = enum.auto()
     #: → INTERRUPTED, CLOSING, ENDED
     OPEN = enum.auto()
-    #: Reconnects. → OPEN, CLOSING, ENDED
+    #: The link reconnects. → OPEN, CLOSING, ENDED
     INTERRUPTED = enum.auto()
-    #: Writes the rest of the outbox, then waits for the bus to close. → ENDED
+    #: The link writes its outbox, then waits until the bus closes the connection. → ENDED
     CLOSING = enum.auto()
     ENDED = enum.auto()
 
 
 class Link:
-    """See the module."""
+    """A connection to the bus; see the beginning of this file."""
 
     def __init__(
         self,
@@ -95,29 +97,29 @@ class Link:
         self.takes_plain_posts = False
         #: The reason of the end; None after `close`.
         self.error: TribuneError | None = None
-        #: Number of lost connections. Ids of the bus belong to one epoch.
+        #: The number of lost connections. Ids from the bus are valid within one epoch.
         self.epoch = 0
         self.outbox = Outbox()
         self.transport: Transport | None = None
         self.receiver = Receiver(self)
         self.room = Room(self)
-        #: It outlives the connection, like the public ids.
+        #: The last welcome. It outlives the connection, like the public ids.
         self.bus: BusInfo | None = None
         self.connection = 0
         self.payload_max = _wire.PAYLOAD_LENGTH_FLOOR
         self.accepts_files = False
         self.requests: dict[int, Request] = {}
-        #: In ascending order.
+        #: By serial, in ascending order.
         self.registrations: dict[int, Registration] = {}
-        #: By the serial of the `cancel`.
+        #: The observations that are being withdrawn, by the serial of the `cancel`.
         self.retirements: dict[int, Matcher] = {}
-        #: Bound posts as they are posted again, by name and object, with their serials.
+        #: The frames that post bound notifications again, with their serials, by name and object.
         self.bound: dict[tuple[bytes, bytes], tuple[int, bytes]] = {}
         self.questions = Questions(self)
         self.is_suspended = False
         self.suspensions: dict[int, bool] = {}
         self.interruption: Interruption | None = None
-        #: The time of the last one, and the pause before it.
+        #: The time of the last reconnection, and the pause before it.
         self.last_reconnection: tuple[float, float] | None = None
         self.last_serial = 0
         self._greeting: asyncio.Future[None] | None = None
@@ -171,7 +173,7 @@ class Link:
                 connected = open_socket(self.address)
                 break
             except BlockingIOError:
-                # A full backlog becoming free causes no event.
+                # No event follows when a full backlog has space again.
                 await asyncio.sleep(_BACKLOG_PAUSE)
         self.receiver = Receiver(self)
         self.transport = Transport(self, connected, self.greeting, self.loop)
@@ -198,7 +200,7 @@ class Link:
         return self.last_serial
 
     def require_open(self) -> None:
-        """Raises `TribuneError` when no more requests are accepted."""
+        """Raises `TribuneError` if the link accepts no more requests."""
         if self.phase is Phase.ENDED:
             raise repeated(self.error) if self.error else closed()
         require_loop(self.loop)
@@ -211,14 +213,14 @@ class Link:
             raise too_long(length, self.payload_max)
 
     def send(self, frame: bytes) -> None:
-        """Sends a frame, or has it wait for the next connection."""
+        """Sends a frame soon, or over the next connection."""
         if self.phase is Phase.ENDED:
             return
         self.outbox.append(frame)
         self._schedule_flush()
 
     def send_ahead(self, frame: bytes) -> None:
-        """Sends a frame at once, before all that wait, while the link is open."""
+        """Sends a frame at once, before all frames that wait. The link must be open."""
         self.outbox.prepend(frame)
         self.flush()
 
@@ -232,21 +234,21 @@ class Link:
         self.flush()
 
     def flush(self) -> None:
-        """Writes what waits, unless there is no connection for it."""
+        """Writes the frames that wait, if a connection can take them."""
         if self.transport is not None and self.phase in (Phase.OPEN, Phase.CLOSING):
             self.transport.write(self.outbox)
             self.takes_plain_posts = self.phase is Phase.OPEN and self.outbox.size < _TURN
             self.written()
 
     def writable(self) -> None:
-        """Continues to write: the connection takes more bytes."""
+        """Continues to write, because the connection takes more bytes."""
         if self.interruption is not None and self.interruption.renewal is not None:
             self.interruption.renewal.send(self)
         else:
             self.flush()
 
     def written(self) -> None:
-        """The outbox may have become shorter: resumes callers that wait for that."""
+        """Resumes callers that wait for a shorter outbox, if it has become shorter."""
         while self._capacity_waiters and not self.outbox.is_full:
             waiter = self._capacity_waiters.popleft()
             if not waiter.done():
@@ -258,7 +260,7 @@ class Link:
     async def wait_for_capacity(self, deadline: int = 0) -> None:
         """Waits while the outbox is full, at most `deadline` milliseconds if not 0.
 
-        Callers are resumed one after the other, each when there is room again.
+        Callers are resumed one after the other, each when the outbox has space again.
         """
         waiter = self.loop.create_future()
         self._capacity_waiters.append(waiter)
@@ -272,7 +274,7 @@ class Link:
         self.require_open()
 
     def send_plain_post(self, frame: bytes) -> None:
-        """Sends a frame, as long as `takes_plain_posts`."""
+        """Sends the frame of a plain post. `takes_plain_posts` must be true."""
         if not self._flushes:
             require_loop(self.loop)
             self._schedule_flush()
@@ -283,7 +285,7 @@ class Link:
             self.takes_plain_posts = False
 
     async def take_turn(self) -> None:
-        """Writes, and lets the loop turn, if callers have sent much without waiting."""
+        """Writes, and lets other tasks run, if callers have sent much without waiting."""
         if self.outbox.size >= _TURN:
             self.flush()
             await asyncio.sleep(0)
@@ -291,7 +293,7 @@ class Link:
     def append(
         self, fields: Fields, name: bytes, object: bytes, payload: bytes, flags: int, serial: int
     ) -> None:
-        """Sends a frame, with its userInfo in a file if it is long and the bus accepts files."""
+        """Sends a frame. Long userInfo goes into a file, if the bus accepts files."""
         may_be_file = isinstance(fields, _wire.Post) and self.accepts_files
         if not may_be_file or len(payload) < _wire.DESCRIPTOR_PAYLOAD_LENGTH:
             frame = encode(
@@ -313,7 +315,7 @@ class Link:
         self._schedule_flush()
 
     def keep_bound(self, fields: _wire.Post, name: bytes, object: bytes, payload: bytes) -> None:
-        """Notes what the last retained post of a name and an object leaves to post again."""
+        """Keeps the last bound post of a name and object, to post it again to the next bus."""
         is_bound = payload and fields.options & _wire.PostOptions.BOUND
         if self.reconnect_timeout > 0 and is_bound:
             serial = self.next_serial()
@@ -340,10 +342,10 @@ class Link:
     ) -> Any:
         """Sends a request, and returns the bus's reply to it. Raises `TribuneError`.
 
-        The deadline is in milliseconds, 0 for the bus's own, None for none.
+        `deadline` is in milliseconds; 0 means the bus's default, and None no deadline.
 
-        If the task is cancelled, `is_taken_back` has the bus forget the request. `action` begins
-        when the bus allows the request.
+        If the task is cancelled and `is_taken_back` is true, the bus forgets the request. `action`
+        begins when the verdict allows it.
         """
         self.require_open()
         self.require_fitting(len(payload))
@@ -385,7 +387,7 @@ class Link:
             request.timer = self.loop.call_at(until, self._fail_unanswered, serial)
 
     def bound_waiting(self, serial: int, request: Request) -> None:
-        """Bounds the time that a request waits for a bus by its own deadline."""
+        """Bounds the time that a request waits for a bus by the request's own deadline."""
         if request.timer is not None:
             request.timer.cancel()
         if request.deadline:
@@ -412,7 +414,7 @@ class Link:
             self._cancel(serial)
 
     def _cancel(self, target: int) -> int:
-        """Takes a registration or a request back, without waiting for the reply."""
+        """Withdraws a registration or request. Returns the serial of the `cancel`."""
         serial = self.next_serial()
         self.send(encode(_wire.Cancel(target=target), serial=serial))
         return serial
@@ -449,16 +451,16 @@ class Link:
         return True
 
     def drop(self, registration: Registration) -> None:
-        """Takes a registration back without waiting."""
+        """Withdraws a registration without waiting."""
         if not self._forget(registration) or self.phase in (Phase.CLOSING, Phase.ENDED):
             return
         serial = self._cancel(registration.serial)
         if isinstance(registration, ObservationPart) and registration.is_awaited:
-            # Until the bus confirms, it may wait for this observation.
+            # Until the bus confirms this, posters may still wait for this observation.
             self.retirements[serial] = registration.matcher
 
     async def take_back(self, registration: Registration) -> None:
-        """Takes a registration back. Cancelling the task does not stop it."""
+        """Withdraws a registration. Cancelling the task does not stop that."""
         if not self._forget(registration) or self.phase in (Phase.CLOSING, Phase.ENDED):
             return
         serial = self.next_serial()
@@ -472,7 +474,10 @@ class Link:
                 raise
 
     def streams(self, last_serial: int | None = None) -> dict[Stream[Any], None]:
-        """All streams that get notifications, each once; or those up to `last_serial`."""
+        """Returns each stream that gets notifications, once.
+
+        With `last_serial`, returns only the streams of registrations up to this serial.
+        """
         return {
             stream: None
             for serial, registration in self.registrations.items()
@@ -511,7 +516,7 @@ class Link:
         self.reply(serial, verdict)
 
     def late(self, serial: int, count: int) -> None:
-        """Handles a new number of actions that a hold came too late for."""
+        """Handles a new number of actions under way that had begun before a hold."""
         term = self.registrations.get(serial)
         if isinstance(term, HoldTerm):
             term.set_late(count)
@@ -569,7 +574,7 @@ class Link:
         """Handles the end of a registration by the bus."""
         match ended:
             case _wire.Ended("notPermitted", str(why)):
-                # The end of a hold or delegate must not go unnoticed.
+                # The end of a hold or delegate must not go unnoticed, so the connection ends.
                 self.end(TribuneError(Code.NOT_PERMITTED, why))
             case _wire.Ended("expired"):
                 term = self.registrations.get(serial)
@@ -581,14 +586,15 @@ class Link:
                 if isinstance(attached, AttachedDelegate):
                     del self.registrations[serial]
                     self.receiver.forget_routes()
-                    # The bus no longer reports the end of its queries.
+                    # The bus does not report the end of queries to a replaced delegate.
                     self.questions.withdraw(attached, Ending.CANCELLED)
                     attached.replace(DelegateInfo._of(entry), self)
 
     def acknowledge(self, poster: int, post: int, failure: str | None, epoch: int) -> None:
-        """Reports to the poster of an awaited notification. None is success.
+        """Reports to the poster of an awaited notification. A `failure` of None means success.
 
-        Sends nothing if the notification's connection has ended: its poster learns that.
+        Sends nothing if the connection that received the notification has ended: the poster learns
+        that.
         """
         if epoch != self.epoch or self.phase not in (Phase.OPEN, Phase.INTERRUPTED):
             return
@@ -598,7 +604,7 @@ class Link:
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs work in a later turn of the loop. Its exceptions go to the loop's handler."""
-        # A custom task factory may start tasks at once, in the middle of a transition.
+        # A custom task factory could start the task at once, in the middle of a transition.
         task = asyncio.Task(work, loop=self.loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -608,12 +614,12 @@ class Link:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is neither interrupted nor closing."""
+        """Whether the link is neither interrupted nor closing."""
         return self.phase is Phase.OPEN
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has ended. An interrupted one has not."""
+        """Whether the link has ended. An interrupted link has not ended."""
         return self.phase is Phase.ENDED
 
     def stream_ended(self) -> None:
@@ -645,7 +651,7 @@ class Link:
             self._reconnecting.add_done_callback(self._note_reconnected)
 
     def closed_at_once(self) -> TribuneError:
-        """The error if the listener closes the connection at once."""
+        """Returns the error if the listener closes the connection at once."""
         return TribuneError(
             Code.UNREACHABLE, f"the listener at {self.address} closed the connection at once"
         )
@@ -656,19 +662,19 @@ class Link:
             raise error
 
     def reopened(self) -> None:
-        """Opens the link: the new bus has all registrations."""
+        """Opens the link again, because the new bus has all registrations."""
         self.interruption = None
         self.phase = Phase.OPEN
-        # Readers may have gone on meanwhile.
+        # Readers may have made room during the interruption.
         self.room.give()
         self.flush()
 
     def broken(self, error: TribuneError) -> None:
-        """Ends the connection: the bus's bytes are not valid."""
+        """Ends the connection, because the bus has sent invalid bytes."""
         self.end(error)
 
     async def close(self) -> None:
-        """Writes what was sent, and ends the connection."""
+        """Writes the frames that wait, and ends the connection."""
         if self.phase is Phase.ENDED:
             return
         require_loop(self.loop)
@@ -687,7 +693,7 @@ class Link:
                         await asyncio.wait({self._idle, self._ended}, return_when="FIRST_COMPLETED")
                     if self.transport is not None:
                         self.transport.end_writing()
-                # Another task may be closing it, and still write.
+                # Another task may be closing the link, and still write.
                 await asyncio.wait({self._ended})
         except TimeoutError:
             # The bus does not read: the rest is lost.
@@ -705,7 +711,7 @@ class Link:
         return self.error
 
     def _report_missing_vetoes(self, error: TribuneError) -> None:
-        """Logs that nothing vetoes for this program any more, unless it learns of the end."""
+        """Logs that delegates and holds are no longer in force, unless a task waits for the end."""
         if self._end_waiters:
             return
         count = sum(
@@ -715,10 +721,10 @@ class Link:
             _log.error("delegates and holds (%d) are not in force any more: %s", count, error)
 
     def leave_to_parent(self) -> None:
-        """This process was forked: ends its copy of the connection without touching the other.
+        """Ends a forked child's copy of the connection, without touching that of the parent.
 
-        The event loop is a copy as well, and shares what it polls with that of the parent. So it
-        is not used, and nobody is resumed.
+        The child's event loop is a copy too, and its selector is shared with the parent's. So this
+        method does not use the loop, and resumes no task.
         """
         self.phase = Phase.ENDED
         self.takes_plain_posts = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bus lists. All times are in seconds."""
+"""The entries of the bus's lists. All times are in seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Info = TypeVar("_Info", bound="DataclassInstance")
 
 
 def _copied(cls: type[_Info], entry: object, /, **changed: Any) -> _Info:
-    """An info with the fields of the entry that have the same names, and with the changed ones."""
+    """Makes an info from the fields of the entry with the same names, and from `changed`."""
     names = [one.name for one in fields(cls) if one.name not in changed]
     return cls(**{name: getattr(entry, name) for name in names}, **changed)
 
@@ -35,16 +35,16 @@ class BusStatus:
     delegates: int
     queries: int
     holds: int
-    #: Actions under way.
+    #: The number of actions under way.
     actions: int
-    #: Notifications posted, queued for observers, and dropped from these queues.
+    #: The numbers of notifications that were posted, queued for observers, and dropped from queues.
     posted: int
     delivered: int
     lost: int
-    #: Permission queries with a verdict, and the vetoed ones.
+    #: The numbers of permission queries that got a verdict, and that were vetoed.
     asked: int
     vetoed: int
-    #: Frames that the policy refused.
+    #: The number of frames that the policy refused.
     denied: int
 
     @classmethod
@@ -63,19 +63,19 @@ class ConnectionInfo:
     observations: int
     delegates: int
     queries: int
-    #: Bytes that the bus has queued for it, and buffered until it resumes.
+    #: Bytes that the bus has queued for the connection, and buffered during its suspension.
     queued: int
     buffered: int
     lost: int
     posted: int
-    #: Notifications replaced by later ones since its suspension.
+    #: The number of notifications that later ones have replaced since its suspension.
     coalesced: int
-    #: The bus pauses reading from it, to let its observers catch up.
+    #: True if the bus has stopped reading from it, to let its observers catch up.
     is_paused: bool
-    #: It does not read, and so loses notifications.
+    #: True if it does not read, and so loses notifications.
     is_lossy: bool
     is_suspended: bool
-    #: It would survive a crash of the bus.
+    #: True if it would survive a crash of the bus.
     is_surviving: bool
 
     @classmethod
@@ -100,10 +100,10 @@ class DepartedInfo:
 
     id: str
     peer: Peer
-    #: Seconds that it was connected, and since its end.
+    #: Seconds from its beginning to its end, and seconds since its end.
     age: float
     elapsed: float
-    #: The protocol's error code with which the bus closed it; 0 if it left by itself.
+    #: The protocol's code of the error with which the bus closed it; 0 if the client closed it.
     reason: int
     lost: int
     posted: int
@@ -145,11 +145,11 @@ class DelegateInfo:
     #: Empty for any.
     object: str
     order: int
-    #: Its failure is a veto.
+    #: True if its failure is a veto.
     vetoes_on_failure: bool
-    #: Seconds until it times out.
+    #: Seconds that it has to answer.
     timeout: float
-    #: The names that it responds to.
+    #: Patterns for the names that it responds to.
     patterns: tuple[str, ...]
 
     @classmethod
@@ -180,7 +180,7 @@ class HoldInfo:
     #: Empty for any.
     object: str
     why: str
-    #: Seconds since its begin.
+    #: Seconds since it began.
     age: float
     #: Seconds until it expires; None for never.
     remaining: float | None
@@ -206,9 +206,9 @@ class ActionInfo:
 
     #: The query that allowed it.
     query: int
-    #: The question's, such as ``backup.shouldPrune``.
+    #: The name of the question, such as ``backup.shouldPrune``.
     name: str
-    #: Empty if it is about everything.
+    #: Empty if the action concerns all objects.
     object: str
     connection: str
     peer: Peer
@@ -233,7 +233,7 @@ class RetainedInfo:
 
     name: str
     object: str
-    #: The posting connection, and the user who is charged for it.
+    #: The connection that posted it, and the user in whose share it counts.
     connection: str
     uid: int
     #: Bytes of userInfo.
@@ -251,7 +251,7 @@ class RetainedInfo:
 class ObjectInfo:
     """An object that is declared, or has delegates of its own."""
 
-    #: A pattern of objects, if the configuration has it.
+    #: The object. The configuration can also have a pattern for objects.
     object: str
     #: Empty if it was not declared.
     protocol: str
@@ -272,7 +272,7 @@ class ProtocolInfo:
     name: str
     #: The inherited protocols.
     parents: tuple[str, ...]
-    #: Number of methods, including inherited ones.
+    #: The number of methods, including inherited ones.
     members: int
     #: The defining connection; None for a file.
     connection: str | None
@@ -297,7 +297,7 @@ class MemberInfo:
     name: str
     #: In Varlink's type syntax, with parentheses.
     parameters: str
-    #: Empty unless it gives a value.
+    #: The type of its value; empty if it gives none.
     result: str
     documentation: str
 
@@ -308,16 +308,16 @@ class MemberInfo:
 
 @dataclass(frozen=True, slots=True)
 class AccountInfo:
-    """What a user has, and may have, of a resource that all users share."""
+    """A user's use and limit of a resource that all users share."""
 
     uid: int
-    #: The share weight.
+    #: The user's weight in the shares.
     weight: int
     #: True for root and the user that runs the bus.
     is_privileged: bool
-    #: Such as ``connections`` or ``queues``.
+    #: The resource, such as ``connections`` or ``queues``.
     resource: str
-    #: Its current use, its current limit, and the limit of all users together.
+    #: The user's use, the user's current limit, and the limit of all users together.
     used: int
     share: int
     total: int
@@ -356,16 +356,16 @@ class PolicyLine:
 
 @dataclass(slots=True)
 class PolicyDecision:
-    """How the policy decides about an action, and why."""
+    """A decision of the policy about an action, with its reason."""
 
     is_allowed: bool
-    #: The subject may do everything.
+    #: True if the subject may do everything.
     is_exempt: bool
-    #: The deciding line; its file is empty if none decides.
+    #: The line that decides; its file is empty if no line does.
     line: PolicyLine
     #: The user of the subject.
     uid: int
-    #: Lines that would allow the request if one thing were different, and that thing.
+    #: Lines that would allow the request if one fact were different, each with that fact.
     near_misses: list[tuple[PolicyLine, str]] = field(default_factory=list)
 
     @classmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lists that the bus gives."""
+"""The methods of `Bus` that list what the bus has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Content = TypeVar("_Content")
 
 
 class Lists:
-    """What `Bus` can list. Each method raises `TribuneError`: `CONNECTION_LOST`, and refusals."""
+    """The lists of `Bus`. Each method raises `TribuneError`: `CONNECTION_LOST`, and refusals."""
 
     _link: Link
 
@@ -49,19 +49,19 @@ class Lists:
         return list(entries)
 
     async def status(self) -> BusStatus:
-        """The bus as a whole."""
+        """Returns the facts about the bus as a whole."""
         found = await self._list(_wire.List(subject=ListSubject.BUS), _wire.BusEntry)
         if not found:
             raise violation("the bus reports no status")
         return BusStatus._of(found[0])
 
     async def connections(self) -> list[ConnectionInfo]:
-        """All connections that this user may see, this one included."""
+        """Lists the connections that this user may see, including this one."""
         fields = _wire.List(subject=ListSubject.CONNECTIONS)
         return [ConnectionInfo._of(one) for one in await self._list(fields, _wire.ConnectionEntry)]
 
     async def own(self) -> ConnectionInfo:
-        """This connection, as the bus sees it."""
+        """Returns the facts that the bus has about this connection."""
         fields = _wire.List(subject=ListSubject.CONNECTIONS, connection=self._link.connection)
         found = await self._list(fields, _wire.ConnectionEntry)
         if not found:
@@ -69,36 +69,36 @@ class Lists:
         return ConnectionInfo._of(found[0])
 
     async def departed(self) -> list[DepartedInfo]:
-        """Connections that have gone in the last minute, at most 1,024, in that order."""
+        """Lists at most 1,024 connections that ended in the last minute, in the order of ending."""
         fields = _wire.List(subject=ListSubject.DEPARTED)
         return [DepartedInfo._of(one) for one in await self._list(fields, _wire.DepartedEntry)]
 
     async def observations(self) -> list[ObservationInfo]:
-        """All observations."""
+        """Lists all observations."""
         fields = _wire.List(subject=ListSubject.OBSERVATIONS)
         found = await self._list(fields, _wire.ObservationEntry)
         return [ObservationInfo._of(one) for one in found]
 
     async def retained(self) -> list[RetainedInfo]:
-        """All notifications that the bus retains, by name and object, without their userInfo.
+        """Lists the retained notification of each name and object, without its userInfo.
 
-        An observation with ``retained=True`` delivers them.
+        An observation with ``retained=True`` delivers these notifications.
         """
         fields = _wire.List(subject=ListSubject.RETAINED)
         return [RetainedInfo._of(one) for one in await self._list(fields, _wire.RetainedEntry)]
 
     async def delegates(self) -> list[DelegateInfo]:
-        """All attached delegates."""
+        """Lists all attached delegates."""
         fields = _wire.List(subject=ListSubject.DELEGATES)
         return [DelegateInfo._of(one) for one in await self._list(fields, _wire.DelegateEntry)]
 
     async def holds(self) -> list[HoldInfo]:
-        """All holds."""
+        """Lists all holds."""
         fields = _wire.List(subject=ListSubject.HOLDS)
         return [HoldInfo._of(one) for one in await self._list(fields, _wire.HoldEntry)]
 
     async def actions(self) -> list[ActionInfo]:
-        """The actions under way, the oldest first."""
+        """Lists the actions under way, the oldest first."""
         fields = _wire.List(subject=ListSubject.QUERIES)
         entries = await self._list(fields, _wire.QueryEntry)
         return sorted(
@@ -106,28 +106,29 @@ class Lists:
         )
 
     async def objects(self) -> list[ObjectInfo]:
-        """All objects that were declared, or that have delegates of their own."""
+        """Lists all objects that were declared, or that have delegates of their own."""
         fields = _wire.List(subject=ListSubject.OBJECTS)
         return [ObjectInfo._of(one) for one in await self._list(fields, _wire.ObjectEntry)]
 
     async def accounts(self) -> list[AccountInfo]:
-        """What users have, and may have, of what they share, sorted by user.
+        """Lists each user's use and limit of the shared resources, sorted by user.
 
-        Of everybody if the policy lets this connection list everything, else of its own user.
+        If the policy does not allow this connection to list everything, the list has only its own
+        user.
         """
         fields = _wire.List(subject=ListSubject.ACCOUNTS)
         return [AccountInfo._of(one) for one in await self._list(fields, _wire.AccountEntry)]
 
     async def protocols(self) -> list[ProtocolInfo]:
-        """All protocols that the bus knows."""
+        """Lists all protocols that the bus knows."""
         fields = _wire.List(subject=ListSubject.PROTOCOLS)
         return [ProtocolInfo._of(one) for one in await self._list(fields, _wire.ProtocolEntry)]
 
     async def introspect(self, what: str) -> list[MemberInfo]:
-        """The messages of a protocol, inherited ones included.
+        """Lists the methods of a protocol, including inherited ones.
 
         `what` is a declared object, or the name of a protocol. Raises `TribuneError` with
-        `NOT_FOUND` or `UNKNOWN_PROTOCOL` when it is neither.
+        `NOT_FOUND` or `UNKNOWN_PROTOCOL` if it is neither.
         """
         if not what:
             raise TribuneError(Code.INVALID_OBJECT, "the name of the object or protocol is empty")
@@ -136,7 +137,7 @@ class Lists:
         return [MemberInfo._of(one) for one in found]
 
     async def explain(self, name: str, object: str = "") -> Explanation:
-        """What a query would meet, and whom it would ask. Asks nobody."""
+        """Returns the holds and delegates that a query would meet, without asking any delegate."""
         explanation = Explanation()
         fields = _wire.List(subject=ListSubject.CHAIN)
         for entry in await self._entries(fields, encoded_name(name), encoded_object(object)):
@@ -159,14 +160,14 @@ class Lists:
         *,
         connection: str | None = None,
     ) -> PolicyDecision:
-        """How the policy decides about an action, and why.
+        """Returns the policy's decision about an action, with its reason.
 
-        - `action`: such as ``hold``; tribune-policy(5) lists them.
+        - `action`: an action of tribune-policy(5), such as ``hold``.
         - `pattern`: the name of a message, or the pattern of a registration.
-        - `connection`: whom it is about, ``:N``; None for this connection.
+        - `connection`: the connection that would act, ``:N``; None for this connection.
 
-        Raises `TribuneError` with `NOT_FOUND` if there is no such connection, or if this process
-        may not see it; `REFUSED` if there is no such action.
+        Raises `TribuneError`: `NOT_FOUND` if the connection does not exist, or this process may not
+        see it; `REFUSED` if the action does not exist.
         """
         number = 0
         if connection is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""userInfo in sealed files in memory, which nobody can change any more."""
+"""userInfo in files in memory, which their seals make immutable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEALS: Final = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | f
 
 
 def sealed(payload: bytes) -> int:
-    """A descriptor of a sealed file that has the bytes. Raises `OSError` if none is left."""
+    """Returns the descriptor of a sealed file with these bytes. Raises `OSError`."""
     descriptor = os.memfd_create("tribune", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         left = memoryview(payload)
@@ -28,9 +28,10 @@ def sealed(payload: bytes) -> int:
 
 
 def contents(descriptor: int, length: int) -> bytes | None:
-    """The contents of a sealed file from the bus, whose frame says that it has `length` bytes.
+    """Reads a sealed file from the bus. The frame with the file announces `length` bytes.
 
-    Returns None if this process has no memory for it. Raises `TribuneError` if it is no such file.
+    Returns None if this process lacks memory. Raises `TribuneError` if the file is not sealed, or
+    has another length.
     """
     if not DESCRIPTOR_PAYLOAD_LENGTH <= length <= PAYLOAD_LENGTH_CEILING:
         raise violation(f"userInfo of {length} bytes came in a descriptor")

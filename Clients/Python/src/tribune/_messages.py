@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent and received over the bus, as programs see it. All times are in seconds."""
+"""Notifications, verdicts and other messages as programs see them. All times are in seconds."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any, Final
 from . import _wire
 from ._errors import Code, TribuneError
 
-#: userInfo to send: bytes unchanged, None for nothing, and anything else as JSON by `json.dumps`,
-#: including text.
+#: userInfo to send. Bytes are sent unchanged, and None as no bytes. `json.dumps` converts any other
+#: value, including text, to JSON.
 UserInfo = Any
 
 _UNKNOWN_USER: Final = 0xFFFFFFFF
 
 
 def encoded_user_info(value: UserInfo) -> bytes:
-    """The payload of a frame. Raises `TypeError` or `ValueError` as `json.dumps` does."""
+    """Returns the payload of a frame. Raises `TypeError` or `ValueError` as `json.dumps` does."""
     if value is None:
         return b""
     if isinstance(value, bytes):
@@ -33,7 +33,7 @@ def encoded_user_info(value: UserInfo) -> bytes:
 
 
 def milliseconds(seconds: float | None) -> int:
-    """A time in the protocol's unit, rounded up; 0 for None.
+    """Converts a time to the protocol's unit, rounded up. Returns 0 for None.
 
     Raises `TribuneError` with `REFUSED` if it is not more than 0.
     """
@@ -47,18 +47,18 @@ def milliseconds(seconds: float | None) -> int:
 
 
 def connection_name(number: int) -> str:
-    """The id of a connection, in print."""
+    """Returns the id of a connection as it is printed."""
     return f":{number}"
 
 
 def shortened(text: str, length: int = _wire.REASON_LENGTH) -> bytes:
-    """UTF-8 of a reason or a status, cut at the limit, between two characters."""
+    """Encodes a reason or a status. Cuts it at the limit, between two characters."""
     encoded = text.encode(errors="replace")
     return encoded if len(encoded) <= length else encoded[:length].decode(errors="ignore").encode()
 
 
 def described(error: BaseException) -> str:
-    """An exception as the last line of Python's traceback has it, for others."""
+    """Describes an exception as the last line of Python's traceback does."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
@@ -69,26 +69,26 @@ class _WithUserInfo:
 
     @property
     def text(self) -> str:
-        """UserInfo as text, with U+FFFD for what is no UTF-8."""
+        """UserInfo as text, with U+FFFD for invalid UTF-8."""
         return self.user_info.decode(errors="replace")
 
     def json(self) -> Any:
-        """UserInfo as a value; None if there is none. Raises `ValueError` if it is no JSON."""
+        """UserInfo as a value; None without userInfo. Raises `ValueError` if it is not JSON."""
         return json.loads(self.user_info) if self.user_info else None
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The systemd units that a process runs in: two facts, as in systemd's journal."""
+    """The systemd units of a process: one for each service manager, as in systemd's journal."""
 
-    #: Of the system's service manager, vouched for by the system; empty if none.
+    #: The unit of the system's service manager, which the system vouches for; empty if none.
     system: str = ""
-    #: Of a user's service manager, with a name that the user chose; empty if none.
+    #: The unit of a user's service manager, whose name the user chose; empty if none.
     user: str = ""
 
     @property
     def primary(self) -> str:
-        """The system's unit, or the user's if there is none; empty if there is neither."""
+        """The system's unit, or else the user's; empty if there is neither."""
         return self.system or self.user
 
 
@@ -96,17 +96,17 @@ class Units:
 class Peer:
     """A process, as the kernel and systemd identified it when it connected."""
 
-    #: None if unknown, or meaningless where the bus runs.
+    #: None if unknown, or if the pid has no meaning for the bus.
     pid: int | None = None
     #: None if unknown.
     uid: int | None = None
-    #: The comm, at most 15 bytes; empty if unknown.
+    #: The name of the command, at most 15 bytes; empty if unknown.
     process: str = ""
     units: Units = Units()
 
     @property
     def unit(self) -> str:
-        """`units.primary`."""
+        """The same as `units.primary`."""
         return self.units.primary
 
     @classmethod
@@ -142,14 +142,14 @@ class Acknowledgement:
 
 
 class AwaitedNotification:
-    """An awaited notification, about which this connection makes one report."""
+    """An awaited notification, for which this connection makes one report."""
 
     def settle(self, failure: str | None) -> None:
         """Takes one observation's report."""
         raise NotImplementedError
 
     def abandon(self, failure: str) -> None:
-        """Reports for an observation that cannot. The collector calls this, in any thread."""
+        """Reports for an observation that no longer can. Any thread may call it."""
         raise NotImplementedError
 
 
@@ -157,17 +157,17 @@ class AwaitedNotification:
 class Notification(_WithUserInfo):
     """A message that something has happened, or will."""
 
-    #: Such as ``window.willClose``.
+    #: The name, such as ``window.willClose``.
     name: str
-    #: Such as ``window/42``; empty for none.
+    #: The object, such as ``window/42``; empty for none.
     object: str = ""
     #: The posting connection, ``:N``; None for the bus itself.
     sender: str | None = None
-    #: The posting process, if the connection asked for posters.
+    #: The poster's process, if `connect` was called with `identify_posters`.
     poster: Peer | None = None
-    #: By convention JSON, in UTF-8.
+    #: The poster's data, by convention JSON in UTF-8.
     user_info: bytes = b""
-    #: Posted before the observation began.
+    #: True if the notification was posted before the observation began.
     is_retained: bool = False
     _acknowledgement: Acknowledgement | None = field(default=None, repr=False, compare=False)
 
@@ -177,23 +177,23 @@ class Notification(_WithUserInfo):
         return self._acknowledgement is not None
 
     def done(self) -> None:
-        """Tells the poster that this observer is done. Does nothing if it does not wait.
+        """Tells the poster that this observer is done. Does nothing if the poster does not wait.
 
-        Only the first report counts. A notification that is forgotten without one has failed. If
-        several observations of a connection have received it, the poster gets one report, after
-        the last of them; it is a failure if any of them failed.
+        Only the first report counts. If the program drops a notification without a report, that is
+        a failure. If several observations of a connection have received it, the poster gets one
+        report, after the last of theirs. It is a failure if any of them failed.
         """
         if self._acknowledgement is not None:
             self._acknowledgement.settle(None)
 
     def failed(self, reason: str) -> None:
-        """Tells the poster that this observer has failed, and why; at most 4,096 bytes."""
+        """Tells the poster that this observer has failed. The reason has at most 4,096 bytes."""
         if self._acknowledgement is not None:
             self._acknowledgement.settle(reason)
 
     @contextlib.contextmanager
     def handling(self) -> Iterator[None]:
-        """Reports to the poster that the body is done, or the exception that it raised."""
+        """Reports to the poster when the body is done, or raises an exception."""
         try:
             yield
         except BaseException as error:
@@ -207,7 +207,7 @@ class Lost:
     """This many notifications were dropped at this place in the stream.
 
     They were not read in time, or too much was buffered while the connection was suspended. The bus
-    counts drops for the connection as a whole, so not all need have matched this observation.
+    counts them for the whole connection, so some may not match this observation.
     """
 
     count: int
@@ -215,9 +215,9 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The connection was interrupted here, and nobody knows how much was missed; perhaps nothing.
+    """The connection was interrupted here, and the number of missed notifications is unknown.
 
-    If the bus knows the number, `Lost` comes instead, or nothing if none was missed.
+    If the bus knows the number, `Lost` comes instead, or nothing if the number is 0.
     """
 
 
@@ -225,13 +225,13 @@ Delivery = Notification | Lost | Interrupted
 
 
 class Mode(enum.Enum):
-    """How a query for permission goes through the delegate chain."""
+    """How a query for permission asks the delegates, and when it ends."""
 
-    #: Asks all at once; the first veto decides and cancels the other questions.
+    #: Asks all delegates at once; the first veto decides and cancels the other questions.
     PARALLEL = "parallel"
-    #: Asks all at once, and collects every veto.
+    #: Asks all delegates at once, and collects every veto.
     ALL = "all"
-    #: Asks one at a time, in the chain's order, until a veto.
+    #: Asks one delegate at a time, in the chain's order, until a veto.
     ORDER = "order"
 
 
@@ -240,17 +240,17 @@ class OutcomeKind(enum.Enum):
 
     APPROVED = "approved"
     VETOED = "vetoed"
-    #: No opinion.
+    #: The delegate has no opinion.
     ABSTAINED = "abstained"
-    #: No answer in time.
+    #: The delegate did not answer in time.
     TIMED_OUT = "timedOut"
-    #: Left before it answered, or required and not attached.
+    #: The delegate left before it answered, or it is required and not attached.
     GONE = "gone"
-    #: The reason is its error.
+    #: The delegate failed. The reason is its error.
     FAILED = "failed"
-    #: A hold, a standing veto.
+    #: A hold vetoed.
     HELD = "held"
-    #: Gave a value.
+    #: The delegate gave a value.
     ANSWERED = "answered"
 
     @classmethod
@@ -273,11 +273,11 @@ class Outcome:
     peer: Peer = Peer()
     #: Seconds from the question to the outcome.
     elapsed: float = 0.0
-    #: None unless the kind is `ANSWERED`.
+    #: The value, if the kind is `ANSWERED`; otherwise None.
     value: bytes | None = None
 
     def json(self) -> Any:
-        """The value of the answer, which is JSON; None if there is none."""
+        """The value of the answer, which must be JSON; None without a value."""
         return json.loads(self.value) if self.value else None
 
     @classmethod
@@ -298,22 +298,22 @@ class Outcome:
 class Verdict:
     """The result of a query for permission."""
 
-    #: The action may go ahead: without vetoes, or by an override.
+    #: True if the action may go ahead, perhaps by an override.
     is_allowed: bool
-    #: Never reused.
+    #: The query's id, which is never reused.
     query: int = 0
-    #: No delegate approved or vetoed, so the verdict is the asker's default.
+    #: True if no delegate approved or vetoed, so the verdict is the asker's default.
     is_unanswered: bool = False
-    #: Holds, missing required delegates, and delegates, in the chain's order.
+    #: The outcomes of holds, missing required delegates, and delegates in the chain's order.
     outcomes: tuple[Outcome, ...] = ()
-    #: The asker overrode vetoes, which are among the outcomes.
+    #: True if the asker overrode vetoes. The outcomes include them.
     is_overridden: bool = False
-    #: The delegates knew that no action would follow.
+    #: True if the delegates knew that no action would follow.
     is_dry_run: bool = False
-    #: Outcomes beyond those listed. At least one veto is listed.
+    #: The number of outcomes that are not listed. At least one veto is listed.
     omitted_count: int = 0
-    #: If only patterns of delegates and holds match the name: a similar name in use, configured or
-    #: well known, which the asker may have meant. Empty if none.
+    #: A similar name that the asker may have meant: a name in use, a configured one, or a
+    #: well-known one. It is set only if patterns at most match the query's name. Empty if none.
     similar_name: str = ""
 
     def __bool__(self) -> bool:
@@ -321,7 +321,7 @@ class Verdict:
 
     @property
     def vetoes(self) -> tuple[Outcome, ...]:
-        """The outcomes that object: vetoes and holds, without failures."""
+        """The outcomes of delegates and holds that vetoed, without failures."""
         objecting = (OutcomeKind.VETOED, OutcomeKind.HELD)
         return tuple(outcome for outcome in self.outcomes if outcome.kind in objecting)
 
@@ -340,7 +340,7 @@ class Verdict:
 
 
 class Vetoed(Exception):
-    """A guarded action was vetoed, and has not begun. `verdict` says by whom."""
+    """A guarded action was vetoed, and has not begun. `verdict` has the vetoes."""
 
     def __init__(self, action: str, verdict: Verdict) -> None:
         super().__init__(action, verdict)
@@ -348,7 +348,7 @@ class Vetoed(Exception):
         self.verdict = verdict
 
     def __str__(self) -> str:
-        # Without a veto among the outcomes, a failure counted as one.
+        # If no outcome is a veto, a failure has counted as one.
         objecting = self.verdict.vetoes or [
             outcome for outcome in self.verdict.outcomes if outcome.kind in _FAILURES
         ]
@@ -360,7 +360,7 @@ class Vetoed(Exception):
         return f"{self.action} was vetoed" + (f" by {'; '.join(reasons)}" if reasons else "")
 
 
-# Outcomes that may be vetoes, with their default reasons.
+# Failures, which can count as vetoes, with their default reasons.
 _FAILURES: Final = {
     OutcomeKind.TIMED_OUT: "it did not answer in time",
     OutcomeKind.GONE: "it is gone",
@@ -372,13 +372,13 @@ _FAILURES: Final = {
 class QueryReply:
     """The reply to a value query. True if it has a value."""
 
-    #: Never reused.
+    #: The query's id, which is never reused.
     query: int = 0
-    #: In the chain's order, including every value.
+    #: The outcomes in the chain's order, including every value.
     outcomes: tuple[Outcome, ...] = ()
-    #: Outcomes beyond those listed, without values.
+    #: The number of outcomes that are not listed. None of them has a value.
     omitted_count: int = 0
-    #: See `Verdict`.
+    #: The same as in `Verdict`.
     similar_name: str = ""
 
     @property
@@ -396,12 +396,12 @@ class QueryReply:
 
 
 class Stage(enum.Enum):
-    """Where a query is with a delegate."""
+    """The stage of a query at one delegate."""
 
     #: The delegate asks for more time.
     DEFERRED = "deferred"
     ASKED = "asked"
-    #: The query no longer waits for it.
+    #: The query no longer waits for the delegate.
     SETTLED = "settled"
 
 
@@ -418,7 +418,7 @@ class Progress:
     label: str = ""
     #: The status of a deferring delegate, or the reason of an outcome; empty if none.
     status: str = ""
-    #: Seconds that remain; 0 once settled.
+    #: Seconds that remain for the answer; 0 once the delegate has settled.
     timeout: float = 0.0
     #: The delegate's process.
     peer: Peer = Peer()
@@ -441,7 +441,7 @@ class Progress:
 class Failure(enum.Enum):
     """Why an observer has not acknowledged."""
 
-    #: No report by the deadline.
+    #: It did not report by the deadline.
     TIMED_OUT = "timedOut"
     #: Its connection or observation ended first.
     GONE = "gone"
@@ -453,7 +453,7 @@ class Failure(enum.Enum):
 class MissingObserver:
     """A connection that has not acknowledged an awaited notification."""
 
-    #: ``:N``
+    #: The connection's id, ``:N``.
     connection: str
     failure: Failure
     #: The observer's process.
@@ -476,9 +476,9 @@ class MissingObserver:
 
 @dataclass(frozen=True, slots=True)
 class AwaitedReply:
-    """Which observers of an awaited notification are done, and which are not."""
+    """The reply to an awaited post: the observers that are done, and those that are not."""
 
-    #: Connections that are done.
+    #: The number of connections that are done.
     acknowledged: int
     #: Connections that are not done, by id.
     missing: tuple[MissingObserver, ...] = ()
@@ -509,7 +509,7 @@ class Suspension(enum.Enum):
     COALESCE = "coalesce"
     #: Drops them.
     DROP = "drop"
-    #: Delivers all on resumption, as far as the bus has room.
+    #: Delivers all on resumption, except the oldest ones if the buffer is full.
     HOLD = "hold"
     #: Delivers them at once.
     DELIVER_IMMEDIATELY = "deliverImmediately"
@@ -523,17 +523,17 @@ class BusInfo:
     pid: int
     #: The daemon's version, informational.
     software: str
-    #: Bytes of userInfo in one message.
+    #: The longest userInfo of a message, in bytes.
     payload_max: int
-    #: Per connection, with monitors and declarations.
+    #: The limit of observations, monitors and declarations of a connection.
     observations_max: int
-    #: Per connection, with holds.
+    #: The limit of delegates and holds of a connection.
     delegates_max: int
-    #: Queries and awaited posts in flight, per connection.
+    #: The limit of queries and awaited posts in flight of a connection.
     queries_max: int
-    #: Limit in seconds for queries and awaited posts.
+    #: The longest deadline of queries and awaited posts, in seconds.
     deadline_max: float
-    #: Default in seconds for queries and awaited posts.
+    #: The default deadline of queries and awaited posts, in seconds.
     deadline_default: float
 
     @classmethod
@@ -554,7 +554,7 @@ class BusInfo:
 class Disconnected:
     """The connection was lost, and this side looks for the bus."""
 
-    #: Informational.
+    #: The reason, for people.
     cause: str
 
 
@@ -562,9 +562,9 @@ class Disconnected:
 class Reconnected:
     """The connection is back, and everything is registered again."""
 
-    #: Missed notifications; None if unknown.
+    #: The number of missed notifications; None if unknown.
     lost: int | None
 
 
-#: Argument of the `on_event` of `connect`.
+#: The argument of the function `on_event` of `connect`.
 ConnectionEvent = Disconnected | Reconnected

@@ -14,7 +14,7 @@ from ._wire import FrameKind
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """A frame that passed."""
+    """A frame that passed the bus."""
 
     #: Seconds since 1970, UTC.
     time: float
@@ -22,7 +22,7 @@ class Traffic:
     sender: str | None
     #: The target connection; None for the bus, and for a post to its receivers.
     receiver: str | None
-    #: Number of receivers; 0 for a frame to the bus only.
+    #: The number of receivers; 0 for a frame to the bus only.
     receivers: int
     #: The kind, such as ``post`` or ``verdict``; ``kind N`` for an unknown one.
     kind: str

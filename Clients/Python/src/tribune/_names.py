@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, patterns and objects: their syntax, and which match."""
+"""Names, patterns and objects: their syntax, and how they match."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._wire import NAME_LENGTH, OBJECT_LENGTH
 _TOKEN: Final = r"[A-Za-z0-9_-]+"
 _NAME: Final = re.compile(rf"{_TOKEN}(?:\.{_TOKEN})*")
 _PATTERN: Final = re.compile(rf"(?:(?:{_TOKEN}|\*)\.)*(?:{_TOKEN}|\*|\*\*)")
-# The name of an action's announcement or report: `will` or `did` and a verb.
+# The last token is `will` or `did`, followed by a verb.
 _WILL_OR_DID: Final = re.compile(r"(?:.*\.)?(?:will|did)[^a-z.][^.]*")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _RESERVED: Final = "tribune."
 
 
 def encoded_name(name: str) -> bytes:
-    """A name of the sender's own. Raises `TribuneError`."""
+    """Encodes a name to send. Raises `TribuneError` if it is invalid or reserved."""
     if not _NAME.fullmatch(name) or len(name) > NAME_LENGTH:
         raise TribuneError(
             Code.INVALID_NAME,
@@ -33,7 +33,7 @@ def encoded_name(name: str) -> bytes:
 
 
 def encoded_pattern(pattern: str) -> bytes:
-    """A pattern. Raises `TribuneError`."""
+    """Encodes a pattern. Raises `TribuneError` if it is invalid."""
     if not _PATTERN.fullmatch(pattern) or len(pattern) > NAME_LENGTH:
         raise TribuneError(
             Code.INVALID_PATTERN,
@@ -44,7 +44,7 @@ def encoded_pattern(pattern: str) -> bytes:
 
 
 def encoded_object(object: str) -> bytes:
-    """An object; empty for none, or for any. Raises `TribuneError`."""
+    """Encodes an object, which may be empty. Raises `TribuneError` if it is invalid."""
     try:
         encoded = object.encode()
     except UnicodeEncodeError:
@@ -60,37 +60,37 @@ def encoded_object(object: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def plain_route(name: str, object: str) -> tuple[int, bytes]:
-    """The `route_word` of a plain post, and name and object. Raises `TribuneError`."""
+    """Returns the `route_word` of a plain post, and its texts. Raises `TribuneError`."""
     encoded = encoded_name(name), encoded_object(object)
     return route_word(len(encoded[0]), len(encoded[1])), b"".join(encoded)
 
 
 def is_name(text: str) -> bool:
-    """Whether it is a name, perhaps one of the bus's own."""
+    """Returns whether a text is a name, perhaps a reserved one."""
     return len(text) <= NAME_LENGTH and _NAME.fullmatch(text) is not None
 
 
 def is_object(text: str) -> bool:
-    """Whether it is an object or empty."""
+    """Returns whether a text is an object or empty."""
     return not _CONTROL.search(text)
 
 
 def is_will_or_did(name: str) -> bool:
-    """Whether a notification of this name also goes to delegates."""
+    """Returns whether a notification of this name also goes to delegates."""
     return not name.startswith(_RESERVED) and _WILL_OR_DID.fullmatch(name) is not None
 
 
 def can_match_will_or_did(pattern: str) -> bool:
-    """Whether a delegate that responds to this pattern receives notifications."""
+    """Returns whether a delegate with this pattern can receive notifications."""
     last = pattern.rpartition(".")[2]
     return last.startswith("*") or _WILL_OR_DID.fullmatch(last) is not None
 
 
 class Matcher:
-    """Which names and objects a registration is about."""
+    """Matches names and objects for a registration."""
 
     def __init__(self, pattern: str, object: str) -> None:
-        """Takes valid texts; an empty one matches any."""
+        """Takes a valid pattern and object. An empty text matches any."""
         self._object = object
         self._is_of_bus = pattern.startswith(_RESERVED)
         tokens = {"*": "[^.]+", "**": ".+"}
@@ -101,9 +101,9 @@ class Matcher:
         )
 
     def matches(self, name: str, object: str, *, none_is_every: bool = False) -> bool:
-        """Whether the bus sends a notification for this registration.
+        """Returns whether the bus sends a notification for this registration.
 
-        For delegates, one without an object is about all objects (`none_is_every`).
+        For delegates, a notification without an object concerns all objects (`none_is_every`).
         """
         return (
             (not self._object or self._object == object or (none_is_every and not object))
@@ -118,7 +118,7 @@ class ActionNames:
     __slots__ = ("did", "did_fail", "should", "will")
 
     def __init__(self, action: str) -> None:
-        """Raises `TribuneError` if `action` is no name, or is already one of these."""
+        """Raises `TribuneError` if `action` is not a name, or already has one of these forms."""
         encoded_name(action)
         space, dot, verb = action.rpartition(".")
         if re.match(r"(?:should|will|did)(?:[^a-z]|$)", verb):

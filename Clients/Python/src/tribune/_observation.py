@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observations and monitors: what a program iterates over."""
+"""Observations and monitors, over which a program iterates."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _Item = TypeVar("_Item")
 
 
 class Subscription(Generic[_Item]):
-    """An asynchronous iterator over what a connection receives.
+    """An asynchronous iterator over notifications or monitored frames.
 
-    **When its reader is slow**, at most `limit` items (4,096 unless said otherwise) wait in this
-    process; while they have over 32 MiB of userInfo, the bus gets no more room. Everything else
-    waits on the bus, which then pauses its posters. If that is not enough, the bus drops the
-    oldest, and `Lost` reports their number in their place. This process drops nothing.
+    **If its reader is slow**, at most `limit` items wait in this process, by default 4,096. While
+    they have over 32 MiB of userInfo, the bus sends no more. Further items wait on the bus, which
+    then pauses their posters. If that is not enough, the bus drops the oldest items, and `Lost`
+    reports their number in their place. This process drops none.
 
-    All subscriptions of a connection share its room: one that nobody reads stops the others once it
-    is full. For an independent pace, use another connection. Answers, questions, and what delegates
-    receive need no room.
+    All subscriptions of a connection share its flow control: if one is full and its reader stops,
+    the others stop too. For an independent pace, use another connection. Flow control does not
+    limit answers, questions, and deliveries to delegates.
 
-    **When a task is cancelled** while it waits for the next item, nothing is lost: the next reader
+    **If a task is cancelled** while it waits for the next item, no item is lost: the next reader
     gets it.
 
-    **When the connection is interrupted**, the subscription continues over the next one. `Lost`, or
-    `Interrupted` if the number is not known, says what was missed. Retained notifications come
-    again.
+    **If the connection is interrupted**, the subscription continues over the next one. `Lost`
+    reports how many items were missed, or `Interrupted` that the number is unknown. Retained
+    notifications come again.
 
-    **When it ends.** It raises `TribuneError` when the connection is lost for good, and stops after
-    `cancel` or `Bus.close`, behind what waits in this process. A subscription that nothing refers
-    to any more is taken back.
+    **At its end**, the items that wait in this process come first. Then the iterator raises
+    `TribuneError` if the connection is lost for good, and stops after `cancel` or `Bus.close`. If
+    the program drops a subscription, it is withdrawn.
 
-    Used with ``async with``, it waits until the bus has confirmed it, and is taken back at the end.
+    ``async with`` waits until the bus has confirmed the subscription, and withdraws it at the end.
     """
 
     def __init__(self, bus: Bus, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
@@ -57,10 +57,11 @@ class Subscription(Generic[_Item]):
             self._link.register(part)
 
     async def ready(self) -> Self:
-        """Waits until the bus has confirmed it.
+        """Waits until the bus has confirmed the subscription.
 
-        Even without this, it is in force for all that is sent after it was made. Cancelling the
-        task ends only the waiting. Raises `TribuneError` if the bus refuses it, as reading does.
+        Even without this, it is in force for everything that this connection sends later.
+        Cancelling the task ends only the waiting. If the bus refuses it, this method and reading
+        raise `TribuneError`.
         """
         for part in self._parts:
             try:
@@ -71,7 +72,7 @@ class Subscription(Generic[_Item]):
         return self
 
     def cancel(self) -> None:
-        """Takes it back. It stops behind what waits in this process."""
+        """Withdraws the subscription. Iterating stops after the items that wait in this process."""
         _take_back(self._link, self._stream, self._parts)
 
     async def __aenter__(self) -> Self:
@@ -95,7 +96,7 @@ class Subscription(Generic[_Item]):
         return item
 
     def __del__(self) -> None:
-        # The loop does this: the garbage collector may run in any thread, at any point.
+        # The garbage collector may run in any thread, at any point, so the loop does the work.
         link = getattr(self, "_link", None)
         if link is not None and not link.has_ended and not link.loop.is_closed():
             self._link.loop.call_soon_threadsafe(_discard, self._link, self._stream, self._parts)
@@ -106,7 +107,7 @@ class Observation(Subscription[Notification]):
 
 
 class TrafficMonitor(Subscription[Traffic]):
-    """The frames that a monitor is shown; see `Bus.monitor` and `Subscription`."""
+    """The frames of a monitor; see `Bus.monitor` and `Subscription`."""
 
 
 def _take_back(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
@@ -117,5 +118,5 @@ def _take_back(link: Link, stream: Stream[_Item], parts: Sequence[Registration])
 
 def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
     _take_back(link, stream, parts)
-    # A poster may wait for an acknowledgement that the reader can no longer give.
+    # A poster may wait for a report that no reader can make any more. This reports a failure.
     stream.discard()

@@ -17,31 +17,31 @@ from typing import Final
 
 from ._frame import DESCRIPTOR, SentFrame
 
-# Above this, callers wait until the bus has read.
+# In bytes. Above this, callers wait until the bus has read.
 HIGH_MARK: Final = 1 << 20
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
-# Up to this size, all is joined, because one write nearly always sends it.
+# Up to this size, all frames are joined, because one write nearly always sends them.
 _SIMPLE: Final = _BATCH
-# Limit for bytes of files in flight.
+# The limit of files in flight, in bytes.
 _PASSED_MAX: Final = 64 << 20
 
 
 class Written(enum.Enum):
-    """How far a write has come."""
+    """The result of a write."""
 
     ALL = enum.auto()
     STUCK = enum.auto()
-    #: The bus must take files first, which causes no event.
+    #: The bus must receive earlier files first, which causes no event.
     FULL_OF_FILES = enum.auto()
 
 
 class Outbox:
-    """Whole frames in the order of sending, so that those not written outlive a connection."""
+    """The frames to send, in order. Frames that were not written outlive a connection."""
 
     def __init__(self) -> None:
         self.frames: deque[bytes] = deque()
-        #: Includes files.
+        #: The size of frames and files, in bytes.
         self.size = 0
         self._offset = 0
         self._files: dict[int, tuple[int, int]] = {}
@@ -66,7 +66,7 @@ class Outbox:
         self.size += len(frame)
 
     def append_with_file(self, frame: bytes, serial: int, descriptor: int, length: int) -> None:
-        """Adds a frame whose userInfo is in a file, and takes the descriptor over."""
+        """Adds a frame whose userInfo is in a file, and takes ownership of the descriptor."""
         self._files[serial] = (descriptor, length)
         self.size += length
         self.append(frame)
@@ -115,7 +115,7 @@ class Outbox:
         return True
 
     def _batch(self) -> bytes | memoryview:
-        """What is left of the first frame, and those behind it that go without a file."""
+        """Returns the rest of the first frame, and the frames behind it up to one with a file."""
         frames = self.frames
         parts = [frames[0]]
         size = len(parts[0])
@@ -144,14 +144,15 @@ class Outbox:
             os.close(descriptor)
 
     def interrupt(self) -> None:
-        """After a lost connection: a frame that it took in part goes over the next one, whole."""
+        """Prepares for the next connection, which gets a partly written frame as a whole."""
         self._offset = 0
         self._passed = 0
 
     def sift(self, fate: Callable[[SentFrame, bytes, int], bytes | None]) -> None:
-        """Keeps, changes or drops each frame. Nothing of any may have been written.
+        """Keeps, changes or drops each frame. No frame may be partly written.
 
-        `fate` gets the frame, and the length of its userInfo if that is in a file, else 0.
+        `fate` gets the frame, and the length of the file with its userInfo, or else 0. It returns
+        the frame to keep, or None to drop it.
         """
         frames, self.frames = self.frames, deque()
         for frame in frames:

@@ -15,7 +15,7 @@ from ._wire import FrameFlags
 if TYPE_CHECKING:
     from ._link import Link
 
-# Bytes of userInfo that need no file.
+# userInfo shorter than this, in bytes, needs no file.
 _SHORT: Final = _wire.DESCRIPTOR_PAYLOAD_LENGTH
 _NOW: Final = Style.NOW
 
@@ -27,7 +27,7 @@ _STYLES: Final = {
 
 
 class Posting:
-    """What `Bus` can post."""
+    """The methods of `Bus` to post notifications."""
 
     _link: Link
 
@@ -46,20 +46,22 @@ class Posting:
     ) -> None:
         """Posts a notification without waiting for the bus.
 
-        It is queued behind what was sent before. Waits only while more than 1 MiB waits to be
-        written. Nothing reports that the bus refuses it, as it does if its policy does not allow
-        it: `post_acknowledged` would.
+        The post is queued behind everything that was sent before. The method waits only while more
+        than 1 MiB waits to be written. It does not report a refusal, for example by the policy;
+        `post_acknowledged` does.
 
-        - `user_info`: bytes as they are, None for nothing, all else as JSON.
-        - `object`: what it is about, such as ``window/42``; empty for nothing.
-        - `style`: when the bus delivers it.
-        - `coalesce_name`, `coalesce_object`: it replaces those of this user that wait on the bus
-          and have the same name, the same object, or with both, the same of both.
-        - `retain`: the bus keeps it for later observers, as the last of its name and object.
-          Without userInfo, it clears the one that is kept.
-        - `bound`: with `retain`, the bus removes it when this connection has ended for good, and
-          observers get the notification without userInfo. Restarts of the bus do not end it.
-        - `immediate`: suspended connections receive it, too.
+        - `user_info`: bytes, which are sent unchanged; None for none; any other value is sent as
+          JSON.
+        - `object`: the object of the notification, such as ``window/42``; empty for none.
+        - `style`: when the bus delivers the notification.
+        - `coalesce_name`, `coalesce_object`: whether it replaces posts of this user that wait on
+          the bus, and have the same name, or the same object. With both, name and object must be
+          the same.
+        - `retain`: whether the bus keeps it for later observers, as the last one of its name and
+          object. Without userInfo, it clears the one that the bus keeps.
+        - `bound`: with `retain`, whether the bus clears it when this connection has ended for good.
+          Observers then get the notification without userInfo. Restarts of the bus do not clear it.
+        - `immediate`: whether suspended connections receive it too.
 
         Raises `TribuneError`: `INVALID_NAME`, `RESERVED_NAME`, `INVALID_OBJECT`,
         `PAYLOAD_TOO_LONG`, `CONNECTION_LOST`; `TypeError` or `ValueError` for userInfo that cannot
@@ -70,7 +72,8 @@ class Posting:
         word, route = plain_route(name, object)
         is_plain = not (coalesce_name or coalesce_object or retain or bound or immediate)
         if is_plain and style is _NOW and len(payload) < _SHORT and link.takes_plain_posts:
-            # Fast path for nearly all posts: every bus accepts this size, and the outbox has room.
+            # This is the fast path for nearly all posts. Every bus accepts this size, and the
+            # outbox has space.
             link.last_serial = serial = link.last_serial + 1
             header = PLAIN_HEADER.pack(HEADER_LENGTH + len(route) + len(payload), word, serial)
             link.send_plain_post(header + route + payload)
@@ -101,10 +104,10 @@ class Posting:
     ) -> None:
         """Posts a notification, and returns when the bus has accepted it.
 
-        With the style `NOW`, it is then in the queues of all receivers. The parameters are those of
-        `post`. Raises `TribuneError` as `post` does, and any refusal of the bus, such as
-        `NOT_PERMITTED`; `LIMIT_EXCEEDED` when it is to be retained and this user has too much
-        retained.
+        With the style `NOW`, the notification is then in the queues of all receivers. The
+        parameters are those of `post`. Raises `TribuneError` as `post` does, and any refusal of the
+        bus, such as `NOT_PERMITTED`; `LIMIT_EXCEEDED` if it is to be retained, and this user's
+        share of retained notifications is used up.
         """
         fields = _post(style, coalesce_name, coalesce_object, retain, immediate, bound)
         encoded = encoded_name(name), encoded_object(object)
@@ -131,13 +134,13 @@ class Posting:
     ) -> AwaitedReply:
         """Posts a notification, and waits until its awaited observers are done.
 
-        This is the barrier that a ``will`` needs. An observer that fails, disconnects or is too
-        slow is no error: the reply names it. If there are no awaited observers, the reply comes at
+        Use it for a ``will``, to let observers prepare. If an observer fails, disconnects or is too
+        slow, that is no error: the reply names it. Without awaited observers, the reply comes at
         once. Cancelling the task ends the waiting; the notification stays posted.
 
-        `deadline` is the longest time to wait, in seconds; by default the bus's (30 s unless
-        configured otherwise). The rest is as for `post`. Raises `TribuneError` as
-        `post_acknowledged` does.
+        `deadline` is the longest time to wait, in seconds. The default is the bus's: 30 s, unless
+        it is configured otherwise. The other parameters are those of `post`. Raises `TribuneError`
+        as `post_acknowledged` does.
         """
         fields = _post(Style.NOW, False, False, retain, immediate)
         fields.options |= _wire.PostOptions.AWAITED

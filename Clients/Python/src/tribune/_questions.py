@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._link import Link
 
 _log: Final = logging.getLogger("tribune")
-# Above this, questions fail at once, because each takes a task.
+# Above this number, questions fail at once, because each needs a task.
 QUESTIONS_MAX: Final = 65_536
 
 
@@ -48,7 +48,7 @@ class OpenQuestion:
 
     @property
     def key(self) -> tuple[int, int]:
-        """The query and the delegate."""
+        """The ids of the query and the delegate."""
         return self.question.query, self.question.delegate
 
     async def _run(self) -> None:
@@ -65,7 +65,7 @@ class OpenQuestion:
     async def _answer(self) -> None:
         try:
             answer: Any = self.attached.delegate.answer(self.question)
-            # A veto counts even if "async" is missing.
+            # A veto counts even if ``async`` is missing in the definition of `answer`.
             kind, payload = _encoded(await answer if isawaitable(answer) else answer)
         except asyncio.CancelledError as error:
             if self._is_withdrawn:
@@ -73,7 +73,7 @@ class OpenQuestion:
                 return
             self._fail(error)
             if self._task.cancelling():
-                # The whole program is cancelled.
+                # The whole program is cancelled, not only a task that the delegate awaits.
                 raise
         except Exception as error:
             self._fail(error)
@@ -99,7 +99,7 @@ class OpenQuestion:
         self._questions.defer(self, extension, status)
 
     def conclude(self, ending: Ending | None) -> None:
-        """Handles the end of the query; with None, the delegate is not told how."""
+        """Handles the end of the query. The delegate learns `ending`, unless that is None."""
         if not self._is_answered and not self._is_withdrawn:
             self._is_withdrawn = True
             self._task.cancel()
@@ -119,7 +119,7 @@ class Questions:
         self._open: dict[tuple[int, int], OpenQuestion] = {}
 
     def ask(self, question: Question, attached: AttachedDelegate) -> None:
-        """Puts the bus's question to a delegate."""
+        """Passes a question of the bus to a delegate."""
         # The bus asks each delegate once per query. A repetition does not replace the first
         # question.
         key = question.query, question.delegate
@@ -154,13 +154,13 @@ class Questions:
         self._link.send(frame)
 
     def conclude(self, concluded: _wire.Concluded) -> None:
-        """Handles the end of a query in which a delegate was asked."""
+        """Handles the end of a query that has asked a delegate."""
         question = self._open.pop((concluded.query, concluded.delegate), None)
         if question is not None:
             question.conclude(Ending[concluded.conclusion.name])
 
     def withdraw(self, attached: AttachedDelegate, ending: Ending | None) -> None:
-        """Ends the questions of a detached delegate; with None, it does not learn how."""
+        """Ends the questions of a detached delegate. It learns `ending`, unless that is None."""
         for key, question in list(self._open.items()):
             if question.attached is attached:
                 del self._open[key]
@@ -174,7 +174,7 @@ class Questions:
 
 
 def _text(reason: object) -> str:
-    """The text of a veto's reason. A veto counts whatever its reason is, such as an exception."""
+    """Converts a veto's reason to text. The veto counts even if the conversion fails."""
     try:
         return "" if reason is None else str(reason)
     except Exception:

@@ -30,14 +30,14 @@ from ._wire import ErrorCode, FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
-# A plain number, because access to enumerations is slow.
+# This is a plain number, because access to enumerations is slow.
 _POST: Final = int(FrameKind.POST)
 _SLOTS_MAX: Final = 1 << 20
 _ROUTES_MAX: Final = 1024
 
 
 class _Awaited(AwaitedNotification):
-    """The bus gets one report, when all streams have reported."""
+    """An awaited notification. The poster gets one report, when all streams have reported."""
 
     __slots__ = ("_epoch", "_failure", "_link", "_open", "_post", "_poster")
 
@@ -81,23 +81,24 @@ class _Route:
                     streams.update(dict.fromkeys(registration.streams()))
         self.streams = list(streams)
         self.awaited = list(awaited)
-        # The bus may wait for an observation that is being withdrawn.
+        # The bus may still wait for an observation that is being withdrawn.
         self.is_retiring = any(one.matches(name, object) for one in link.retirements.values())
         self.is_empty = not (self.streams or self.awaited or self.is_retiring)
 
 
 class Receiver:
-    """Invalid bytes are raised as `FrameError`, and end the connection.
+    """Handles the frames of one connection.
 
-    A reply to a request that was cancelled is no error: a cancel and a reply can cross.
+    An invalid frame raises `FrameError`, which ends the connection. A reply to a cancelled request
+    is no error: the bus may send it before it reads the `cancel`.
     """
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        #: Includes losses.
+        #: The number of notifications, including lost ones.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
-        #: By connection, with the number of slots that have it.
+        #: The posters by connection, each with the number of slots that refer to it.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 
@@ -179,7 +180,7 @@ class Receiver:
         )
         user_info = frame.payload if file is None else file.data
         if user_info is None:
-            # Without its userInfo, the notification would say something else.
+            # A notification without its userInfo would mislead, so it counts as lost.
             for stream in route.streams + route.awaited:
                 stream.lose(1)
             if is_awaited and (route.awaited or route.is_retiring):
@@ -193,7 +194,7 @@ class Receiver:
             for stream in route.streams:
                 stream.deliver(notification, len(user_info))
         if is_awaited and route.is_retiring and not route.awaited:
-            # The bus sent it before it received the `cancel`.
+            # The bus sent the notification before it read the `cancel`.
             self._fail_awaited(frame, "the observation was taken back")
         awaited = _Awaited(frame, len(route.awaited), self._link) if is_awaited else None
         for stream in route.awaited:
@@ -214,7 +215,8 @@ class Receiver:
         if not isinstance(part, ObservationPart):
             return
         for other in self._link.registrations.values():
-            # If an earlier part of the observation matches, the stream has it already.
+            # If an earlier part of the observation matches, the stream already has the
+            # notification.
             if (
                 isinstance(other, ObservationPart)
                 and other.stream is part.stream
@@ -243,13 +245,14 @@ class Receiver:
             stream.deliver(item, len(item.data))
 
     def _report_lost(self, count: int) -> None:
-        """Reports drops to all receivers, because the bus counts them per connection."""
+        """Reports losses to all streams, because the bus counts them for the whole connection."""
         if count == 0:
             return
         self.received += count
         interruption = self._link.interruption
         if interruption is not None:
-            # Reported at the reserved positions, before all deliveries of this connection.
+            # `Interruption.finish` reports these at the reserved positions, before all deliveries
+            # of this connection.
             interruption.missed += count
             return
         for stream in self._link.streams():
@@ -300,7 +303,7 @@ class Receiver:
 
 
 def require_valid(name: str, object: str) -> None:
-    """Raises `FrameError` for a name or an object that the bus cannot have taken."""
+    """Raises `FrameError` for a name or an object that the bus cannot have accepted."""
     if not is_name(name):
         raise FrameError(ErrorCode.INVALID_NAME, "a notification without a valid name")
     if not is_object(object):

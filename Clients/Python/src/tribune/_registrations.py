@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a connection registers: it is made with one bus, and made again with the next."""
+"""The registrations of a connection. They are made again with the next bus."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ._stream import Stream
 if TYPE_CHECKING:
     from ._link import Link
 
-# Limit of a hold's lifetime in nanoseconds. Added to the clock, it still fits into 64 bits.
+# The limit of a hold's lifetime in nanoseconds. Its sum with the clock still fits into 64 bits.
 _EXPIRY_MAX: Final = 1 << 62
 
 
 class Registration:
     """A registration, under way or confirmed. It keeps its serial over all connections.
 
-    New → registered with a link → confirmed (perhaps several times) → over.
+    Its states: new → registered with a link → confirmed (perhaps several times) → over.
     """
 
-    #: Keeps the connection open, even if the program keeps neither this nor the connection.
+    #: Keeps the connection open, even if the program drops both this and the connection.
     bus: object = None
 
     def __init__(
@@ -37,7 +37,7 @@ class Registration:
         self._fields = fields
         self._name, self._object, self.payload = name, object, payload
         self.serial = 0
-        #: Confirmed by the present connection's bus.
+        #: True if the bus of the present connection has confirmed it.
         self.is_live = False
         #: Set at the first confirmation, or the refusal.
         self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -47,7 +47,7 @@ class Registration:
         """Begins what counts from the first attempt to make it."""
 
     def frame(self) -> bytes:
-        """The frame that makes it."""
+        """Returns the frame that makes the registration."""
         return encode(
             self._fields,
             name=self._name,
@@ -75,20 +75,20 @@ class Registration:
         self.settle(error)
 
     def is_over(self) -> bool:
-        """Whether the next bus may refuse it without harm."""
+        """Returns whether the next bus may refuse the registration without harm."""
         return False
 
     def end(self, error: TribuneError | None) -> None:
-        """Ends it: it was taken back, or its connection ended."""
+        """Ends the registration, because it was withdrawn, or its connection has ended."""
         self.settle(error)
         self.bus = None
 
     def streams(self) -> list[Stream[Any]]:
-        """The streams that get notifications through it."""
+        """Returns the streams that get notifications through this registration."""
         return []
 
     async def wait(self, link: Link) -> None:
-        """Waits for the first confirmation. If the task is cancelled, the registration is over."""
+        """Waits for the first confirmation. Cancelling the task withdraws the registration."""
         try:
             await asyncio.shield(self.ready)
         except asyncio.CancelledError:
@@ -97,7 +97,7 @@ class Registration:
 
 
 class _StreamPart(Registration):
-    """One of the patterns that share a stream."""
+    """One pattern of an observation or a monitor, whose patterns share a stream."""
 
     stream: Stream[Any]
 
@@ -150,7 +150,7 @@ class MonitorPart(_StreamPart):
 
 
 class DeclarationTerm(Registration):
-    """A declaration, or definitions alone."""
+    """A declaration, or only definitions."""
 
     def __init__(self, object: str, protocol: str, definitions: str) -> None:
         super().__init__(
@@ -161,14 +161,14 @@ class DeclarationTerm(Registration):
 
 
 class ActionTerm(Registration):
-    """An action under way. The next bus learns that it has begun."""
+    """An action under way. After an interruption, the next bus learns of it."""
 
     def __init__(self, name: bytes, object: bytes) -> None:
         super().__init__(_wire.Begin(query=0), name=name, object=object)
 
 
 class HoldTerm(Registration):
-    """A hold, from taking it to its end."""
+    """A hold, from its beginning to its end."""
 
     def __init__(
         self, pattern: str, object: str, why: str, label: str, expires_in: float | None
@@ -182,10 +182,10 @@ class HoldTerm(Registration):
         )
         self._expires_in = expires_in
         self.id = 0
-        #: Actions under way that had begun before.
+        #: The number of actions under way that had begun before the hold.
         self.late = 0
         self._settling: set[asyncio.Future[bool]] = set()
-        #: True if the registration expired.
+        #: This future is done when the hold has ended. Its result is true if the hold has expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def start(self) -> None:
@@ -199,13 +199,13 @@ class HoldTerm(Registration):
         super().confirm(okay, link)
 
     def set_late(self, count: int) -> None:
-        """Handles the number of actions that had begun before."""
+        """Handles the number of actions under way that had begun before the hold."""
         self.late = count
         if count == 0:
             self.finish_settling(True)
 
     def finish_settling(self, is_settled: bool) -> None:
-        """Handles the end of the last action that had begun before, or of the hold."""
+        """Handles the end of the last action that had begun before the hold, or of the hold."""
         self.late = 0
         settling, self._settling = self._settling, set()
         for waiter in settling:
@@ -213,7 +213,7 @@ class HoldTerm(Registration):
                 waiter.set_result(is_settled)
 
     async def settled(self) -> bool:
-        """Waits for `finish_settling`."""
+        """Waits for `finish_settling`. Returns false if the hold has ended."""
         if self.ended.done() or self.late == 0:
             return not self.ended.done()
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -234,7 +234,7 @@ class HoldTerm(Registration):
         self.end(error)
 
     def expire(self) -> None:
-        """Handles its expiry, perhaps before the bus has confirmed it."""
+        """Handles the expiry of the hold, perhaps before the bus has confirmed it."""
         self.settle()
         if not self.ended.done():
             self.ended.set_result(True)

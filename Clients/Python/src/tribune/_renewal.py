@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between two connections: looks for the bus, registers again, and accounts for what was missed."""
+"""Reconnects: looks for the bus, registers again, and reports missed notifications."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from ._wire import FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
-# Pauses grow from the first to the second. The first attempt is immediate.
+# In seconds. Pauses grow from the minimum to the maximum. The first attempt has no pause.
 _PAUSE_MIN: Final = 0.01
 _PAUSE_MAX: Final = 1.0
-# After a shorter connection, the pauses continue to grow.
+# In seconds. After a shorter connection, the pauses continue to grow.
 _SETTLING: Final = 1.0
-# Losses of older predecessors remain unknown.
+# The link asks the next bus about the losses of this many lost connections. The losses of older
+# ones stay unknown.
 _PREDECESSORS_MAX: Final = 4
 _REGISTERING: Final = (
     FrameKind.OBSERVE,
@@ -72,18 +73,18 @@ class Renewal:
         self._outbox.append(encode(fields, serial=serial))
 
     def send(self, link: Link) -> None:
-        """Writes what the connection takes."""
+        """Writes as much as the connection takes."""
         if link.transport is not None:
             link.transport.write(self._outbox)
 
     def note_reply(self, serial: int) -> None:
-        """Handles an answer of the bus. That to the last frame completes the renewal."""
+        """Handles an answer of the bus. The answer to the last frame completes the renewal."""
         self.successions.discard(serial)
         if not self.successions and not self.done.done():
             self.done.set_result(None)
 
     def fail(self, error: TribuneError) -> None:
-        """The new connection has ended before it was equivalent to the last one."""
+        """Handles the end of the new connection before it was equivalent to the last one."""
         if not self.done.done():
             self.done.set_exception(error)
 
@@ -99,13 +100,13 @@ class Interruption:
         #: Lost connections, and the number of notifications that each received.
         self.predecessors: list[_wire.Succeed] = []
         self.renewal: Renewal | None = None
-        #: False if the loss of a predecessor is unknown.
+        #: False if the losses of a lost connection are unknown.
         self.is_loss_known = True
         self.missed = 0
         self.is_closing = False
 
     def begin(self, link: Link, received: int) -> None:
-        """Fails the requests whose outcome nobody knows, and keeps those that were not sent."""
+        """Fails requests whose outcome is unknown, and keeps requests that were not sent."""
         self._note_lost_connection(link)
         self._note_predecessor(link, received)
         link.outbox.interrupt()
@@ -117,7 +118,7 @@ class Interruption:
             if sent.kind in _ASKING and sent.serial in link.requests:
                 unsent.add(sent.serial)
                 return frame
-            # Registrations are renewed, and the other requests refer to ids of the old bus.
+            # `Renewal` makes registrations again. Other frames refer to ids of the old bus.
             return None
 
         link.outbox.sift(fate)
@@ -148,7 +149,7 @@ class Interruption:
             self.is_loss_known = False
 
     def close(self, link: Link) -> None:
-        """Closes: from now on, only posts wait for a bus."""
+        """Closes the link: from now on, only posts wait for a bus."""
         self.is_closing = True
         link.outbox.sift(lambda sent, frame, _: frame if sent.kind == FrameKind.POST else None)
         if not link.outbox:
@@ -166,19 +167,19 @@ class Interruption:
             raise link.closed_at_once()
 
     def abandon(self, link: Link) -> None:
-        """The new connection has ended before it was equivalent to the last one."""
+        """Handles the end of the new connection before it was equivalent to the last one."""
         if self.renewal is None:
             return
         if link.transport is not None:
             link.transport.close()
         self._note_lost_connection(link)
-        # Its deliveries follow the reserved positions, and are dropped with them, so it has
-        # received nothing.
+        # The notifications of this connection are behind the reserved positions, and are dropped.
+        # So this connection counts as one that has received none.
         if self.renewal.is_welcomed:
             self._note_predecessor(link, 0)
         for serial in self.renewal.successions:
             link.requests.pop(serial, None)
-        # This connection's own losses include the ones that it reported.
+        # The next bus reports these losses again, among those of this connection.
         self.missed = 0
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)
@@ -186,7 +187,7 @@ class Interruption:
         link.questions.cancel()
 
     def finish(self, link: Link) -> None:
-        """Everything is registered again: frames that waited and are still wanted are sent now."""
+        """Completes the renewal. Keeps only the frames that are still wanted."""
         now = link.loop.time()
         dropped: set[int] = set()
         refused: list[tuple[int, int]] = []
@@ -224,7 +225,7 @@ class Interruption:
         if not self.is_loss_known:
             reports.append(Interrupted())
         for stream in link.streams():
-            # Streams added later have missed nothing.
+            # Streams that were added during the interruption have missed nothing.
             if stream.is_reserved:
                 stream.fill_position(reports)
 
@@ -235,12 +236,12 @@ def _payload_length(frame: bytes) -> int:
 
 
 def _target(frame: bytes) -> int:
-    """The serial that a `cancel` takes back."""
+    """Returns the serial that a `cancel` withdraws."""
     return int.from_bytes(frame[32:40], "little")
 
 
 async def reconnect(link: Link) -> None:
-    """Looks for the bus, until the link is equivalent to what it was or its time is over."""
+    """Looks for the bus, until the link is restored or its time is over."""
     interruption = link.interruption
     assert interruption is not None
     started = link.loop.time()

@@ -13,7 +13,7 @@ from ._errors import TribuneError, violation
 from ._messages import Progress
 from ._registrations import ActionTerm
 
-# Bytes, in any number of frames.
+# The limit of a list, in bytes of all its frames.
 LIST_MAX: Final = 256 << 20
 
 
@@ -34,7 +34,7 @@ class Request:
 
     def __init__(self, future: asyncio.Future[Any], deadline: int | None, since: float) -> None:
         self.future = future
-        #: Milliseconds; 0 for the bus's default, None for none.
+        #: In milliseconds; 0 for the bus's default, None for no deadline.
         self.deadline = deadline
         self.since = since
         self.timer: asyncio.TimerHandle | None = None
@@ -42,7 +42,7 @@ class Request:
         self.entries: list[_wire.Entry] | None = None
         self._length = 0
         self.is_taking_back = False
-        #: Begins with the verdict.
+        #: The action that begins if the verdict allows it.
         self.action: ActionTerm | None = None
 
     def add(self, entry: _wire.Entry, length: int) -> None:
@@ -63,7 +63,7 @@ class Request:
         await asyncio.shield(self.future)
 
     def settle(self, result: Any = None, error: TribuneError | None = None) -> None:
-        """Resumes the caller."""
+        """Resumes the caller with the result or the error."""
         if self.timer is not None:
             self.timer.cancel()
         if self.future.done():

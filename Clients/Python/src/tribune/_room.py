@@ -14,29 +14,31 @@ if TYPE_CHECKING:
 
 
 class Room:
-    """The limit up to which the bus sends notifications over the connection.
+    """The limit up to which the bus may send notifications over the connection.
 
-    It is what was received, and the room of the stream with the least. It is never lowered.
+    The limit is the number of received notifications, plus the room of the fullest stream. It never
+    falls.
 
-    Readers that go on reading are never stuck. Say that the bus has reached the limit. After that
-    batch, the limit was not raised only because some streams gave less than a quarter of the least
-    limit. Each of them was more than half full, so its reader takes it to exactly half. When the
-    last one gets there, every stream gives at least one, and the limit is raised at once. Streams
-    that are half full at most, but hold too many bytes, raise it when they hold few enough.
+    If all readers go on reading, the bus never stops for good. Suppose that it has sent
+    notifications up to the limit. If the limit was not raised after that batch, some streams had
+    room for less than a quarter of the least limit of a stream. Each of them was more than half
+    full, so its reader will reach exactly half. When the last reader does so, every stream has room
+    for at least one item, and the limit is raised at once. A stream that is half full at most, but
+    has too many bytes, raises the limit when it has few enough.
     """
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._streams: dict[Stream[Any], None] = {}
-        # The least limit of a stream.
+        # The least limit of all streams.
         self._least = 0
-        # -1 before the first of a connection.
+        # The present limit; -1 before the first one of a connection.
         self._limit = -1
         # The limit that the bus knows.
         self._known = -1
 
     def add(self, stream: Stream[Any]) -> None:
-        """Takes a stream into account, from before the bus learns of its observation."""
+        """Adds a stream, before the bus learns of its observation."""
         self._streams[stream] = None
         if len(self._streams) == 1:
             self.give()
@@ -44,18 +46,18 @@ class Room:
             self._least = min(self._least, stream.limit)
 
     def remove(self, stream: Stream[Any]) -> None:
-        """Forgets a stream that has ended, or does nothing."""
+        """Removes a stream that has ended. Does nothing if it is not known."""
         if stream in self._streams:
             del self._streams[stream]
             self.give()
 
     def give(self, step: int = 1) -> None:
-        """Raises the limit at once, if that is by so many and the connection is open."""
+        """Raises the limit, if it grows by `step` at least, and the connection is open."""
         if self._link.is_open and (frame := self._raised(step)):
             self._link.send_ahead(frame)
 
     def note_batch(self) -> None:
-        """Raises the limit if it is worth a frame: a batch of frames was received."""
+        """Handles the end of a batch of frames. Raises the limit if that is worth a frame."""
         step = max(self._least // 4, 1)
         if self._link.receiver.received + self._least - self._known >= step:
             self.give(step)
@@ -66,7 +68,7 @@ class Room:
         self.give()
 
     def begin(self) -> bytes:
-        """The first frame of a new connection; empty without streams."""
+        """Returns the first frame for a new connection; empty without streams."""
         self._limit = self._known = -1
         return self._raised(1)
 

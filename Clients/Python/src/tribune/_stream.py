@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 
-# The bus takes no larger lead over a client.
+# The bus accepts no higher limit.
 _LIMIT_MAX: Final = (1 << 31) - 1
-# Bytes of payload, above which a stream gives no room.
+# Above this, in bytes of payload, a stream has no room.
 _HIGH_MARK: Final = 32 << 20
 _BYTES_MAX: Final = 64 << 20
 
@@ -26,18 +26,18 @@ _BYTES_MAX: Final = 64 << 20
 class Stream(Generic[_Item]):
     """The queue of one reader, over all connections of a link.
 
-    The link drops nothing: the bus sends only what the readers have room for (`Room`). Without
-    one, the stream gives no room.
+    The link drops nothing, because the bus sends only as much as the readers have room for
+    (`Room`). A stream without a `room` does not limit the bus.
 
-    A reader takes an item off only in the step that returns it, so a reader that is cancelled while
-    it waits has lost nothing.
+    A reader removes an item only in the step that returns it. So if a reader is cancelled while it
+    waits, no item is lost.
     """
 
     def __init__(self, limit: int, room: Room | None = None) -> None:
         self.limit = min(max(limit, 1), _LIMIT_MAX)
         self._room = room
         self._items: deque[tuple[_Item | Lost | Interrupted, int]] = deque()
-        # Items behind the reserved position of a loss report.
+        # The items behind the position that is reserved for a report of losses.
         self._behind: deque[tuple[_Item | Lost | Interrupted, int]] | None = None
         self._bytes = 0
         self._has_ended = False
@@ -48,7 +48,7 @@ class Stream(Generic[_Item]):
     # The link's side.
 
     def deliver(self, item: _Item | Lost | Interrupted, weight: int = 0) -> None:
-        """Adds an item with that many bytes of payload, unless the stream has ended."""
+        """Adds an item with `weight` bytes of payload, unless the stream has ended."""
         if self._has_ended:
             return
         if self._behind is not None:
@@ -59,7 +59,7 @@ class Stream(Generic[_Item]):
         self._bytes += weight
 
     def lose(self, count: int) -> None:
-        """Reports that notifications are missing here. Reports in a row are one."""
+        """Reports that notifications are missing here. Adjacent reports become one."""
         items = self._items if self._behind is None else self._behind
         if items and isinstance(items[-1][0], Lost):
             items[-1] = (Lost(items[-1][0].count + count), 0)
@@ -67,9 +67,9 @@ class Stream(Generic[_Item]):
             self.deliver(Lost(count))
 
     def reserve_position(self) -> None:
-        """Reserves this position for a loss report: later items wait behind it.
+        """Reserves this position for a report of losses: later items wait behind it.
 
-        Those behind an earlier reserved position are dropped.
+        Items behind an earlier reserved position are dropped.
         """
         self._drop_behind()
         if not self._has_ended:
@@ -86,7 +86,7 @@ class Stream(Generic[_Item]):
         return self._behind is not None
 
     def fill_position(self, reports: Sequence[Lost | Interrupted]) -> None:
-        """Adds reports at the reserved position, and then what waits behind it."""
+        """Adds reports at the reserved position, and releases the items behind it."""
         behind, self._behind = self._behind, None
         for report in reports:
             self.deliver(report)
@@ -106,7 +106,7 @@ class Stream(Generic[_Item]):
             self._room.remove(self)
 
     def discard(self) -> None:
-        """Ends the stream, which nobody reads any more."""
+        """Ends the stream, and drops its items, because it has no reader any more."""
         self.finish(None)
         self._items.clear()
         self._bytes = 0
@@ -115,7 +115,7 @@ class Stream(Generic[_Item]):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is added."""
+        """Whether the stream has ended, and takes no more items."""
         return self._has_ended
 
     @property
@@ -125,11 +125,11 @@ class Stream(Generic[_Item]):
 
     @property
     def room(self) -> int:
-        """How many more items may come."""
+        """The number of items for which the stream has room."""
         return max(self.limit - self.waiting, 0) if self._bytes <= _HIGH_MARK else 0
 
     async def next(self) -> _Item | Lost | Interrupted | None:
-        """The next item; None after an end without an error. Raises the error of the end."""
+        """Returns the next item, or None after the end. Raises the error of the end, if any."""
         while not self._items:
             if self._has_ended:
                 if self._error is not None:

@@ -17,17 +17,17 @@ _Term = TypeVar("_Term", bound=Registration)
 
 
 class _Scope(Generic[_Term]):
-    """A registration that lasts while it is entered; once."""
+    """A registration that lasts from entering to leaving. It can be entered once."""
 
     def __init__(self, term: _Term, link: Link, bus: object) -> None:
         self._term = term
         self._link = link
-        # Keeps the connection open until the end has been confirmed.
+        # Keeps the connection open until the bus has confirmed the end.
         self._bus = term.bus = bus
         self._was_entered = False
 
     def __del__(self) -> None:
-        # Like a coroutine that is never awaited: the hold vetoes nothing.
+        # Such a hold vetoes nothing. Python warns similarly of a coroutine that is never awaited.
         if not self._was_entered:
             what = type(self).__name__.lower()
             warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)
@@ -55,15 +55,16 @@ class _Scope(Generic[_Term]):
 
 
 class Hold(_Scope[HoldTerm]):
-    """A standing veto; see `Bus.hold`. Used with ``async with``, or with `take` and `release`.
+    """A standing veto; see `Bus.hold`. Use it with ``async with``, or with `take` and `release`.
 
-    Once taken, it stays, and keeps the connection open, even if the program keeps neither.
+    Once the hold is taken, it stays, and keeps the connection open, even if the program drops this
+    object and the `Bus`.
 
-    After an interruption, the hold is taken again. A bus that was restarted with its state has kept
-    it until then. A bus that was restarted without state vetoes nothing from its start until this
+    After an interruption, this object takes the hold again. A bus that was restarted with its state
+    has kept it until then. A bus that was restarted without its state vetoes nothing until this
     process has connected and taken the hold again, usually some milliseconds later. If the veto
-    must be certain during that time too, have the bus's configuration require a delegate
-    (``RequireDelegate=``): its absence is a veto.
+    must be certain during that time too, configure a required delegate (``RequireDelegate=``): its
+    absence is a veto.
     """
 
     @property
@@ -73,14 +74,15 @@ class Hold(_Scope[HoldTerm]):
 
     @property
     def late(self) -> int:
-        """Actions under way, such as guarded commands, that had begun before the hold."""
+        """The number of actions under way that had begun before the hold."""
         return self._term.late
 
     async def settled(self) -> bool:
-        """Waits until the actions have ended that had begun before the hold.
+        """Waits for the end of the actions that had begun before the hold.
 
-        Returns at once if there is none; False if the hold has ended. A bus that was restarted
-        without its state knows an action when its owner has reconnected, up to 5 s later.
+        Returns True at once if there are none, and False if the hold has ended. A bus that was
+        restarted without its state learns of an action when its owner has reconnected, up to 5 s
+        later.
         """
         return await self._term.settled()
 
@@ -92,10 +94,10 @@ class Hold(_Scope[HoldTerm]):
     async def update(self, why: str) -> None:
         """Changes the reason in verdicts and lists, such as *backup at 40 %*.
 
-        Observers of ``tribune.hold.didChange`` learn of it; whoever waits for the end of the
-        hold is not woken. Raises `TribuneError`: `REFUSED` when the reason is empty, `NOT_FOUND`
-        when the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`, after which it may have
-        either reason.
+        Observers of ``tribune.hold.didChange`` learn of the change. It does not wake tasks that
+        wait for the end of the hold. Raises `TribuneError`: `REFUSED` if the reason is blank,
+        `NOT_FOUND` if the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`, after which the
+        hold may have either reason.
         """
         if not why.strip():
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
@@ -104,10 +106,10 @@ class Hold(_Scope[HoldTerm]):
         self._term.payload = payload
 
     async def release(self) -> None:
-        """Ends the hold. Releasing twice, or after it has expired, changes nothing.
+        """Ends the hold. Does nothing if it was released, or has expired.
 
-        Cancelling the task does not stop it. Raises `TribuneError` with `CONNECTION_LOST`, after
-        which it has ended, too.
+        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`, after
+        which the hold has ended too.
         """
         await self._finish()
 
@@ -117,22 +119,26 @@ class Hold(_Scope[HoldTerm]):
 
 
 class Declaration(_Scope[DeclarationTerm]):
-    """A declaration; see `Bus.declare`. Used with ``async with``, or `make` and `withdraw`."""
+    """A declaration; see `Bus.declare`. Use it with ``async with``, or `make` and `withdraw`."""
 
     async def make(self) -> Self:
-        """Declares, and waits until the bus has it. Raises `TribuneError`."""
+        """Makes the declaration, and waits until the bus has it. Raises `TribuneError`."""
         await self._begin()
         return self
 
     async def withdraw(self) -> None:
-        """Ends the declaration. What declared objects use stays valid until they end."""
+        """Ends the declaration.
+
+        Definitions that other declarations use stay valid until these end.
+        """
         await self._finish()
 
 
 class Action:
     """An action under way; see `Bus.begin`. It lasts until `end`, or until the connection ends.
 
-    Used with ``async with``, too. After an interruption, the next bus learns that it is under way.
+    It can also be used with ``async with``. After an interruption, the next bus learns of the
+    action.
     """
 
     def __init__(self, term: ActionTerm, link: Link, bus: object) -> None:
@@ -143,10 +149,10 @@ class Action:
         term.bus = bus
 
     async def end(self) -> None:
-        """Tells the bus that the action has ended, done or failed. Ending twice changes nothing.
+        """Tells the bus that the action has ended, done or failed. A second call has no effect.
 
-        Cancelling the task does not stop it. Raises `TribuneError` with `CONNECTION_LOST`, after
-        which it has ended, too.
+        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`, after
+        which the action has ended too.
         """
         try:
             await self._link.take_back(self._term)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection: a socket, the greeting, and the frames that come over it."""
+"""One connection: a socket, the greeting, and the frames that the bus sends."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ class UserInfoFile:
 
 
 class TransportUser(Protocol):
-    """What a transport reports to. Nothing is reported after `close`."""
+    """The receiver of a transport's reports. It gets none after `close`."""
 
     def greeted(self, welcome: _wire.Welcome, accepts_files: bool) -> None:
-        """The bus has sent its welcome."""
+        """Handles the welcome of the bus."""
 
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
-        """A frame has come behind the welcome, or a refusal instead of it. Raises `FrameError`."""
+        """Handles a frame behind the welcome, or a refusal instead of it. Raises `FrameError`."""
 
     def received_batch(self) -> None:
-        """All frames that had come are reported."""
+        """Handles the end of a batch of frames."""
 
     def writable(self) -> None:
-        """The connection takes more bytes."""
+        """Handles that the connection takes more bytes."""
 
     def stream_ended(self) -> None:
-        """The bus has closed the connection, or is gone."""
+        """Handles the end of the connection: the bus has closed it, or is gone."""
 
     def broken(self, error: TribuneError) -> None:
-        """What the bus sends cannot be understood."""
+        """Handles invalid bytes of the bus."""
 
 
 def open_socket(address: Address) -> socket.socket:
-    """A socket that is connected to a bus.
+    """Returns a socket that is connected to a bus.
 
-    Raises `TribuneError` if it cannot connect, or if no permitted user serves it;
-    `BlockingIOError` if the bus has not accepted those that connected before.
+    Raises `TribuneError` if it cannot connect, or the bus runs as a user that is not permitted;
+    `BlockingIOError` if the bus's backlog is full.
     """
     try:
         connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -95,7 +95,7 @@ def open_socket(address: Address) -> socket.socket:
 class Transport:
     """Reads and writes one connection.
 
-    It takes memory for the bytes that have arrived, never for a length that was announced.
+    Its memory grows with the received bytes, not with the announced length of a frame.
     """
 
     def __init__(
@@ -109,9 +109,9 @@ class Transport:
         self._socket = connected
         self._loop = loop
         self._partial = bytearray()
-        # 0 while unknown.
+        # The length of the partial frame; 0 while it is unknown.
         self._awaited = 0
-        # Descriptors without a frame; None for one that this process could not receive.
+        # Descriptors whose frames are incomplete; None for one that this process could not receive.
         self._descriptors: deque[int | None] = deque()
         self._hello: Hello | None = None
         self.is_greeted = False
@@ -119,7 +119,7 @@ class Transport:
         self._may_write = True
         self._retry: asyncio.TimerHandle | None = None
         loop.add_reader(connected.fileno(), self._read)
-        # A new socket has space for the hello. The next read reports a failure.
+        # A new socket has space for the hello, so an error means that the connection has ended.
         try:
             connected.send(greeting, socket.MSG_NOSIGNAL)
         except OSError:
@@ -127,19 +127,19 @@ class Transport:
 
     @property
     def missing_greeting(self) -> str:
-        """What the bus has not sent yet."""
+        """The first part of the greeting that the bus has not sent yet."""
         return "welcome" if self._hello else "hello"
 
     # Writing.
 
     def write(self, outbox: Outbox) -> None:
-        """Writes what the kernel takes now. Reports when it takes more."""
+        """Writes as much as the kernel takes now. Reports when it takes more."""
         if not self._may_write:
             return
         try:
             written = outbox.write(self._socket)
         except ConnectionError:
-            # The bus's last frames contain the reason.
+            # The reason is in the bus's last frames, which are still unread.
             self._may_write = False
             return
         except OSError as error:
@@ -160,11 +160,11 @@ class Transport:
         self._user.writable()
 
     def end_writing(self) -> None:
-        """Tells the bus that nothing more is sent."""
+        """Tells the bus that this side sends nothing more."""
         try:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError:
-            # The next read reports the loss.
+            # The next read reports the lost connection.
             return
 
     # Reading.
@@ -185,7 +185,8 @@ class Transport:
                 received.frombytes(content[: len(content) // 4 * 4])
                 self._descriptors.extend(received)
         if flags & socket.MSG_CTRUNC:
-            # This process is at its limit of descriptors: the bus sends one per frame.
+            # The kernel has dropped a descriptor, because this process is at its limit. A frame has
+            # at most one.
             self._descriptors.append(None)
         if not data:
             self._end()
@@ -261,7 +262,7 @@ class Transport:
             raise violation(f"the bus's first frame is of kind {frame.kind}, not a welcome")
 
     def _file(self, frame: Frame) -> UserInfoFile:
-        """Takes the userInfo out of the file that came with the frame."""
+        """Reads the userInfo in the file that came with a frame."""
         if frame.kind == FrameKind.POST:
             length = decode_fields(_wire.Post, frame).length
         elif frame.kind == FrameKind.RETAINED:
@@ -294,9 +295,9 @@ class Transport:
         self._close_descriptors()
 
     def leave_to_parent(self) -> None:
-        """Closes this process's copies of the descriptors: the loop that has them is the parent's.
+        """Closes a forked child's copies of the descriptors, without using the parent's loop.
 
-        The connection ends with the parent, however long this process lives.
+        So the connection ends with the parent, even if this process lives longer.
         """
         if self.is_open:
             self._close_descriptors()
@@ -312,5 +313,5 @@ class Transport:
 
 
 def not_greeted(address: Address, missing: str) -> TribuneError:
-    """The error if the listener sent no greeting in time."""
+    """Returns the error if the listener sent no greeting in time."""
     return TribuneError(Code.UNREACHABLE, f"the listener at {address} did not send a {missing}")
