@@ -7,14 +7,14 @@ import Tribune
 ///
 ///     forwarder [OBJECT [PLACE]]     a delegate of window/1; its own delegates attach to forwarder/1
 ///
-/// Like a forwarding delegate's `responds(to:)`, it always responds to exactly the names that it or its outer
-/// delegates answer. The bus posts which delegates join and leave PLACE's chain, including killed ones. Each
-/// name has a separate attachment, so a name that stays never leaves the window's chain.
+/// As with `responds(to:)` of a forwarding delegate in Cocoa, the forwarder responds only to the names that it or one
+/// of its own delegates answers. It learns of these delegates, because the bus posts which delegates join and leave
+/// the chain of PLACE. Each name has a separate attachment, so a name that stays never leaves the window's chain.
 ///
 /// Try it: `tribunectl delegate window.shouldZoom --object=forwarder/1 --veto='not now'`, and then
 /// `tribunectl ask window.shouldZoom --object=window/1`
 actor Forwarder: Delegate {
-  /// Names that it answers itself, even if outer delegates respond to them.
+  /// The names that the forwarder answers itself, even if delegates of PLACE respond to them.
   static let own = ["window.shouldMove"]
 
   private let bus: Connection
@@ -28,9 +28,9 @@ actor Forwarder: Delegate {
     self.bus = bus
   }
 
-  /// Updates the attachments to the current union.
+  /// Attaches for the names that are answered now, and detaches for all others.
   func update() async throws {
-    // Notifications only trigger this; the list is authoritative.
+    // A notification only causes an update. The list of delegates decides.
     let outer = try await bus.delegates().filter { $0.object == place }
     let union = Set(Self.own + outer.flatMap(\.patterns))
     for name in union.subtracting(attachments.keys).sorted() {
@@ -50,7 +50,7 @@ actor Forwarder: Delegate {
         question.name, object: place, userInfo: question.userInfo, parent: question.query)
       return reply.value.map { .value($0) } ?? .abstain
     }
-    // Deferrals travel the other way.
+    // If a delegate of PLACE defers, the closure defers the question of the window.
     let verdict = try await bus.ask(
       question.name, object: place, userInfo: question.userInfo, isDryRun: question.isDryRun,
       parent: question.query

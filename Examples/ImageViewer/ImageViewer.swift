@@ -6,8 +6,8 @@ import Tribune
 
 /// A scroll view that shows an image, and declares a protocol for its delegate.
 ///
-/// The protocol inherits from the one of all scroll views, and adds taps, which a delegate must respond to.
-/// The view does not know its delegates.
+/// The protocol inherits from that of all scroll views. It adds taps, to which a delegate must respond. The view does
+/// not know its delegates.
 ///
 ///     image-viewer [OBJECT]     view/photo by default
 ///
@@ -55,7 +55,7 @@ struct ImageViewer {
   let bus: Connection
   let view: String
 
-  // The main actor's thread may block in `readLine`: the connection has another thread.
+  // The main actor's thread may block in `readLine`, because the connection has its own thread.
   @MainActor static func main() async {
     do {
       let bus = try await Connection.connect()

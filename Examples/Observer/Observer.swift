@@ -3,7 +3,7 @@
 import Glibc
 import Tribune
 
-/// Prints notifications about archives until the bus ends.
+/// Prints notifications about archives until the connection ends.
 ///
 ///     observer                  all archives
 ///     observer archive/photos   one archive

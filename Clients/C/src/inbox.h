@@ -43,7 +43,7 @@ size_t frame_size(const struct frame *frame);
 struct inbox {
   struct frame *first;
   struct frame **last;
-  /* `size` has the bytes of all frames but notifications. The next two have the number and the bytes of notifications. */
+  /* `size` has the bytes of all frames but notifications. The next two have the number and bytes of notifications. */
   size_t size;
   size_t notifications;
   size_t notifications_size;

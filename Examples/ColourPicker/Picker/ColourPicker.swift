@@ -11,8 +11,8 @@ import Tribune
 /// Any delegate that conforms to the declared protocol can present the picker, and dismisses it. Type `done
 /// RED GREEN BLUE`, each from 0 to 1, or `cancel`.
 ///
-/// Try it: `presenter background` starts one. Or start one, and then `tribunectl delegate 'colourPicker.*'
-/// --object=OBJECT --conforms=ColourPickerDelegate`
+/// Try it: `presenter background` starts a picker. Or start a picker yourself, and then `tribunectl delegate
+/// 'colourPicker.*' --object=OBJECT --conforms=ColourPickerDelegate`
 @main
 struct ColourPicker {
   static let protocols = """
@@ -40,7 +40,7 @@ struct ColourPicker {
     func encode(to encoder: any Encoder) throws {
       var members = encoder.container(keyedBy: Key.self)
       try members.encode(name, forKey: .name)
-      // Encodes null instead of omitting it.
+      // Without a colour, this encodes null instead of omitting the member.
       try members.encode(colour, forKey: .colour)
     }
 
@@ -49,7 +49,7 @@ struct ColourPicker {
     }
   }
 
-  // The main actor's thread may block in `readLine`: the connection has another thread.
+  // The main actor's thread may block in `readLine`, because the connection has its own thread.
   @MainActor static func main() async {
     let arguments = CommandLine.arguments
     guard arguments.count == 3 else {
@@ -76,7 +76,7 @@ struct ColourPicker {
         try await bus.post("colourPicker.didPick", object: picker, userInfo: UserInfo(json: picked))
         print("picked")
       }
-      // Its delegate dismisses it.
+      // The delegate dismisses the picker by ending this process.
       if let error = await bus.closed() { throw error }
     } catch {
       print(error)

@@ -52,8 +52,8 @@ actor Presenter: Delegate {
     print("dismissed \(object)")
   }
 
-  /// Unblocks all signals first. Threads of Dispatch block most, and the child would inherit that and ignore
-  /// SIGTERM.
+  /// Unblocks all signals, then starts the picker. Dispatch's threads block most signals: the picker would inherit
+  /// that, and ignore SIGTERM.
   private func start() throws {
     var none = sigset_t()
     sigemptyset(&none)

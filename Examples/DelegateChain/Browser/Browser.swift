@@ -4,11 +4,11 @@ import Glibc
 import JSONUserInfo
 import Tribune
 
-/// A view without rows of data: it queries its data source, a delegate that gives values.
+/// A view that has no rows itself. It queries its data source, a delegate that gives values.
 ///
 ///     browser [OBJECT]     browser/1 by default
 ///
-/// Try it: `shelf 'A Room of Ones Own' Orlando` in another terminal. Or a script as the data source:
+/// Try it: `shelf 'A Room of Ones Own' Orlando` in another terminal. Or use a script as the data source:
 /// `tribunectl delegate browser.numberOfRows browser.row --object=browser/1 --exec …`
 @main
 struct Browser {

@@ -7,7 +7,8 @@ import Tribune
 ///
 ///     editor FILE TEXT [OBJECT]     window/1 by default
 ///
-/// After its veto, it saves, and posts that. It does not know that the window observes this.
+/// After its veto, the editor saves the text, and posts `document.didSave`. It does not know that the window observes
+/// this name.
 ///
 /// Try it: `window` in another terminal, and type `close` there.
 actor Editor: Delegate {
@@ -41,7 +42,7 @@ actor Editor: Delegate {
     }
   }
 
-  /// Receives notifications as a delegate, because it responds to these names.
+  /// Receives the will- and did-notifications to whose names this delegate responds.
   func received(_ delivery: Delivery) {
     if case .notification(let notification) = delivery { print(notification.name) }
   }

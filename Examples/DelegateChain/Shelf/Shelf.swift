@@ -4,7 +4,7 @@ import Glibc
 import JSONUserInfo
 import Tribune
 
-/// A data source with a browser's rows.
+/// The data source of a browser. Each book is a row.
 ///
 ///     shelf BOOK…     for browser/1
 ///

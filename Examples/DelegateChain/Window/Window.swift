@@ -5,8 +5,8 @@ import Tribune
 
 /// A window that asks all delegates in its chain before it closes.
 ///
-/// It neither knows nor starts them. If one vetoes in order to save, the window stays open, and asks again
-/// after a save.
+/// The window neither knows nor starts its delegates. If one vetoes because it must save, the window stays open, and
+/// asks again after the save.
 ///
 ///     window [OBJECT]     window/1 by default
 ///
@@ -56,7 +56,7 @@ actor Window {
     exit(0)
   }
 
-  /// Asks again after each save: the window may have waited for it.
+  /// Asks again after each save, if a delegate has vetoed closing.
   func reconsider(after saves: Notifications) async {
     do {
       for try await _ in saves where wantsToClose { try await close() }
@@ -69,7 +69,7 @@ actor Window {
 
 @main
 struct Main {
-  // The main actor's thread may block in `readLine`: the window runs on others.
+  // The main actor's thread may block in `readLine`, because the window runs on other threads.
   @MainActor static func main() async {
     do {
       let bus = try await Connection.connect()

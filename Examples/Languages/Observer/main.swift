@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints what happens to backups.
+/// Prints notifications about backups.
 ///
 /// Try it: `tribunectl post backup.didFinish --object=volume/home`
 

@@ -8,9 +8,9 @@ import Tribune
 ///
 ///     pager [VIEW]     the delegate of a scroll view, view/timeline by default
 ///
-/// The scroll view posts its position hundreds of times a second; the pager uses the latest. It queries its
-/// data source, a delegate of pager/1, for the current page and its neighbours, one at a time, and drops the
-/// others. A tap on an item opens its link, unless `application.shouldOpenURL` is vetoed.
+/// The scroll view posts its position hundreds of times a second, and the pager uses the latest position. The pager
+/// queries its data source, a delegate of pager/1, for the current page and its neighbours, one at a time. It drops
+/// all other pages. A tap on an item opens its link, unless `application.shouldOpenURL` is vetoed.
 ///
 /// Try it: `timeline` in another terminal, then `tribunectl post scrollView.didScroll '{"offset": 700,
 /// "page": 7}' --object=view/timeline`, and `tribunectl post scrollView.didTap '{"item": 141}'
@@ -67,7 +67,7 @@ actor Pager: Delegate {
 
   private func fetchPages() async throws {
     defer { isTurning = false }
-    // The current page first. It can change during a fetch.
+    // The current page comes first. It can change during a fetch.
     while let page = [current, current + 1, current - 1].first(where: { $0 >= 0 && pages[$0] == nil }) {
       pages = pages.filter { window.contains($0.key) }
       let reply = try await bus.query(
@@ -103,7 +103,7 @@ actor Pager: Delegate {
   }
 }
 
-/// userInfo of the messages, one type each.
+/// The userInfo of each message has one of these types.
 struct Scroll: Decodable { var page: Int }
 struct Tap: Decodable { var item: Int }
 struct PageRequest: Encodable { var page: Int }
