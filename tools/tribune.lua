@@ -20,13 +20,13 @@ local wire = dofile(here .. "tribune-frames.lua")
 local kinds, fields_of = wire.kinds, wire.frames
 local TRAFFIC = 19
 
--- The payload, where it is not userInfo.
+-- The titles of payloads that are not userInfo, by the kind of frame.
 local payload_titles = {
   [2] = "Message", [10] = "Reason or value", [11] = "Status", [12] = "Status", [16] = "Policy", [20] = "Why",
   [22] = "Definitions", [25] = "Reason",
 }
 
--- What filters know -----------------------------------------------------------------------------------------
+-- The fields for filters ------------------------------------------------------------------------------------
 
 local registered = {}
 
@@ -381,7 +381,7 @@ local function read_parts(tvb, start, stop, tree, pinfo, state)
     fail("the frame says that it is " .. length .. " bytes long, and is " .. stop - start)
   end
 
-  -- The tail first, to show the name even if the fields are wrong.
+  -- The parts behind the fields come first, to show the name even if the fields are wrong.
   local tail = reader(tvb, start + 32 + fields_length, stop, tree)
   local name_start = tail.position
   if name_start + name_length + object_length <= tvb:len() then
