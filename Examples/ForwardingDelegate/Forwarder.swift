@@ -8,8 +8,9 @@ import Tribune
 ///     forwarder [OBJECT [PLACE]]     a delegate of window/1; its own delegates attach to forwarder/1
 ///
 /// As with `responds(to:)` of a forwarding delegate in Cocoa, the forwarder responds only to the names that it or one
-/// of its own delegates answers. It learns of these delegates, because the bus posts which delegates join and leave
-/// the chain of PLACE. Each name has a separate attachment, so a name that stays never leaves the window's chain.
+/// of its own delegates answers. The bus posts which delegates join and leave the chain of PLACE, so the forwarder
+/// knows its own delegates. Each name has a separate attachment: if one is detached, the others stay in the window's
+/// chain.
 ///
 /// Try it: `tribunectl delegate window.shouldZoom --object=forwarder/1 --veto='not now'`, and then
 /// `tribunectl ask window.shouldZoom --object=window/1`

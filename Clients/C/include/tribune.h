@@ -86,7 +86,7 @@ typedef struct tribune_error {
 
 /* ---- Connections: tribune_open(3) ---- */
 
-/* The bus identifies the posters of notifications: tribune_message_get_peer(). */
+/* With this flag, the bus identifies the posters of notifications: tribune_message_get_peer(). */
 #define TRIBUNE_OPEN_POSTERS 1u
 
 /* Connects to `address`. If it is NULL, the library looks for the bus as tribune(3) describes. Waits up to
@@ -260,8 +260,8 @@ bool tribune_message_is_overridden(const tribune_message *message);
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index);
 /* The number of outcomes that the bus has not listed. */
 uint32_t tribune_message_get_omitted(const tribune_message *message);
-/* A similar name that the asker may have meant: a name in use, a configured one, or a well-known one. The bus suggests
-   it only if patterns at most match the name of the query. NULL if none. */
+/* A similar name that the asker may have meant: a name in use, a configured one, or a well-known one. NULL if none, or
+   if a delegate or hold has exactly the name of the query. */
 const char *tribune_message_get_similar_name(const tribune_message *message);
 
 /* In TRIBUNE_AWAITED: the number of connections that are done, and the observers that are not. NULL after the last. */

@@ -24,7 +24,7 @@ enum phase {
 struct tribune {
   unsigned refs;
   unsigned pins;
-  pid_t process; /* The process that opened it, to detect a fork. */
+  pid_t process; /* The process that opened the connection, to detect a fork. */
   int fd;
   enum phase phase;
   bool is_processing;
@@ -40,7 +40,7 @@ struct tribune {
   uint64_t last_serial;
 
   /* `handled` counts notifications, delivered or lost. `limit` is the highest count that the bus may reach; 0 if the
-     bus has no limit from this side yet. */
+     library has not sent the bus a limit yet. */
   uint64_t handled;
   uint64_t limit;
 

@@ -9,7 +9,7 @@
 int error_set(tribune_error *error, int number, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 int error_system(tribune_error *error, int number, const char *what);
-/* `code` is one of the protocol's. */
+/* `code` is a code of the protocol. */
 int error_refusal(tribune_error *error, uint16_t code, const char *text);
 int error_violation(tribune_error *error, const char *what);
 int error_number(tribune_error *error, int number);

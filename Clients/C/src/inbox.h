@@ -7,7 +7,8 @@
  *
  * Memory grows with the received bytes, not with the announced length. The bus sends no more notifications than it has
  * room for, except the will- and did-notifications of delegates. Above a limit, the inbox drops notifications, and a
- * frame of KIND_DROPPED takes their place and counts them. */
+ * frame of KIND_DROPPED takes their place and counts them.
+ */
 
 #include <sys/types.h>
 

@@ -6,8 +6,8 @@
  * A decoded frame for callbacks.
  *
  * A message points into its frame. To make space for a terminating zero, a text moves one byte to the front, over the
- * second byte of its length. So each text is read once, and only frames without texts in their fields have several
- * messages.
+ * second byte of its length. So the library can read each text only once. Only a frame without texts in its fields can
+ * have several messages.
  *
  * A connection lists each question until its conclusion, and each awaited notification until its acknowledgement.
  */

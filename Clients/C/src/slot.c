@@ -11,7 +11,7 @@
 #include "error.h"
 #include "names.h"
 
-/* tribune_slot_is_in_force() reads at most so often: a flood of input must not delay its result. */
+/* The limit of reads in tribune_slot_is_in_force(): a flood of input must not delay its result. */
 #define READS_MAX 64u
 
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)

@@ -8,8 +8,8 @@ import Tribune
 ///
 ///     colour-picker OBJECT NAME     picks a colour for NAME
 ///
-/// Any delegate that conforms to the declared protocol can present the picker, and dismisses it. Type `done
-/// RED GREEN BLUE`, each from 0 to 1, or `cancel`.
+/// Any delegate that conforms to the declared protocol can present the picker, and dismiss it. Type `done RED GREEN
+/// BLUE`, each from 0 to 1, or `cancel`.
 ///
 /// Try it: `presenter background` starts a picker. Or start a picker yourself, and then `tribunectl delegate
 /// 'colourPicker.*' --object=OBJECT --conforms=ColourPickerDelegate`

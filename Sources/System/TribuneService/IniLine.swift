@@ -2,9 +2,9 @@
 
 import CInih
 
-/// A line of an ini file. libinih parses each `Key=Value` separately, because it reports no line numbers, remembers
-/// only the first error, and takes an indented line as a continuation. `IniLine` parses section headers itself,
-/// because libinih would cut their names at 49 bytes.
+/// A line of an ini file. Each `Key=Value` is passed to libinih separately, because libinih reports no line numbers,
+/// remembers only the first error, and takes an indented line as a continuation. `IniLine` parses section headers
+/// itself, because libinih would cut their names at 49 bytes.
 package enum IniLine: Equatable {
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.

@@ -46,7 +46,7 @@ import TribuneWire
     watchdogTimer = timer
   }
 
-  /// Tells the service manager that a reload begins. The caller must call `ready(status:)` when it has ended.
+  /// Tells the service manager that a reload begins. The caller must call `ready(status:)` at the end of the reload.
   package func reloading() {
     enqueue(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }

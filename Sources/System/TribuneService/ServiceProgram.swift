@@ -14,8 +14,8 @@ import TribuneWire
   static var flags: Set<String> { get }
   /// The names of the options with a value.
   static var options: Set<String> { get }
-  /// True if the program must not serve after an error in its settings, because it could expose private data. A
-  /// program that enforces vetoes must return false, because vetoes have no effect while it does not serve.
+  /// True if the program must not start with an error in its settings, because private data could be exposed. A
+  /// program that enforces vetoes must return false, because vetoes have no effect while it does not run.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String) -> (Settings, [Diagnostic])
 

@@ -28,7 +28,7 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   /// For each name, reads the file NAME, then the files NAME.d/*.conf. A missing file is no mistake. A missing
-  /// directory is one, unless it is the system's.
+  /// directory is a mistake, unless it is the system's.
   package mutating func read(_ names: String..., in directory: String) {
     if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
       doubt(SettingPlace(file: directory), "does not exist")
@@ -143,7 +143,7 @@ package struct SettingsReader<Settings: Sendable> {
     _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
   ) {
     guard let known = section.settings.first(where: { $0.name == key }) else {
-      // `home` is the section in which the key could cause a veto. Under this heading, the key has no effect.
+      // A key under the wrong heading has no effect. `home` is the section in which this key could cause a veto.
       let home = sections.first { other in
         section.consequence == nil && other.consequence != nil
           && other.settings.contains { $0.name.lowercased() == key.lowercased() }

@@ -256,7 +256,7 @@ package enum UnixSocket {
 
   /// True if unread data may include descriptors. The socket must be shut down before, or more data may arrive. This
   /// function only peeks, because it would have to close descriptors that it received. Peeking stops at the first
-  /// descriptors, and at urgent data, which can have some.
+  /// descriptors, and at urgent data, which can have descriptors too.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
     // All parts together are larger than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)

@@ -119,8 +119,8 @@ class Asking(Posting):
         """Asks the delegates for a value, one after the other, until one gives a value.
 
         If no delegate gives a value, that is no error: `QueryReply.value` is None, and the outcomes
-        have the reasons. Holds do not veto value queries, so a question for permission is an
-        `INVALID_NAME` here. The other parameters and errors are those of `ask`.
+        have the reasons. Holds do not veto value queries, so the name of a question for permission
+        raises `INVALID_NAME`. The other parameters and errors are those of `ask`.
         """
         fields = self._value_query(_wire.QueryMode.FIRST, deadline, parent)
         return await self._query(fields, name, user_info, object, progress)
@@ -229,10 +229,10 @@ class Asking(Posting):
         ``error``. The action is under way until then, as after `begin`. `guard` can also decorate a
         coroutine function.
 
-        With `wait`, it waits at most so many seconds for the awaited observers of ``will``. If some
-        of them are missing, it calls `on_missing` with the reply, and then runs the body
-        nevertheless. The other parameters are those of `ask`. If the end of the action cannot be
-        announced within 5 s, that is logged.
+        `wait` is the longest time to wait for the awaited observers of ``will``, in seconds. If
+        some of them are missing, `guard` calls `on_missing` with the reply, and then runs the body.
+        The other parameters are those of `ask`. If `guard` cannot announce the end of the action
+        within 5 s, it logs a warning.
 
         Raises `Vetoed`, and `TribuneError` as `ask` and `post_awaited` do.
         """

@@ -52,8 +52,8 @@ _log: Final = logging.getLogger("tribune")
 # The longest time for `close`, in seconds.
 _CLOSING: Final = 5.0
 # If the bus closes the connection before its welcome, it may have been killed, and the next bus may
-# listen already. The link then tries again. These are the number of attempts, and the first pause,
-# which doubles after each attempt.
+# listen already. So the link makes several attempts. The first pause between them doubles after
+# each attempt.
 _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
 _BACKLOG_PAUSE: Final = 0.005
@@ -103,7 +103,7 @@ class Link:
         self.transport: Transport | None = None
         self.receiver = Receiver(self)
         self.room = Room(self)
-        #: The last welcome. It outlives the connection, like the public ids.
+        #: The facts in the last welcome. They stay available after the end of the connection.
         self.bus: BusInfo | None = None
         self.connection = 0
         self.payload_max = _wire.PAYLOAD_LENGTH_FLOOR

@@ -313,7 +313,7 @@ class Verdict:
     #: The number of outcomes that are not listed. At least one veto is listed.
     omitted_count: int = 0
     #: A similar name that the asker may have meant: a name in use, a configured one, or a
-    #: well-known one. It is set only if patterns at most match the query's name. Empty if none.
+    #: well-known one. Empty if none, or if a delegate or hold has exactly the query's name.
     similar_name: str = ""
 
     def __bool__(self) -> bool:
@@ -441,11 +441,11 @@ class Progress:
 class Failure(enum.Enum):
     """Why an observer has not acknowledged."""
 
-    #: It did not report by the deadline.
+    #: The observer did not report by the deadline.
     TIMED_OUT = "timedOut"
-    #: Its connection or observation ended first.
+    #: The connection or observation of the observer ended first.
     GONE = "gone"
-    #: It reported a failure.
+    #: The observer reported a failure.
     FAILED = "failed"
 
 

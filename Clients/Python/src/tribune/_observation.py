@@ -118,5 +118,6 @@ def _take_back(link: Link, stream: Stream[_Item], parts: Sequence[Registration])
 
 def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
     _take_back(link, stream, parts)
-    # A poster may wait for a report that no reader can make any more. This reports a failure.
+    # A poster may wait for a report that no reader can make any more. Discarding the items reports
+    # a failure.
     stream.discard()

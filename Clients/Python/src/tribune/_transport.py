@@ -55,7 +55,7 @@ class TransportUser(Protocol):
         """Handles the end of a batch of frames."""
 
     def writable(self) -> None:
-        """Handles that the connection takes more bytes."""
+        """Continues to write, because the connection takes more bytes."""
 
     def stream_ended(self) -> None:
         """Handles the end of the connection: the bus has closed it, or is gone."""

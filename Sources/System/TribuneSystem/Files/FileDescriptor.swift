@@ -45,8 +45,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// Makes this descriptor refer to the file of `other`, atomically. The kernel closes the file to which it referred
-  /// before.
+  /// Makes this descriptor refer to the file of `other`, atomically. The kernel closes this descriptor's previous
+  /// file.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }

@@ -22,7 +22,7 @@ package final class ChildProcess: Sendable {
   package enum Errors: Sendable {
     case inherited
     /// Passes all bytes to the closure, and keeps the last `limit` bytes. The thread that waits for the child calls
-    /// it.
+    /// the closure.
     case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
   }
 

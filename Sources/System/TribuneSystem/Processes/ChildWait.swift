@@ -29,7 +29,7 @@ final class ChildSignalPipe: Sendable {
   }
 }
 
-/// Waits for one child. It has a thread of its own.
+/// Waits for one child, on a thread that does nothing else.
 struct ChildWait: ~Copyable {
   private let pid: pid_t
   /// The target of signals. It is negative for a process group, as in kill(2).
@@ -116,7 +116,7 @@ struct ChildPipe: ~Copyable, Sendable {
   /// The read end. It is nil at the end of the pipe, and for a child without this pipe.
   private var descriptor: FileDescriptor?
   private let limit: Int
-  /// Gets all bytes. If it is set, `kept` has the last bytes instead of the first.
+  /// The closure that gets all bytes. If it is set, `kept` has the last bytes instead of the first.
   private let relay: (@Sendable ([UInt8]) -> Void)?
   private(set) var kept: [UInt8] = []
 

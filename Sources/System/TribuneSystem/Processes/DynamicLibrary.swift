@@ -22,7 +22,7 @@ import Glibc
     unsafe self.handle = unsafe handle
   }
 
-  /// `F` must be the function's type, with `@convention(c)`. It is not checked.
+  /// `F` must be the function's type, with `@convention(c)`. This type is not checked.
   @unsafe package func function<F>(_ name: String) throws(LoadError) -> F {
     guard let symbol = unsafe dlsym(handle, name) else { throw .last }
     precondition(MemoryLayout<F>.size == MemoryLayout<Int>.size, "\(F.self) is not the type of a C function")

@@ -17,8 +17,8 @@ package struct SignalWatch: Sendable {
   /// The signal mask before this watch. Children must start with it.
   package let maskBefore: SignalMask
 
-  /// - Parameter numbers: the signals to receive. If a parent has set one to be ignored, it stays ignored, also in
-  ///   children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background commands.
+  /// - Parameter numbers: the signals to receive. A signal that this process ignores from its start stays ignored,
+  ///   also in children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background commands.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers.filter { tribune_signal_is_ignored($0) == 0 })
     maskBefore = SignalMask([SIGPIPE]).block()

@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 
 /// Interrupts system calls of its own thread by SIGURG. It repeats the signal, because the first one may come before
-/// the call. A process without a handler ignores SIGURG.
+/// the call. SIGURG is harmless: a process without a handler ignores it.
 @safe
 package struct Interrupter: ~Copyable {
   private static let signal = SIGURG
