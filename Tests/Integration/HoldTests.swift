@@ -261,7 +261,7 @@ struct HoldTests {
   @Test(
     "with --wait-for-bus, a verb waits for a bus at the start; a hold that expires meanwhile runs nothing",
     arguments: [
-      (["ask", "a.shouldB"], 0), (["ask", "a.shouldB", "--wait-until-allowed"], 0),
+      (["ask", "a.shouldB"], 0), (["ask", "a.shouldB", "--wait-until-allowed=1s"], 0),
       (["hold", "a.shouldB", "--why=c", "--", "true"], 0),
       (["hold", "a.shouldB", "--why=c", "--expires=100ms", "--", "true"], 255),
     ] as [([String], Int32)])

@@ -32,26 +32,28 @@ extension Container {
 
       """
     }
-    let machine = try Container(files: [
-      "/etc/tribune/nats.conf.d/test.conf": settings(of: "db1"),
-      "/etc/tribune/tribuned.conf.d/test.conf": """
-      [Query "cluster.**"]
-      RequireDelegate=unit:\(gatewayUnit)
+    let machine = try Container(
+      .ofGateway,
+      files: [
+        "/etc/tribune/nats.conf.d/test.conf": settings(of: "db1"),
+        "/etc/tribune/tribuned.conf.d/test.conf": """
+        [Query "cluster.**"]
+        RequireDelegate=unit:\(gatewayUnit)
 
-      """,
-      "/etc/tribune/policy.d/80-test.policy": """
-      allow  observe  backup.**   unit:\(gatewayUnit)
-      allow  post     backup.**   unit:\(gatewayUnit)
+        """,
+        "/etc/tribune/policy.d/80-test.policy": """
+        allow  observe  backup.**   unit:\(gatewayUnit)
+        allow  post     backup.**   unit:\(gatewayUnit)
 
-      """,
-      "/etc/other/nats.conf": settings(of: "db2"),
-      "/etc/nats/server.conf": """
-      host: 127.0.0.1
-      jetstream { store_dir: /run/nats }
-      tls { cert_file: /etc/nats/shop.pem, key_file: /etc/nats/shop.key, ca_file: /etc/nats/shop.pem, verify: true }
+        """,
+        "/etc/other/nats.conf": settings(of: "db2"),
+        "/etc/nats/server.conf": """
+        host: 127.0.0.1
+        jetstream { store_dir: /run/nats }
+        tls { cert_file: /etc/nats/shop.pem, key_file: /etc/nats/shop.key, ca_file: /etc/nats/shop.pem, verify: true }
 
-      """,
-    ])
+        """,
+      ])
     try machine.does(
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
       "-subj", "/CN=shop", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "/etc/nats/shop.key", "-out",

@@ -19,12 +19,20 @@ final class Container: ServedBus {
   private var written: String { "\(folder.path)/memory/upper" }
 
   enum Release: CaseIterable {
-    /// Of this machine, or of TRIBUNE_RELEASE.
+    static let allCases = [own, newer]
+
+    /// TRIBUNE_RELEASE, or this machine's.
     case own
     case newer
+    /// This machine's: libnats has another name in each release.
+    case ofGateway
 
     fileprivate func tree() throws -> String {
-      try Container.given(self == .own ? "TRIBUNE_CONTAINER_TREE" : "TRIBUNE_NEWER_TREE")
+      switch self {
+      case .own: try Container.given("TRIBUNE_CONTAINER_TREE")
+      case .newer: try Container.given("TRIBUNE_NEWER_TREE")
+      case .ofGateway: try Container.given("TRIBUNE_GATEWAY_TREE")
+      }
     }
   }
 
@@ -126,7 +134,9 @@ final class Container: ServedBus {
   func addUser(_ name: String) throws -> String {
     try does("useradd", "--create-home", name)
     let uid = try does("id", "--user", name)
-    try does("loginctl", "enable-linger", name)
+    // From systemd 257 on, logind fails on hosts with control groups of version 1.
+    let file = "/var/lib/systemd/linger/\(name)"
+    try does("sh", "-c", "loginctl enable-linger \(name) 2>/dev/null || install -D /dev/null \(file)")
     try does("systemctl", "start", "user@\(uid).service")
     return uid
   }
@@ -201,6 +211,9 @@ final class Container: ServedBus {
   func waitForEntry(_ matches: String..., until isWanted: ([String: Any]) -> Bool) throws {
     let journal = try RunningProgram(
       inside + ["journalctl", "--follow", "--lines=all", "--output=json"] + matches)
+    // journalctl sometimes sees an entry only with the next one.
+    let nudge = try RunningProgram(inside + ["sh", "-c", "while sleep 1; do logger next; done"])
+    defer { nudge.signal(SIGKILL) }
     while let line = try journal.output.line() {
       if isWanted(try jsonObject(line)) { return }
     }

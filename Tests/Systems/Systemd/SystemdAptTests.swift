@@ -91,13 +91,15 @@ struct SystemdAptTests {
     #expect(refused.status == 100)
     #expect(refused.output.contains("a backup is running"))
     #expect(refused.output.contains("apt -o Tribune::Override="))
+    #expect(
+      try run("cd /root && PATH=/sbin:/usr/sbin /usr/bin/apt-get --yes install ./x_1.deb").status == 100)
     #expect(try version(of: "x") == nil)
     try end(hold)
     #expect(try apt("install ./x_1.deb").status == 0)
     #expect(try version(of: "x") == "1")
     let question =
       #"- 0 {"packages":[{"name":"x","architecture":"all","action":"install","newVersion":"1"}],"packagesOmitted":0}"#
-    #expect(try asked() == [question, question])
+    #expect(try asked() == [question, question, question])
     #expect(try told(observer) == ["packages.didChange", "x install"])
     withExtendedLifetime(delegate) {}
   }

@@ -10,7 +10,7 @@ struct SystemdGatewayTests {
   @Test("without a cluster, it runs, and vetoes questions to the cluster")
   func unconfigured() throws {
     let lack = "cluster unreachable: Name= is missing in [Cluster]"
-    let machine = try Container(enabled: ["tribuned.socket", Self.unit])
+    let machine = try Container(.ofGateway, enabled: ["tribuned.socket", Self.unit])
     #expect(try machine.property("ActiveState", of: Self.unit) == "active")
     #expect(try machine.property("StatusText", of: Self.unit) == lack)
     let verdict = try machine.run("tribunectl", "ask", "--scope=cluster", "host.shouldReboot")

@@ -6,11 +6,14 @@ import TribuneWire
 
 @Suite("The package under systemd", .timeLimit(.minutes(15)))
 struct SystemdPackageTests {
-  private let machine: Container
+  private var machine: Container
 
-  init() throws {
-    machine = try Container(enabled: [], hasTribune: false)
+  init() throws { machine = try Self.machine(.own) }
+
+  private static func machine(_ release: Container.Release) throws -> Container {
+    let machine = try Container(release, enabled: [], hasTribune: false)
     try machine.copyPackages(to: "/root")
+    return machine
   }
 
   private func install(_ package: String) throws {
@@ -65,15 +68,15 @@ struct SystemdPackageTests {
 
   @Test("the bus also installs on a newer release, whose libnats has another name")
   func newerRelease() throws {
-    let machine = try Container(.newer, enabled: [], hasTribune: false)
-    try machine.copyPackages(to: "/root")
+    let machine = try Self.machine(.newer)
     try machine.does("apt-get", "--quiet", "--yes", "install", "/root/older.deb")
     #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
     #expect(try machine.run("dpkg", "--install", "/root/older-gateway.deb").status != 0)
   }
 
   @Test("the gateway's package has its units, is upgraded with the bus, and leaves nothing when purged")
-  func gateway() throws {
+  mutating func gateway() throws {
+    machine = try Self.machine(.ofGateway)
     let units = ["tribune-nats.service", "tribune-fleetlock.socket"]
     try machine.does("apt-get", "--quiet", "--yes", "install", "/root/older.deb", "/root/older-gateway.deb")
     for unit in units { #expect(try state(of: unit) == ["inactive", "disabled"]) }

@@ -48,6 +48,12 @@ struct InhibitorTests {
     #expect(text.why.utf8.count <= 1_000 && text.why.hasSuffix("é…"))
   }
 
+  @Test("The hold of a lock has a reason even if the lock has none", arguments: ["", " ", "\n", "\u{200B}"])
+  func blank(why: String) {
+    let lock = Inhibitor(what: "shutdown", who: "w", why: why, mode: "block", uid: 0, pid: 1)
+    #expect(lock.reason == "it gives no reason")
+  }
+
   @Test(
     "Each of logind's actions has its questions",
     arguments: [

@@ -65,9 +65,8 @@ final class ForeignInhibitors {
 
   private static func hold(_ key: Key, on bus: Connection) async throws(TribuneError) -> Tribune.Hold {
     let inhibitor = key.inhibitor
-    let why = inhibitor.why.isEmpty ? "it gives no reason" : inhibitor.why
     return try await bus.hold(
-      key.question.name, why: why,
+      key.question.name, why: inhibitor.reason,
       label: "logind:\(inhibitor.who)".limited(to: WireLimits.labelLength), isLast: false,
       for: identity(inhibitor))
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// A lock in logind's list.
 nonisolated package struct Inhibitor: Hashable, Sendable {
   /// Kinds of actions, such as `shutdown:sleep`.
@@ -10,6 +12,9 @@ nonisolated package struct Inhibitor: Hashable, Sendable {
   package var mode: String
   package var uid: UInt32
   package var pid: UInt32
+
+  /// For a hold, which needs a reason.
+  package var reason: String { why.isBlank ? "it gives no reason" : why }
 
   package init(what: String, who: String, why: String, mode: String, uid: UInt32, pid: UInt32) {
     (self.what, self.who, self.why, self.mode, self.uid, self.pid) = (what, who, why, mode, uid, pid)

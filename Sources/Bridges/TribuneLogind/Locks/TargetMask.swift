@@ -26,10 +26,15 @@ final class TargetMask {
   /// Returns true if the update changed something.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
-    let isChange = targets != linked
     applied = nil
+    let isChange = targets != linked
     try link(targets)
-    try await apply(targets, to: SystemdProxy(try Self.connect()))
+    let manager = SystemdProxy(try Self.connect())
+    // An earlier process may have died before its reload.
+    let masked = try await manager.masked(among: HostQuestion.allTargets)
+    if isChange || masked != targets { try await manager.reload() }
+    let missing = targets.subtracting(try await manager.masked(among: targets))
+    if let target = missing.sorted().first { throw .notMasked(target) }
     applied = targets
     return isChange
   }
@@ -59,14 +64,6 @@ final class TargetMask {
     } catch {
       throw .failed(error)
     }
-  }
-
-  /// systemd reads the files of units that it has not loaded, as most targets, whenever it needs them.
-  private func apply(_ targets: Set<String>, to manager: SystemdProxy) async throws(DBusError) {
-    if try await manager.masked(among: HostQuestion.allTargets) == targets { return }
-    try await manager.reload()
-    let missing = targets.subtracting(try await manager.masked(among: targets))
-    if let target = missing.sorted().first { throw .notMasked(target) }
   }
 
   /// Uses systemd's private socket, because unmasking must work without D-Bus.

@@ -497,11 +497,12 @@ extension VerbName {
       so, and tries to take the hold again until the command or process ends. It reports success. --reconnect
       does not limit this.
 
-      The command inherits the connection, so the hold lasts until the command and its children end, even if
-      tribunectl is killed. But it then ends if they close their descriptors, as ssh and sudo do, or if it was
-      taken again after a loss of the bus. The command cannot use the connection: if it writes to the
-      descriptor, the bus ends the connection and the hold. So it may run with fewer privileges than
-      tribunectl. It can end the hold, and read what the bus sends about it.
+      The hold ends with the command, even if a child continues in the background. If tribunectl is killed, the
+      hold lasts until the command and its children end, because they inherit the connection. It then ends
+      early if they close their descriptors, as ssh and sudo do, or if it was taken again after a loss of the
+      bus. The command cannot use the connection: if it writes to the descriptor, the bus ends the
+      connection and the hold. So it may run with fewer privileges than tribunectl. It can end the hold,
+      and read what the bus sends about it.
 
       With --why-from, each line of FILE, preferably a pipe made by mkfifo, becomes the reason: "backup at
       40 %". A new reason does not wake waiting askers. The command then does not inherit the connection, and

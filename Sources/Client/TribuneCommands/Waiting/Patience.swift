@@ -35,6 +35,11 @@ struct Patience: Sendable {
     (self.departures, self.time) = (departures, time)
   }
 
+  func fromNow() -> Patience {
+    Patience(
+      span: span, pause: pause, pauseMin: pauseMin, grace: grace, departures: departures, time: time)
+  }
+
   var left: Duration? { end.map { max(.zero, time.now().duration(to: $0)) } }
 
   func bound(_ limit: Duration) -> Duration { left.map { min(limit, $0 + grace) } ?? limit }

@@ -33,6 +33,8 @@ struct PatientQuery: Sendable {
   /// - Returns: the last verdict. If the time is over, it is a veto, or the first verdict, which may lack the answers
   ///   of slow delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
+    // The time does not include a wait for a bus.
+    let patience = patience.fromNow()
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
       try await connection.observe(anyOf: observedNames)
