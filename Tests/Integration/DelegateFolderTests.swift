@@ -450,7 +450,17 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("until all files are attached, one delegate vetoes what they share")
+  @Test("if the bus refuses all files, and holds instead of them, the verb fails")
+  func refusedCompletely() throws {
+    try add("b.shouldB/1", "echo never; exit 1")
+    let bus = try TestBus(folder: folder)
+    let user = try OtherUser(65_534, on: bus.address, in: folder)
+    let program = try RunningProgram(user.command(["delegate", "--directory=\(root)"]))
+    #expect(try program.errors.rest().hasSuffix("the bus refuses all files, so none would veto\n"))
+    #expect(program.status() == 1)
+  }
+
+  @Test("until all files are attached, one delegate vetoes what they share, also in a new folder")
   func gates() throws {
     for name in ["a.*/2", "a.shouldB/1", "c.shouldD/1"] { try add(name) }
     let observer = try RawClient.observing("tribune.delegate.*", on: bus)
@@ -464,6 +474,14 @@ struct DelegateFolderTests {
     #expect(news.prefix(2) == ["Attach a.*/", "Attach a.shouldB/"])
     #expect(news[2..<5].allSatisfy { $0.hasPrefix("Attach ") && !$0.hasSuffix("/") })
     #expect(Set(news.suffix(2)) == ["Detach a.*/", "Detach a.shouldB/"])
+    let place = "\(root)/e.shouldF"
+    for name in ["1", "2"] { try add("../later/\(name)") }
+    try move("\(folder.path)/later", place)
+    #expect(try lines(2, of: program) == ["attached e.shouldF/1", "attached e.shouldF/2"])
+    let later = try (0..<4).map { _ in
+      try jsonObject(observer.next(.post).payload)["label"] as? String ?? ""
+    }
+    #expect(later.first == "e.shouldF/" && later.last == "e.shouldF/", "\(later)")
     #expect(try asked("a.shouldB") == ["1 approved ", "2 approved "])
     #expect(program.end(SIGTERM) == 0)
   }

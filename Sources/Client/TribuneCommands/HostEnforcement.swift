@@ -17,16 +17,18 @@ struct HostEnforcement {
   let isTooLate: Bool
   let obstacles: [String]
 
+  static func concerns(_ pattern: String) -> Bool { !WellKnownQuestions.hostNames(matching: pattern).isEmpty }
+
   /// Asks tribune-logind, which answers when logind enforces a hold, or allows an overridden action. Returns nil if the
   /// pattern is not about the host, or if tribune-logind does not answer.
   static func ask(
-    about pattern: String, after event: Event, over connection: Connection
+    about pattern: String, after event: Event, within limit: Duration? = nil, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {
-    guard !WellKnownQuestions.hostNames(matching: pattern).isEmpty else { return nil }
+    guard concerns(pattern) else { return nil }
     let userInfo = JSONValue.object([("name", .string(pattern)), ("after", .string(event.rawValue))])
     let reply = try await connection.query(
       WellKnownQuestions.enforcement, userInfo: UserInfo(userInfo.compactBytes),
-      deadline: min(time, connection.bus.deadlineMax))
+      deadline: min(limit ?? time, connection.bus.deadlineMax))
     if let value = reply.value { return try HostEnforcement(value) }
     guard let outcome = reply.outcomes.first(where: { $0.kind != .abstained }) else { return nil }
     throw TribuneError(.refused, outcome.reason.isEmpty ? outcome.kind.rawValue : outcome.reason)

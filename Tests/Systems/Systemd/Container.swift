@@ -208,14 +208,15 @@ final class Container: ServedBus {
     try does(as: user, uid, "systemctl", "--user", "show", "-P", name, "tribuned.service")
   }
 
+  /// - Parameter matches: fields, such as `UNIT=x.service`. journalctl does not get them: with matches, it sometimes
+  ///   follows without printing a new entry.
   func waitForEntry(_ matches: String..., until isWanted: ([String: Any]) -> Bool) throws {
     let journal = try RunningProgram(
-      inside + ["journalctl", "--follow", "--lines=all", "--output=json"] + matches)
-    // journalctl sometimes sees an entry only with the next one.
-    let nudge = try RunningProgram(inside + ["sh", "-c", "while sleep 1; do logger next; done"])
-    defer { nudge.signal(SIGKILL) }
+      inside + ["journalctl", "--follow", "--lines=all", "--output=json"])
+    let fields = matches.map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
     while let line = try journal.output.line() {
-      if isWanted(try jsonObject(line)) { return }
+      let entry = try jsonObject(line)
+      if fields.allSatisfy({ entry[$0[0]] as? String == $0[1] }), isWanted(entry) { return }
     }
     throw Programs.Missing(description: "journalctl ends: \(try journal.errors.rest())")
   }

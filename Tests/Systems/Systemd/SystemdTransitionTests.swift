@@ -108,6 +108,20 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("an override runs its command even if tribune-logind hangs or does not run")
+  func overriddenWithoutHelp() throws {
+    let machine = try Container.withLogind()
+    let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
+    for command in [["kill", "--signal=STOP"], ["stop"]] {
+      try machine.does(["systemctl"] + command + [Container.logindUnit])
+      let guarded = try machine.run(
+        "tribunectl", "guard", "host.powerOff", "--override=now", "--timeout=1s", "--", "echo", "ran")
+      #expect(guarded.status == 0 && guarded.output == "ran\n", "\(guarded)")
+      #expect(guarded.errors.contains("powerOff may still be refused: "), "\(guarded.errors)")
+    }
+    withExtendedLifetime(hold) {}
+  }
+
   @Test(
     "a hold that comes while the host goes down fails with a reason", arguments: Container.Release.allCases)
   func tooLate(on release: Container.Release) throws {
@@ -146,7 +160,9 @@ struct SystemdTransitionTests {
     let hold = try machine.staying("hold", "host.shouldSuspend", "--label=backup", "--why=now")
     try machine.waitForLogind("blocking sleep: backup: now")
     let refusal = try machine.run("systemctl", "suspend", "--check-inhibitors=yes")
-    #expect(refusal.status != 0 && refusal.errors.contains("\"backup\""), "\(refusal.errors)")
+    // systemctl shows no lock that does not bind root.
+    let shows = machine.locksBindRoot || refusal.errors.contains("\"backup\"")
+    #expect(refusal.status != 0 && shows, "\(refusal.errors)")
     hold.signal(SIGKILL)
     try machine.waitForLogind("not blocking sleep any more")
     try machine.waitForLogind("nothing is masked any more")

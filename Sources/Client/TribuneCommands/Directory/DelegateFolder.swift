@@ -56,6 +56,8 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
+  /// True if the bus refuses all files, as delegates and as holds.
+  private var isRefused = false
   /// Delegates that veto while not all files are attached, by pattern. A missing file might have vetoed.
   private var gates: [String: (delegate: IncompleteFolder, attachment: Attachment)] = [:]
   private var attachedCount = 0
@@ -96,8 +98,10 @@ actor DelegateFolder {
     }
     follow(connection)
     await rescan(isFirst: true)
+    let path = String(decoding: root, as: UTF8.self).terminalSafe
+    if isRefused { return .failure("\(path): the bus refuses all files, so none would veto") }
     context.reportReady(
-      "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
+      "attached \(path) "
         + "(\(objectText(terms.object)), \(members.count.counted("delegate"))"
         + (vetoes.isEmpty ? "" : ", \(vetoes.count.counted("veto")) instead of refused files")
         + "\(DelegateCommand.valuesText(Set(members.keys.map(\.pattern)).sorted())))")
@@ -155,9 +159,10 @@ actor DelegateFolder {
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     // The old name of a renamed file stays attached until the new one is, so its veto is never missing.
     let gone = members.keys.filter { !files.contains($0) }.sorted()
-    if isFirst { await closeGates(for: files) }
+    await closeGates(for: files.filter { members[$0] == nil })
     let wrong = await attach(files, isFirst: isFirst)
     await openGates(unlessMissing: files)
+    isRefused = !files.isEmpty && members.isEmpty && vetoes.isEmpty
     retryLater(unless: wrong.isEmpty)
     await retire(gone)
     for file in vetoes.keys where !files.contains(file) { await liftVeto(of: file) }
@@ -304,7 +309,7 @@ actor DelegateFolder {
 
   /// Attaches gates before the first file, because a unit's first delegate already meets `RequireDelegate=`.
   private func closeGates(for files: Set<DelegateFile>) async {
-    for pattern in DelegateFile.sharedPatterns(of: files) {
+    for pattern in DelegateFile.sharedPatterns(of: files) where gates[pattern] == nil {
       let gate = IncompleteFolder(root)
       do throws(TribuneError) {
         let attachment = try await attach(

@@ -136,10 +136,10 @@ struct Query: Sendable {
       {
         throw noGateway
       }
-      if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
-        await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
-      }
       return verdict
+    }
+    if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
+      await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
     }
     if isFirst { hint(at: verdict.similarName, in: context) }
     return verdict
@@ -152,13 +152,20 @@ struct Query: Sendable {
     context.terminal.report("\(askedName) may be misspelt: did you mean \(similarName.terminalSafe)?")
   }
 
-  /// Waits until logind's locks and masks no longer refuse the action.
+  /// Waits until logind's locks and masks no longer refuse the action, at most for the query's own time.
   private func awaitWay(
     _ event: HostEnforcement.Event, over connection: Connection, in context: Context
   ) async {
     do throws(TribuneError) {
-      let state = try await HostEnforcement.ask(about: askedName, after: event, over: connection)
-      for obstacle in state?.obstacles ?? [] {
+      let state = try await HostEnforcement.ask(
+        about: askedName, after: event, within: deadline, over: connection)
+      var obstacles = state?.obstacles ?? []
+      if state == nil, event == .override, case .success(.system) = context.address,
+        HostEnforcement.concerns(askedName)
+      {
+        obstacles.append("tribune-logind does not answer")
+      }
+      for obstacle in obstacles {
         context.terminal.report("\(name) may still be refused: \(obstacle.terminalSafe)")
       }
     } catch {

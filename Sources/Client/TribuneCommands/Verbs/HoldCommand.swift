@@ -243,7 +243,7 @@ struct HoldCommand: Command {
     var news: [String] = []
     // An inherited connection cannot send.
     var asking = command.isEmpty ? held.connection : nil
-    for target in targets where !WellKnownQuestions.hostNames(matching: target.pattern).isEmpty {
+    for target in targets where HostEnforcement.concerns(target.pattern) {
       do throws(TribuneError) {
         let connection = if let asking { asking } else { try await context.connect() }
         asking = connection
