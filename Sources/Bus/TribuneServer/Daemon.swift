@@ -30,7 +30,6 @@ package final class Daemon {
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
   private var isReloading = false
-  /// Another SIGHUP arrived during the reload.
   private var mustReloadAgain = false
 
   /// - Returns: the exit status: 0 after an orderly end, 1 after an error, 2 for wrong usage.
@@ -100,7 +99,7 @@ package final class Daemon {
     log.level = configuration.logLevel
     raiseDescriptorLimit(log)
     do throws(Errno) {
-      // This tests that a thread can start. If none can, Dispatch would wait for it forever.
+      // This tests that a thread can start. If none can, Dispatch would wait for its threads forever.
       try Thread.start {}
     } catch {
       log.error("cannot start a thread: \(error)")
@@ -217,8 +216,8 @@ package final class Daemon {
 
   private func checkSocketFiles() {
     guard !isStopping else { return }
-    // A path can have several listeners, one for each file that the bus has made there. A removed file can come
-    // back, so one listener that the path leads to is enough.
+    // A path can have several listeners, one for each file that the bus has made there. If the path
+    // leads to one of them, clients reach the bus.
     let listeners = Dictionary(grouping: server.acceptor.listeners, by: \.path)
     for (path, listeners) in listeners.sorted(by: { $0.key < $1.key }) {
       if listeners.contains(where: \.isReached) {

@@ -48,8 +48,8 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// True in every other iteration, which sends postponed output before it reads. If every iteration did, constant
-  /// output would leave its user no time for input.
+  /// True in every other iteration, which sends postponed output before it reads. The iterations between leave time
+  /// for the input of users with constant output.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
 
@@ -159,7 +159,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func handOver() throws(Errno) {
-    // The log has not crashed this daemon, so the recovery has succeeded.
+    // Replaying the log has not crashed this daemon, so the recovery has succeeded.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()
@@ -273,7 +273,7 @@ final class BusServer: EventLoopTarget {
   }
 
   /// If a user's time is spent, its Varlink clients wait for the next iteration. If more than `fewClients` sessions
-  /// are scheduled, all its clients wait.
+  /// are scheduled, the user's other clients wait, too.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {

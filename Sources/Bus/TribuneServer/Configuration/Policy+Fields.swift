@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated extension AccessRules {
-  /// The bus's user may do everything, and so may root without policy files.
+  /// The bus's user may do everything. Without policy files, root may, too.
   static func ofBus(_ policy: Policy?) -> AccessRules {
     let owner = ThisProcess.effectiveUser
     guard let policy else { return .policy(Policy(), exempt: [owner, 0]) }

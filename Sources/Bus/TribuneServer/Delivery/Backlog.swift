@@ -111,7 +111,7 @@ struct Backlog: ~Copyable {
     }
   }
 
-  /// Moves notifications to `queue`, up to the next snapshot. Returns the control frames among them.
+  /// Moves frames to `queue`, up to the next snapshot. Returns the control frames that were moved.
   mutating func moveOldest(to queue: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     while let part = first, part.snapshot == nil {

@@ -75,8 +75,8 @@ final class Interpreter {
   /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other entries,
   /// `event` must log it.
   ///
-  /// - Parameter compacts: true for a recovery, which logs no event: a compaction commits, and writes the resulting
-  ///   queries and awaited posts.
+  /// - Parameter compacts: true for a recovery, which logs no event. A compaction then commits, and writes the
+  ///   resulting queries and awaited posts.
   func perform(compacting compacts: Bool = false, _ event: () -> Void) {
     transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()

@@ -7,9 +7,9 @@ import TribuneWire
 /// notification.
 ///
 /// Each such observer has a bit for each slot (`Output.knownPosters`). When the slot's session ends, the bit is
-/// cleared. All departed posters share one slot number, so a departed poster is introduced again after another one.
-/// The same holds for all posters in a backlog, because slots can be reused while the backlog waits. Introductions
-/// are never dropped, because later notifications rely on them.
+/// cleared. All departed posters share one slot number, so each introduction replaces the previous one. The same holds
+/// for all posters in a backlog, because slots can be reused while the backlog waits. Introductions are never dropped,
+/// because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender

@@ -46,8 +46,8 @@ extension Sender {
 
   func mayWait(_ poster: Session, since: Instant) -> Bool {
     let waited = context.now.nanoseconds(since: since)
-    // A paused client cannot raise its limit on notifications. If a poster's own notifications wait for that limit,
-    // its longer `pace` must not count: two such clients could wait for each other forever.
+    // If the poster has a backlog, its `pace` does not count. A paused client cannot raise its limit on
+    // notifications, so two such posters could wait for each other forever.
     guard poster.output.flags.pace > 0, poster.output.backlog.isEmpty else {
       return waited < context.configuration.queue.paceMaxNanoseconds
     }
@@ -192,7 +192,7 @@ extension Sender {
     if isOverTotal { relieveTotal() }
   }
 
-  /// Flushes first, because frames that the kernel takes at once need not be dropped.
+  /// Called before any drops, because frames that the kernel takes at once need not be dropped.
   private func flushAll() {
     for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -241,12 +241,11 @@ extension Sender {
 
   private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
 
-  /// Drops notifications of the user's slow observers. Each keeps as many bytes as the low mark, or as an equal
-  /// part of half of the user's share if that is less.
+  /// Frees memory of a user that exceeds its share of unread bytes.
   ///
-  /// Control frames stay. If the user still exceeds its share, the bus stops reading from slow connections whose
-  /// queues are still longer. If the user's bytes exceed even a lone user's share plus an eighth of the memory, the
-  /// bus closes its largest connections but one.
+  /// First, the bus drops notifications of the user's slow observers. If the user still exceeds its share, the bus
+  /// stops reading from connections with many unread control frames. If the user exceeds even a lone user's share
+  /// by an eighth of `MemoryMax=`, the bus closes connections.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
@@ -256,7 +255,7 @@ extension Sender {
     }
     account.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
-    // The client can then not raise its limit on notifications, but its queue drains nevertheless.
+    // Paused clients cannot raise their limits on notifications, but their queues drain nevertheless.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)

@@ -9,7 +9,7 @@ extension Sender {
   private static let retryNanoseconds: UInt64 = 10_000_000
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Takes sessions in the order of scheduling: an asker gets its verdict before its delegates learn of the query's
+  /// Takes sessions in the order of scheduling: an asker gets its verdict before the delegates learn of the query's
   /// end.
   func takeScheduled() -> Session? {
     guard takenCount < scheduled.value.count else {

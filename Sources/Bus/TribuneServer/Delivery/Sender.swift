@@ -93,8 +93,8 @@ final class Sender {
     }
   }
 
-  /// Patient posters wait until the observer has read the older notifications. So these are kept, and the new ones
-  /// are lost.
+  /// Reports new notifications as lost. The queued ones stay, because patient posters (`mayWait`) wait until the
+  /// observer has read them.
   private func lose(_ count: Int, for observer: Session) {
     enqueueLost(UInt64(count), for: observer)
     events.value.append(.lost(UInt64(count), observer))
@@ -306,7 +306,7 @@ final class Sender {
   ) -> Bool {
     let waiting = delegate.output.queue.byteCount
     if tailLength > Self.shortLength, accounts.isOverShare(of: .queues, delegate.account) { return false }
-    // These few bytes do no harm: a prompt reader would have read them if they had been sent.
+    // If so few bytes wait, the delegate is not slow: its socket nearly always has space for them.
     if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
     let free = context.configuration.queue.hardLimitBytes / 2 - waiting
     guard tailLength + Self.encodeSpace <= free, !accounts.isOverShare(of: .queues, delegate.account)

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// Sends retained notifications to observers that ask for them, as fast as each reads.
 ///
-/// A snapshot shares its notifications with the core. It takes memory only for those that the core replaces before
-/// they are sent.
+/// A snapshot shares its notifications with the core. It takes memory only for notifications that the core
+/// replaces before they are sent.
 final class Snapshots {
   /// One connection's share of an iteration, in bytes.
   private static let chunkLength = 65_536
@@ -78,7 +78,7 @@ final class Snapshots {
   }
 
   private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {
-    // The count is 0: if the introduction has no space, `enqueueFirstLost` reports the loss.
+    // With `before: 0`, the introducer reports no loss, because `enqueueFirstLost` does.
     guard
       introducer.introduce(
         retained.sender, retained.peer, toObserverAt: session.slot, before: 0, overtakesBacklog: true)

@@ -28,7 +28,7 @@ final class Compactor {
   private let live: LiveEntries
   let turnover = LogTurnover()
   private let context: ServerContext
-  /// Separate from the recorder's buffer, because `Recorder.record` may compact while that one holds an entry.
+  /// Separate from the recorder's buffer, which can hold an entry when `Recorder.record` compacts.
   private let buffer = ByteBuffer(capacity: 256)
 
   private var relocations: [Relocation] = []
@@ -105,8 +105,8 @@ final class Compactor {
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     clearFullIfPossible()
-    // Users share at least an eighth of the limit, even if live entries leave less. The log then refuses frames, so
-    // that users need not wait.
+    // If live entries leave less than an eighth of the limit, waiting for a compaction would not help users. The log
+    // then refuses frames instead.
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
@@ -162,7 +162,7 @@ final class Compactor {
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // A compaction now takes little longer than it took to append these bytes.
+    // This compaction takes little longer than appending the `promised` bytes took.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
@@ -202,7 +202,7 @@ final class Compactor {
   }
 
   func clearFullIfPossible() {
-    // If less free space were enough, this message and the warning would alternate in the journal.
+    // With a lower threshold, this message and the warning of `markFull` would alternate in the journal.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

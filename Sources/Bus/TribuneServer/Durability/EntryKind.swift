@@ -32,7 +32,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case registrationEnd = 18
   /// The questions that wait for delegates of a connection, and its unread questions (`QuestionTurns`).
   case questionTurns = 19
-  /// The client has read its unread questions, so that waiting ones could follow.
+  /// The client has read its unread questions, so the bus could send waiting questions.
   case questionsRead = 20
   case succession = 21
   /// The connection will not acknowledge an awaited post.

@@ -49,8 +49,8 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // The counter has only the losses that were reported to the client. The others are in the in-flight I/O, or
-    // count in the losses of this restart.
+    // The counter has only the losses that were reported to the client. Other losses are in the in-flight I/O,
+    // or count in the losses of this restart.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// The slot of a control frame's receiver, and the frame's number there. The log stores both as the time of the
-/// frame's entry.
+/// Identifies a control frame: its receiver's slot, and its number among the receiver's control frames. The log
+/// stores both as the time of the frame's entry.
 nonisolated struct ControlFrameID {
   /// Wraps around.
   let number: UInt32

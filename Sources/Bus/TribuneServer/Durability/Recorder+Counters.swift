@@ -13,8 +13,8 @@ extension Recorder {
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: true if the log already counts the notifications as buffered. They stay counted
-  ///   there, because two counters cannot change at once.
+  /// - Parameter wereBuffered: true if the log already counts the notifications as buffered. They stay in
+  ///   that count, because two counters cannot change at once.
   func countQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)

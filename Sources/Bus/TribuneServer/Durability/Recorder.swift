@@ -11,10 +11,10 @@ import TribuneWire
 /// frames when the bus queues them. The counter slots have the reads and writes in progress, and the counts of
 /// queued notifications.
 ///
-/// A *transaction* is one event for the core with all its effects. One store commits these before any is sent. So
-/// the next daemon knows every frame that a client has read, and finds the unsent frames in the log. If only half
-/// of a transaction were committed, the other half would reach no client, because a replay drops the effects that
-/// it produces. A compaction also commits, so none begins within a transaction.
+/// A *transaction* is one event for the core with all its effects. One store commits both before any effect is
+/// sent. So the next daemon knows every frame that a client has read, and finds the unsent frames in the log. If only
+/// half of a transaction were committed, the other half would reach no client, because a replay drops the effects
+/// that it produces. A compaction also commits, so none begins within a transaction.
 final class Recorder {
   /// Permission to apply effects. Only one exists; the recorder has it while no transaction is open.
   struct Transaction: ~Copyable {
@@ -67,8 +67,8 @@ final class Recorder {
 
   var hasOpenTransaction: Bool { transaction == nil }
 
-  /// - Parameter length: the bytes to log, without consequences. The log may first be compacted to make space for
-  ///   them. If nil, it is not compacted.
+  /// - Parameter length: the bytes to log before the effects. The log may first be compacted to make space. If
+  ///   `length` is nil, the log is not compacted.
   func begin(reserving length: Int?) -> Transaction {
     guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
     if let length { compactor.reserve(length, at: context.now) }
@@ -128,7 +128,6 @@ final class Recorder {
       position = record(.frame, of: session.id, words: words, bytes)
     }
     switch frame.header.kind?.effect {
-    // Notifications stay counted as buffered after they are queued, so a new suspension changes no counter.
     case .suspends: session.positions.suspend = position
     case .observes, .decides:
       if acceptance.isRegistered { session.positions.registrations[frame.header.serial] = position }
@@ -237,8 +236,7 @@ final class Recorder {
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
     guard survivesDeath else { return }
-    // If userInfo is in a file, the log gets a copy, and the keeper does not get the file: such userInfo is short
-    // or waits briefly.
+    // The log gets the contents of a userInfo file. The keeper does not get the file.
     guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
     let buffer = emptyBuffer()
     buffer.append(number)

@@ -151,8 +151,7 @@ final class Recovery {
     return true
   }
 
-  /// Each detached session gets one timeout, which further restarts do not extend. Its charges do not keep its
-  /// client from registering the same again.
+  /// Each detached session gets one timeout, which further restarts do not extend.
   private func commitDetachedTimeouts() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
@@ -172,7 +171,7 @@ final class Recovery {
     session.output.queuedCount = found.queuedCount
     session.output.bufferedBefore = found.bufferedCount
     session.output.queue.lostCount = UInt64(found.lostCount)
-    // If this daemon dies before the recovery is committed, the next daemon judges by the counter slot again.
+    // The flags stay, because the next daemon needs them if this daemon dies before the recovery is committed.
     session.output.flags = found.flags
     session.output.setLimit(nil)
     session.input.hasLast = found.flags.contains(.hasLast)

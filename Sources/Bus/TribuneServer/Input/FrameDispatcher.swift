@@ -139,8 +139,8 @@ final class FrameDispatcher {
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // The detached session may itself have replaced the named connection, and may have been lost before its client
-    // read the answer. Processes outside the bus's pid namespace all have pid 0, so pid 0 identifies none.
+    // A detached session may already have replaced `predecessor`, if its connection was lost before the client read
+    // the answer. Processes outside the bus's pid namespace all have pid 0, so pid 0 identifies none.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),

@@ -44,7 +44,7 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// A message's length is unknown before its end, so the buffer of a long one doubles each time.
+  /// A message's length is unknown before its end, so a long message's buffer doubles when it is full.
   func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     let isSame = session.input.partial === buffer

@@ -174,7 +174,7 @@ package final class Keeper {
     while let socket = try nextSocket() {
       do throws(KeeperChannel.Failure) {
         let channel = try KeeperChannel(socket)
-        // Buses may have connected and ended while the keeper could not accept. Receiving removes them.
+        // Receiving from a bus that has ended removes the bus.
         if peers.count == Self.peersMax { for bus in peers.keys.sorted() { receive(from: bus) } }
         guard peers.count < Self.peersMax else {
           _ = try channel.send(.refusal("too many buses are connected"))

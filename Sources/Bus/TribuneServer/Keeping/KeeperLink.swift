@@ -9,8 +9,7 @@ import TribuneWire
 /// The bus never waits for its keeper. At the end of an iteration, it sends descriptors, with a bounded number of
 /// messages ahead of the acknowledgements. If a keeper does not acknowledge in time, the bus leaves it, looks for
 /// another one, and sends that one everything again.
-// Stated here because a module that inlines the initializer does not see this module's default isolation (Swift
-// 6.2).
+// Explicit, because a module that inlines the initializer does not see this module's default isolation (Swift 6.2).
 @MainActor
 final class KeeperLink {
   /// An arrow names the states that may follow.

@@ -5,7 +5,7 @@ package import TribuneWire
 /// The messages between a bus and its keeper, one in each packet of a Unix socket (SOCK_SEQPACKET).
 ///
 /// The bus attaches, and then sends the descriptors to keep and the items to forget. The keeper acknowledges each
-/// of these messages, in order. A bus that resumes first gets everything that the keeper has, and acknowledges each
+/// of these messages, in order. At first, a resuming bus gets everything that the keeper has, and acknowledges each
 /// message. The keeper then sends the number of items (`end`).
 ///
 /// A message is a head of 8 bytes and a body:

@@ -36,8 +36,8 @@ final class ManagerStore {
 
   /// Stores the manager's end of the lease. The manager drops this end when the keeper's end is closed.
   ///
-  /// - Parameter then: called with true when the message to the manager is sent, because it then outlasts this
-  ///   process; with false if sending failed permanently.
+  /// - Parameter then: called with true when the message is sent, with false if sending has failed permanently. A
+  ///   sent message reaches the manager even if this process ends.
   func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
     enqueue("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
   }

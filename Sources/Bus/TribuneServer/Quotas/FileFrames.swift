@@ -52,8 +52,7 @@ struct FileFrames {
     guard var file = buffer.removeAttachment() as? InFlightFile else {
       preconditionFailure("a frame with a file must have an attachment")
     }
-    // A retained or buffered notification is a copy of the frame that shares its file, so the file may still be
-    // used.
+    // Retained and buffered notifications share the frame's file, so it may still be in use.
     guard isKnownUniquelyReferenced(&file), buffer.capacity <= Self.frameLength else { return }
     file.close()
     buffer.truncate(to: 0)

@@ -41,7 +41,7 @@ nonisolated struct DepartedConnections {
     connections[first...].lazy.filter { isKept($0, at: now) }
   }
 
-  /// Searches linearly: for rare use.
+  /// Searches linearly, because calls are rare.
   func connection(_ id: ConnectionID, at now: Instant) -> DepartedConnection? {
     connections[first...].last { $0.id == id && isKept($0, at: now) }
   }

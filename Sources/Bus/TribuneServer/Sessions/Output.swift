@@ -71,7 +71,7 @@ struct Output: ~Copyable {
   /// `SessionFlags.limited`.
   private var limit: UInt32?
   var chargedByteCount = 0
-  /// The bus does not read from the client, because its user's unread bytes exceed their share.
+  /// The bus does not read from the client, because its user exceeds its share of unread bytes.
   var holdsInput = false
   var questionSpace = QuestionSpace()
   /// Files sent since the client last read everything. The count is charged to the user.
@@ -140,11 +140,10 @@ struct Output: ~Copyable {
     updateRoom()
   }
 
-  /// Must be called after changes of the backlog and of the counts.
+  /// Must be called after changes of the backlog and of `queuedCount`.
   mutating func updateRoom() { room = backlog.isEmpty ? grantedRoom : 0 }
 
-  /// Moves notifications from the backlog into the queue, up to the next snapshot, and returns the control frames among
-  /// them.
+  /// Moves frames from the backlog into the queue, up to the next snapshot. Returns the moved control frames.
   mutating func refill() -> [ByteSlice] {
     guard !backlog.isEmpty else { return [] }
     var room = grantedRoom

@@ -11,8 +11,8 @@ struct Pacing {
     /// The unread bytes have passed the high mark. The bus does not read from the session's posters. → flowing,
     /// lossy
     ///
-    /// - isOver: true once posters without a longer `pace` have waited long enough. Their new posts are lost, while
-    ///   patient posters still wait.
+    /// - isOver: true after `PaceMaxSec=`, while posters with a longer `pace` still wait. New posts of the others are
+    ///   lost.
     case pacing(since: Instant, isOver: Bool)
     /// The oldest notifications are dropped. → flowing
     ///

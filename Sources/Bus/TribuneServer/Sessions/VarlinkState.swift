@@ -9,8 +9,8 @@ final class VarlinkState {
   /// The leading bytes of the input that are known to have no zero byte.
   var scannedCount = 0
   var waitsForTime = false
-  /// The reply to the queue's first frame. Once a part of it is sent, one byte of the frame is consumed, because
-  /// partly sent frames are never dropped.
+  /// The reply that the queue's first frame becomes. Once a part of the reply is sent, the queue counts one byte of
+  /// the frame as sent, so that it does not drop the frame.
   var reply: ByteBuffer?
   var sentCount = 0
   var isLast = false
