@@ -14,7 +14,7 @@ package enum Announcement {
   case didConclude(QueryEnding)
   case didBegin(QueryEntry)
   case didEnd(QueryEntry)
-  /// The bus also announces this when it takes over from another one.
+  /// The bus also announces this when it takes over from an earlier bus.
   case didReload
   case willStop
 }

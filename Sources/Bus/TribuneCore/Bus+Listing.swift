@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// Lists for clients. A list has only the entries that the policy lets the connection see.
 extension Bus {
-  /// What a query would meet now. The entries are its object, matching holds and actions, and missing required
-  /// delegates. The delegates are returned separately.
+  /// Explains a query of this name and object, without asking it. `entries` has the object, the matching holds and
+  /// actions, and the missing required delegates.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {

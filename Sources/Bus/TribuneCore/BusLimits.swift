@@ -41,7 +41,7 @@ package struct BusLimits: Equatable, Sendable {
   package var deadlineMax: UInt32 = 3_600_000
 
   /// The totals that users share. In each user's share of the log, one answer and the userInfo of one query are
-  /// exempt. A protocol with its ancestors takes up to 32 KiB of memory.
+  /// exempt.
   package var totals = Self.defaultTotals
   package var weights: [UInt32: Int] = [:]
 
@@ -53,6 +53,7 @@ package struct BusLimits: Equatable, Sendable {
     totals[.log] = 20 << 20
     totals[.retained] = 32 << 20
     totals[.registrations] = 65_536
+    // A protocol with its ancestors takes up to 32 KiB of memory.
     totals[.protocols] = 4096
     totals[.queues] = 1 << 30
     totals[.unreadFiles] = 16_384

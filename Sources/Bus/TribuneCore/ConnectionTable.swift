@@ -31,11 +31,12 @@ struct Connection {
   /// Includes the bytes that are exempt from the user's share.
   var questionByteCount = 0
   var answerByteCount = 0
-  /// The number of each awaited post, by its serial. `awaitedCount` includes settled observers.
+  /// The number of each awaited post, by its serial.
   var awaitedPosts: [Serial: Int] = [:]
+  /// The observers of all `awaitedPosts` together, including settled ones.
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// True if the client has not reconnected after a restart. It may still do so, and register the same again.
+  /// True if the client has not reconnected since a restart. It may still reconnect, and register again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?

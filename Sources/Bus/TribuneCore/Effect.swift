@@ -46,7 +46,7 @@ extension Effect {
 
 package struct Decision {
   package let verdict: Verdict
-  /// The indices of the vetoes. For delegates that timed out, left or failed, the failure policy decides.
+  /// The indices of the vetoes. The failure policy decides whether a delegate that timed out, left or failed vetoes.
   package let vetoes: OutcomePlaces
   package let omittedVetoCount: Int
   package let mode: QueryMode

@@ -9,9 +9,10 @@ import TribuneWire
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if the log exceeds 1 MiB, or half of its limit if that is less. It must also have grown since the
-  /// last compaction: to twice its length, or by half of the remaining space and at least a sixteenth of the
-  /// limit.
+  /// True if the log exceeds 1 MiB or half of its limit, and has grown enough since the last compaction.
+  ///
+  /// Growth to twice the length is enough. Growth by the larger of two lengths is also enough: half of the
+  /// remaining space, and a sixteenth of the limit.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))

@@ -43,11 +43,11 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
 
   package init(_ action: Action) { rawValue = 1 << UInt16(action.rawValue) }
 
-  /// Actions whose names are questions. A delegate's names can also end in *will* or *did* and a verb.
+  /// Actions on questions. A delegate can also respond to names that end in *will* or *did* and a verb.
   static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
     $0.insert(ActionSet($1))
   }
-  /// Actions whose names can only be questions.
+  /// Actions on questions only.
   static let onlyAboutQuestions = ActionSet(.hold).union(ActionSet(.override))
   package static let all = ActionSet(rawValue: 1 << UInt16(Action.allCases.count) - 1)
 

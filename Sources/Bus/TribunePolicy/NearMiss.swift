@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A line that would have allowed a request, if it differed in one point.
+/// A line that would allow the refused request if one point differed.
 package struct NearMiss: Equatable, Sendable {
   package var index: Int
   /// Why the line does not allow the request, such as `needs group:operators`.
@@ -10,8 +10,8 @@ package struct NearMiss: Equatable, Sendable {
 }
 
 extension Policy {
-  /// The first `count` lines that would allow the refused request if one point differed: the subject, the
-  /// action, or the breadth of the request.
+  /// The first `count` near misses. The point that differs is the subject, the action, or the breadth of the
+  /// request.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

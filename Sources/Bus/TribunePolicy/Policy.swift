@@ -36,8 +36,8 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// Decides the request. If its action needs another action, decides that one first. Returns the refused
-  /// request, or else `request`.
+  /// Decides the request. If its action needs permission for another action, first decides about the other
+  /// action. Returns the refused request, or else `request`.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {

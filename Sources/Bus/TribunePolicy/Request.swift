@@ -35,8 +35,8 @@ package struct Request: Sendable {
     }
   }
 
-  /// The request to list everything. It decides about data without names: objects, protocols, and others'
-  /// connections.
+  /// The request to list everything. It must be allowed before data without names is listed: objects,
+  /// protocols, and others' connections.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
     request.isOfPart = false

@@ -88,7 +88,7 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// Explains why no process can meet this condition and `others`. nil if one may.
+  /// Explains why no process can meet this condition and `others`. nil if a process may.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -139,8 +139,8 @@ package enum Condition: Hashable, Sendable {
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
   }
 
-  /// Matches without recursion: after a mismatch, the last `*` takes one more byte. Earlier stars need no other
-  /// match.
+  /// Matches without recursion: after a mismatch, the last `*` takes one more byte. Earlier stars keep
+  /// their matches.
   package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?

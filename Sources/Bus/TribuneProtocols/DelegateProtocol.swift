@@ -2,8 +2,7 @@
 
 package import TribuneWire
 
-/// A protocol that never changes. If its name gets another meaning, existing users of the protocol keep this
-/// one.
+/// A protocol that never changes. If its name gets another definition, existing users keep the old definition.
 package final class DelegateProtocol: Sendable {
   package let name: String
   package let documentation: String

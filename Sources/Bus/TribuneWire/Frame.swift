@@ -162,7 +162,7 @@ package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
   /// In milliseconds; 0 means no deadline.
   var deadline: UInt32 { get set }
-  /// The fields with which a client repeats this registration over its next socket.
+  /// The fields with which a client repeats this registration after it reconnects.
   var renewal: Self { get }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
@@ -226,12 +226,11 @@ extension ByteBuffer {
 }
 
 extension Begin {
-  /// Sets the query to 0, because the action began before the next bus knew of it.
+  /// Sets the query to 0, because the action has begun without the bus to which the client reconnects.
   package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
 }
 
 extension Hold {
-  /// Omits `isLast`: other processes do not inherit the next socket, and the client sends further frames over
-  /// it.
+  /// Omits `isLast`, because the client sends further frames over its next socket.
   package var renewal: Hold { Hold(expiry: expiry, label: label, holder: holder) }
 }

@@ -19,8 +19,8 @@ package enum WellKnownQuestions {
     "packages.remove": "packages.shouldChange",
   ]
   private static let firstTokens = Set(names.map { String($0.prefix { $0 != "." }) })
-  /// The first tokens of questions that programs of the host or of Tribune ask. Users' own programs choose all
-  /// other first tokens, so a similar one such as `backups` may be right.
+  /// The first tokens of questions that programs of the host or of Tribune ask. Users' programs choose all
+  /// other first tokens, so `backups` may be as right as `backup`.
   private static let ofTheHost = ["host", "unit", "packages", "cluster"]
   /// Each name, with its question and its action in lower case.
   private static let spellings = names.map { name in
@@ -36,7 +36,7 @@ package enum WellKnownQuestions {
     names(matching: pattern).filter { $0.hasPrefix("host.") }
   }
 
-  /// True if programs ask what a valid name or pattern matches on the system's bus alone. This holds below `host.` and
+  /// True if the questions of a valid name or pattern are only asked on the system's bus: below `host.` and
   /// `packages.`, and for patterns such as `*.shouldReboot`.
   package static func areOnlyAskedOnSystemBus(_ pattern: String) -> Bool {
     func isOnSystemBus(_ name: String) -> Bool { name.hasPrefix("host.") || name.hasPrefix("packages.") }

@@ -118,7 +118,7 @@ extension Bus {
   }
 
   /// Throws unless the connection may list everything. Lists of objects and of protocols require this, because
-  /// the policy decides by names, and these lists have none.
+  /// their entries have no message name that the policy could match.
   package func requirePermissionToListAll(from slot: ConnectionSlot) throws(WireError) {
     guard let permissions = deciding(at: slot) else { return }
     let decision = permissions.decision(on: .listAll)
@@ -154,7 +154,7 @@ extension Bus {
     of patterns: [Pattern], object: String, by owner: ConnectionID, among receivers: [Receiver]
   ) -> [(patterns: [Pattern], receivers: [Receiver])] {
     let object = object.isEmpty ? nil : object
-    // Each decision serves all connections of a subject.
+    // The key is the id of the permissions, which all connections of a subject share.
     var visible: [UInt64: [Pattern]] = [:]
     var audiences: [(patterns: [Pattern], receivers: [Receiver])] = []
     for receiver in receivers {

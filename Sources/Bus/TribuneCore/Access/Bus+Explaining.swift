@@ -7,7 +7,7 @@ extension Bus {
   private static let nearMissesMax = 10
 
   /// - Parameter connection: if the question names no subject, it is about the subject of this connection. 0
-  ///   means the asker's.
+  ///   means the asker's connection.
   package mutating func explainAccess(
     _ frame: FrameView, _ question: AccessQuestion, of connection: UInt64, for slot: ConnectionSlot
   ) throws(WireError) -> [Entry] {

@@ -3,11 +3,10 @@
 import TribunePolicy
 import TribuneWire
 
-/// Finds the lines about one message among thousands. It is a hash table. The key of a pattern is its tokens
-/// before the first star.
+/// Finds the lines about one message, among thousands of lines. It is a hash table. The key of a pattern is its
+/// tokens before the first star.
 ///
-/// A lookup tries each prefix of the name: none, `a`, `a.b` and so on. Its cost grows only with lines that
-/// share a prefix with the name, and differ after it.
+/// A lookup examines only lines whose key is a prefix of the name: the empty key, `a`, `a.b` and so on.
 struct LineIndex {
   struct Entry {
     fileprivate let hash: UInt64

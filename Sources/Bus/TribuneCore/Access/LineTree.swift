@@ -6,7 +6,7 @@ import TribuneWire
 /// Finds the lines that can decide about a pattern, among thousands.
 ///
 /// It is a tree of tokens. Each pattern of a line ends at a node, which refers to the line. A search visits few
-/// lines, unless the pattern has a star where the lines differ.
+/// lines, unless the searched pattern has a star where the lines differ.
 struct LineTree {
   private struct Node {
     /// The key is the hash of a token. If hashes collide, a search only finds more lines than needed.
@@ -71,8 +71,8 @@ struct LineTree {
     return steps
   }
 
-  /// Calls `body` with all lines that contain the pattern, or overlap with it. Other lines may be among them,
-  /// and a line may come twice.
+  /// Calls `body` with all lines that contain the pattern, or overlap with it. `body` may also get other
+  /// lines, and may get a line twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

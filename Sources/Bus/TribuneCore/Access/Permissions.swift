@@ -51,8 +51,8 @@ final class Permissions {
     return own
   }
 
-  /// True if the subject may list or ask a part of the pattern. A list or a verdict can then show it the
-  /// registration.
+  /// True if the subject may list or ask a part of the pattern. Such a subject can learn of the registration from
+  /// a list or a verdict anyway.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
     decision(on: Request(.list, pattern, object: object)).isAllowed
       || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed

@@ -6,7 +6,7 @@ package import TribuneWire
 /// user's share.
 ///
 /// The share is the part of the total that other users leave, divided by the number of users plus one. This
-/// number includes the user itself, but no other users without charges. So a part always remains: if all users
+/// number counts the user itself, and the other users with charges. So a part always remains: if all users
 /// take their share, the kth user has 1/(k(k + 1)) of the total, as in dbus-broker. A user of weight w counts
 /// as w users.
 ///

@@ -22,7 +22,7 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Exempts the charges of a detached connection, because its client may register the same again.
+  /// Exempts the charges of a detached connection. Otherwise, they would count twice if its client registers again.
   package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -101,8 +101,8 @@ extension Bus {
     return length
   }
 
-  /// Throws if the bytes do not fit in the share of the user. Other users send the answers to its queries, so
-  /// answers do not count.
+  /// Throws if the bytes do not fit in the share of the user. Answers do not count, because other users send the
+  /// answers.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -147,7 +147,7 @@ extension Bus {
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      // An asker with too many unread bytes would not read the verdict, either.
+      // An asker with too many unread bytes would not read the verdict.
       !accounts.isOverShare(of: .queues, account),
       account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)

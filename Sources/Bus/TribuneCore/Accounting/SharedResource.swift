@@ -4,7 +4,7 @@ import TribuneWire
 
 package enum SharedResource: Int, CaseIterable, Sendable {
   case connections
-  /// Descriptors that arrived before the rest of their frames, and files that a receiver still needs.
+  /// Descriptors that arrived before the rest of their frames, and files that not all receivers have got.
   case descriptors
   /// Bytes of partial frames.
   case partialFrames

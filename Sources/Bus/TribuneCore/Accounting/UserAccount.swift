@@ -6,7 +6,7 @@ package import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
-    /// The part of `uses` for detached connections, whose clients may register the same again.
+    /// The part of `uses` for detached connections, whose clients may register again.
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0

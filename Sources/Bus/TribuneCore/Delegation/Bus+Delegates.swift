@@ -29,7 +29,7 @@ extension Bus {
 
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
-    // The second of two equal delegates could have another failure policy, and its end must not end the first.
+    // Refused, not merged: an equal delegate could have another failure policy, and its end would end the first.
     guard !connections[slot].delegateKeys.contains(dedupKey) else {
       throw WireError(
         .conflict, "this connection has a delegate with the same names, object and label: detach that first")
@@ -97,8 +97,8 @@ extension Bus {
   }
 
   /// The delegates that a `set` replaces. A `set` for an object replaces the object's whole chain. Delegates
-  /// without an object can be about unrelated things. So a `set` without an object replaces only delegates for
-  /// some of the same names. During a replay, the log determines the delegates.
+  /// without an object can be about unrelated things. So a `set` without an object replaces only delegates whose
+  /// patterns overlap with its own. During a replay, the log determines the delegates.
   private func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {

@@ -201,7 +201,7 @@ extension Bus {
     return standing
   }
 
-  /// - Returns: if the bus did not keep the answer's text or value, the reason as bytes for the log; else nil.
+  /// - Returns: the reason why the bus dropped the answer's text or value, as bytes for the log; else nil.
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
   ) throws(WireError) -> ByteBuffer? {
@@ -215,7 +215,6 @@ extension Bus {
       do throws(WireError) {
         try declarations.payloadCheck.value(frame.payload, method)
       } catch {
-        // The verdict informs the asker, and the refusal informs the delegate.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
         settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)

@@ -58,8 +58,8 @@ extension Bus {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// Returns a connection whose questions wait until it has read earlier ones. If `isWaitingToBeRead` stays
-  /// true, the caller must call `markRead` once the client has read all frames that are in its queue now.
+  /// Returns a connection whose questions wait until it has read earlier questions. If its `isWaitingToBeRead`
+  /// stays true, the caller must call `markRead` once the client has read all frames that are in its queue now.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }

@@ -5,7 +5,7 @@ import TribuneWire
 
 /// The delegates of each object, and a cache of the chains for queries.
 ///
-/// A chain has all delegates that respond to a name: the object's, and the delegates for any object. It is
+/// A chain has all delegates that respond to a name and an object, including delegates for any object. It is
 /// sorted by order, then by the time of attaching. A query without an object is about all objects.
 struct DelegateChains {
   /// The key of delegates for any object is the empty object.

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// Limits the length of a verdict's reasons and labels. Otherwise, clients that may hold or delegate the name
-/// could make them arbitrarily long.
+/// Limits the length of a verdict's reasons and labels. Otherwise, holders and delegates of the name could make
+/// the verdict arbitrarily long.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int
@@ -20,8 +20,7 @@ struct OutcomeBudget {
 
   private static var identityLengthMax: Int { 2048 }
 
-  /// Returns false if an outcome does not fit, and then for all later outcomes. So a verdict lists the first
-  /// ones.
+  /// Returns false if an outcome does not fit, and then for all later outcomes.
   mutating func admit(_ length: Int) -> Bool {
     guard length <= identitiesLength else {
       identitiesLength = 0
@@ -31,7 +30,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Cuts the reason to the rest of the budget. After the first cut, it also cuts all later reasons.
+  /// Cuts the reason to the rest of the budget. After a cut, each later reason becomes `…`.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

@@ -17,8 +17,8 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// The key is an integer. A type from another module would be hashed through its witness table, which takes
-  /// twice as long.
+  /// The key is an integer. A type from another module would be hashed through its witness table, at half the
+  /// speed.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 

@@ -269,7 +269,7 @@ struct Query {
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
   }
 
-  /// Call this if an earlier bus has sent the question, although it would wait for its turn on this one.
+  /// Call this if an earlier bus has sent a question that would wait for its turn on this bus.
   mutating func markAskedBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true

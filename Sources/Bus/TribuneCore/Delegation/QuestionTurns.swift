@@ -6,8 +6,8 @@ import TribuneWire
 ///
 /// The delegates get a few questions at a time, and the askers' users take turns. A sixteenth of these
 /// questions is reserved for privileged users, and a sixteenth for all others. A privileged user may have all
-/// questions that are not reserved for others. Other users share the remaining ones as in `Accounts`. When its
-/// turn comes, every user may have at least one question.
+/// questions that are not reserved for others. Other users share the questions that are not reserved for
+/// privileged users, as in `Accounts`. When its turn comes, every user may have at least one question.
 ///
 /// A question *has its turn* from its sending until the delegate answers, defers, or asks a nested query. If
 /// the bus stops waiting for the answer earlier, the question is *unread*. It then keeps its turn until the
@@ -34,7 +34,7 @@ struct QuestionTurns {
     var openCount = 0
   }
 
-  /// Up to this number of users, those without questions stay, because they are likely to ask again.
+  /// While `users` has at most this number, users without questions stay, because they are likely to ask again.
   private static let idleMax = 4
   private static let searchedMax = 16
 
@@ -159,7 +159,7 @@ struct QuestionTurns {
 
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
-    // If others may have no more questions, skip them without a lookup, because there can be thousands of them.
+    // If unprivileged users may have no more questions, skip these users without a lookup: there can be thousands.
     let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
     for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
       let user = knownPlace(of: turn.uid)

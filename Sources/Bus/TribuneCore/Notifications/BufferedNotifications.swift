@@ -44,7 +44,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // A run over the limit is dropped, so this does not copy it.
+      // Drop a run over the limit without copying it.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
@@ -81,7 +81,7 @@ struct BufferedNotifications {
   }
 }
 
-/// Buffered notifications that their connection now receives. Before them, the connection learns how many
+/// Buffered notifications that their connection now receives. The connection first learns how many
 /// notifications were lost for lack of space.
 package struct FlushedNotifications {
   package fileprivate(set) var slices: [ByteSlice] = []
@@ -97,8 +97,8 @@ package enum Admission {
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run for the buffers of any number of connections. They share one copy, because the bus reuses the run's
-/// receive buffer.
+/// A run for the buffers of any number of connections. All buffers share one copy of the run. Without
+/// the copy, the bus could not reuse its receive buffer.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -152,8 +152,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // If a user exceeds the share of unread bytes, its suspended connections have equal parts. Otherwise, one
-    // large old buffer would starve the others.
+    // If a user exceeds the share of unread bytes, each of its suspended connections gets an equal part. Otherwise,
+    // one large old buffer would starve the user's other buffers.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)

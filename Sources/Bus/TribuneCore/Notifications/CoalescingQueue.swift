@@ -4,8 +4,7 @@ import TribuneWire
 
 /// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// `numbers` can refer to removed entries. Compaction limits the number of such references in proportion to the
-/// elements.
+/// `numbers` can refer to removed entries. Compaction keeps the number of removed entries proportional to `count`.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element

@@ -42,7 +42,7 @@ package struct NotificationCenter {
   private let keepsBusApart: Bool
 
   /// - Parameters:
-  ///   - seed: with it, peers cannot choose names that slow down lookups.
+  ///   - seed: secret, so peers cannot choose names that slow down lookups.
   ///   - keepsBusApart: if true, a leading star in a pattern does not match the bus's own names.
   package init(seed: UInt64, keepsBusApart: Bool = true) {
     routes = RouteCache(placeCount: 4096, seed: seed)

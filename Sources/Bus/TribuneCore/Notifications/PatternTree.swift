@@ -12,7 +12,7 @@ package import TribuneWire
 /// observe the same name again. The pattern that was released first is evicted first, even if it was used
 /// since.
 ///
-/// A key can have several patterns, and can be inserted several times with the same one. The tree is a class,
+/// A key can have several patterns, and several registrations with one pattern. The tree is a class,
 /// because copies of a struct would share the nodes.
 package final class PatternTree<Key: Hashable> {
   /// The content is in a cell, because checks for exclusive access would take a twentieth of the time of an

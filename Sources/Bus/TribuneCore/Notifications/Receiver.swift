@@ -29,8 +29,8 @@ package struct Receiver: Equatable, Sendable {
   package let slot: ConnectionSlot
   package private(set) var way: Way
   package private(set) var isAwaited = false
-  /// True if the connection has a delegate for this will or did. The bus then sends it the notification even if
-  /// the client has no room.
+  /// True if the connection has a delegate for this will or did. The bus then delivers the notification even if
+  /// the client is slow.
   package private(set) var isDelegate = false
 
   mutating func join(_ other: Receiver) {

@@ -3,7 +3,7 @@
 package import TribuneWire
 
 /// A retained notification. It is a class, because a snapshot may refer to a notification that is replaced
-/// before it is sent.
+/// before the snapshot is sent.
 package final class RetainedNotification {
   package let tail: QueryTail
   package let sender: ConnectionID

@@ -41,7 +41,7 @@ struct RouteCache<Receiver> {
 
   /// - Parameters:
   ///   - placeCount: a power of two.
-  ///   - seed: with it, peers cannot choose names that collide.
+  ///   - seed: secret, so peers cannot choose names that collide.
   init(placeCount: Int, seed: UInt64) {
     precondition(placeCount >= Self.placesEach && placeCount & (placeCount - 1) == 0)
     self.seed = seed
@@ -123,8 +123,8 @@ struct RouteCache<Receiver> {
 }
 
 private struct Decisions {
-  /// Each entry has the id of permissions in the upper 48 bits, and their actions in the lower 16. No
-  /// permissions have the id 0.
+  /// Each entry has the id of permissions in the upper 48 bits, and their actions in the lower 16. 0 is a free
+  /// entry, because the id of permissions is never 0.
   private var entries = SIMD4<UInt64>()
 
   subscript(permissions: UInt64) -> ActionSet? {

@@ -4,7 +4,8 @@ import TribunePolicy
 package import TribuneProtocols
 package import TribuneWire
 
-/// Checks for userInfo and values. The owner of the `Bus` supplies them, because the core cannot read JSON.
+/// The checks of userInfo and of values. The owner of the `Bus` supplies the checks, because the core cannot read
+/// JSON.
 package struct PayloadCheck: Sendable {
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
@@ -270,7 +271,7 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol or, if it has none, of the protocol with that name.
+  /// The methods of the object's protocol. If the object has no protocol, `object` is the name of a protocol.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

@@ -27,8 +27,8 @@ final class DeclarationRegistration {
     self.protocolCount = protocolCount
   }
 
-  /// The object for which the policy must allow the declaration. It is empty, for any object, if the
-  /// declaration defines protocols, because these are for the whole bus.
+  /// The object for which the policy must allow the declaration. Empty (for any object) if the declaration
+  /// defines protocols, because protocols are for the whole bus.
   static func objectToPermit(_ object: String, isDefinition: Bool) -> String { isDefinition ? "" : object }
 
   var objectToPermit: String { Self.objectToPermit(object, isDefinition: isDefinition) }
@@ -129,7 +129,7 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// - Parameter yields: if true, other definitions in files win, as if the files had been loaded later.
+  /// - Parameter yields: if true, definitions of the same names in files win, as if the files were loaded later.
   mutating func define(
     _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
     yieldingToFiles yields: Bool

@@ -215,8 +215,8 @@ extension ConnectionSlot {
 
 extension Query {
   /// True if the mode allows the states of the participants. In a sequential mode, the query waits for one
-  /// participant, and unasked ones come last. If its deadline had passed before it could ask the next one, the
-  /// query waits for none, and is about to end.
+  /// participant, and unasked participants come last. A query that reached its deadline between two participants
+  /// waits for no participant, and is about to end.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return waitingCount > 0 && next == participants.count }
     return (waitingCount == 1 || waitingCount == 0 && next < participants.count)

@@ -31,7 +31,7 @@ extension Bus {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
     }
-    // Delegates may have left unread questions behind, so the connection may have no inbox yet.
+    // If all delegates of the connection have left, it has no inbox yet, but can have unread questions.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
     var unread: [(uid: UInt32, count: Int, reported: Int)] = []
@@ -89,8 +89,7 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // The replay reported some connections repeatedly, and others whose clients have read since. So the list
-    // starts again.
+    // Rebuild the list: the replay added some connections repeatedly, and some whose clients have read since.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

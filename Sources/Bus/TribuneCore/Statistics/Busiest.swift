@@ -32,7 +32,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
       tally.end(for: others)
       tallies[key] = nil
     }
-    // Pinned tallies stay. Other limits bound their number.
+    // Tallies with a `userCount` other than 0 stay. The limit on registrations bounds their number.
     limit = max(Self.countMax, tallies.count) + Self.slack
   }
 

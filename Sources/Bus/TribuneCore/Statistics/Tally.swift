@@ -14,7 +14,7 @@ package final class Tally<C: Counts> {
   private let own = Cell(C())
   private let hasEnded = Cell(false)
   private let successor = Cell<Tally?>(nil)
-  /// The pin count. While it is not 0, the tally does not end.
+  /// The number of attached delegates that use the tally. The tally ends only while this is 0.
   let userCount = Cell(0)
   let uid: Cell<UInt32>
 

@@ -159,7 +159,7 @@ package struct PolicyParser {
   ) throws(Mistake) {
     for name in names {
       let isMisspelt = WellKnownQuestions.meant(by: name.text) != nil
-      // Other names may belong to notifications or values, which cannot be held or overridden.
+      // Unless `isQuestion` or `isHeld`, the name may belong to a notification or a value.
       let isQuestion =
         NameSyntax.split(name.text).last.lowercased().hasPrefix("should")
         || (name.text.hasSuffix("*")

@@ -69,7 +69,7 @@ struct ProtocolParser {
     current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
     if parseHead() { parseBody() }
     current.isBroken = list.count > mistakes
-    // Without a name, no other protocol can inherit from this one.
+    // Drop a protocol without a name: no other protocol can inherit from it.
     if !current.name.isEmpty { declarations.append(current) }
   }
 

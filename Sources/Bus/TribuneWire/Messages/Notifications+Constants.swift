@@ -10,8 +10,8 @@ extension Lost {
 }
 
 /// Before the first notification of a poster, the bus sends a `poster` frame to the receiver. The receiver
-/// remembers one poster for each slot, which bounds the memory of both sides. It knows a poster while any slot
-/// refers to it.
+/// remembers one poster for each slot, which bounds the memory of both sides. The receiver knows a poster while
+/// any slot refers to the poster.
 extension PosterFacts {
   /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0
