@@ -39,8 +39,7 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Waits for a bus, and tells it of an action that began without one. Returns when the task is cancelled, which ends
-  /// the action.
+  /// Waits for a bus, and tells it of an action that began without a bus. Cancelling the task ends the action.
   static func begin(_ query: Query, in context: Context) async {
     do throws(TribuneError) {
       let connection = try await tryUntilDone { () async throws(TribuneError) -> Connection in

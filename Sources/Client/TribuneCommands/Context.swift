@@ -214,7 +214,7 @@ struct Context: Sendable {
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
-      // The library's own limit is longer, because the error of `bounded` names the time span.
+      // `bounded` must time out before the library, because its error names the time span.
       try await Connection.connect(
         to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
         identifyingPosters: identifiesPosters, pace: pace, events: events)
@@ -240,7 +240,7 @@ struct Context: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the time to connect; nil for the global option.
-  ///   - saysLoss: true to report a reconnection even with --quiet, unless no notification was missed.
+  ///   - saysLoss: true to report missed notifications even with --quiet.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
   ///     notifications, or nil if the bus did not know this connection.
   func connectToStay(

@@ -15,7 +15,7 @@ extension SignalWatch {
   }
 }
 
-/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. After an
+/// Reads a sequence until it ends, until `show` has counted `count` elements, or until an interruption. After an
 /// interruption, the elements that the sequence already holds are still read. Returns the exit status.
 ///
 /// - Parameters:

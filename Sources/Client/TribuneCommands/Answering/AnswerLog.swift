@@ -31,7 +31,7 @@ final class AnswerLog: Sendable {
         do throws(CommandError) {
           try context.write(bytes: bytes)
         } catch {
-          // The delegate goes on: a full disk or a closed pipe must not lift a veto.
+          // A failed write does not end the delegate: a full disk must not lift a veto.
           let isFirst = hasReported.withLock { hasReported in
             defer { hasReported = true }
             return !hasReported

@@ -39,7 +39,7 @@ final class CommandDelegate: Delegate {
     isReplaced = { log.replaced(by: $0) }
   }
 
-  /// Answers by a file of a folder. The file and its companion may disappear at any time.
+  /// Creates the delegate for a file of a folder. The file may disappear at any time.
   ///
   /// - Parameter isBroken: called if a question finds no program.
   init(

@@ -5,8 +5,8 @@ import TribuneJSON
 import TribuneSystem
 
 extension CommandRunner {
-  /// Runs the command for a question. Only the bus limits its time, because a process of the command can defer over
-  /// another connection. Cancelling the task ends the command.
+  /// Runs the command for a question. Only the bus limits the command's time, which `tribunectl defer` can extend.
+  /// Cancelling the task ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
     // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
@@ -52,7 +52,7 @@ extension CommandRunner {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
     case .exited(ExitStatus.vetoed):
-      // The output may be long if the question wants a value.
+      // For a value query, the output may be longer than a reason.
       return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
     case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:

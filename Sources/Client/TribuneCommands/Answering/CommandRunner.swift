@@ -37,15 +37,14 @@ actor CommandRunner {
   private static let commandsMax = 64
   private static let reportedMax = 64
   private static let waitingMax = 256
-  /// The limit of a user's userInfo in bytes, in running commands and waiting questions. A running command's userInfo
-  /// is in memory twice.
+  /// The limit of userInfo for each user, in bytes. It covers running commands and waiting questions.
   private static let byteCountMax = 64 << 20
   /// In bytes. The limit is low, because 64 commands may write values at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
-  ///   - valueLength: the bus's limit in bytes; 0 if the command gives no values.
-  ///   - isPrivileged: true for users who may use all free commands.
+  ///   - valueLength: the bus's limit of a value in bytes; 0 if the command gives no values.
+  ///   - isPrivileged: true for users without a limit of their own.
   init(
     in context: Context, valueLength: Int = 0,
     isPrivileged: @escaping @Sendable (UInt32) -> Bool = { ThisProcess.isPrivileged($0) }

@@ -2,9 +2,9 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// Users share the commands as in the bus's accounts. A user may run the commands that other users leave, divided by
-/// the number of users with commands plus one, but at least one. Privileged users may run all free commands. Users with
-/// waiting questions take turns.
+/// At most `total` commands run. A user's limit is what other users leave of `total`, divided by one more than the
+/// number of users who run commands, but at least 1. Privileged users have no limit of their own. Users with waiting
+/// questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 
@@ -30,8 +30,8 @@ struct CommandTurns: Sendable {
 
   let total: Int
   let waitingMax: Int
-  /// The limit of a user's userInfo in bytes, in running commands and waiting questions. A single question may exceed
-  /// it.
+  /// The limit of userInfo for each user, in bytes. It covers running commands and waiting questions. A single question
+  /// may exceed it.
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   private var users: [UInt32: User] = [:]

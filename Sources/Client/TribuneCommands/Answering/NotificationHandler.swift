@@ -19,7 +19,7 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command for a notification, and acknowledges it if its poster waits. Returns false for other deliveries.
+  /// Runs the command for a notification, and acknowledges it if its poster waits. Returns false for a gap.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

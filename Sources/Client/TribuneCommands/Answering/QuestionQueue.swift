@@ -47,7 +47,7 @@ struct QuestionQueue: Sendable {
   private static let reading = Duration.milliseconds(500)
 
   private var queue: [(entry: Entry, round: Int)] = []
-  /// When the first question has been shown long enough to be meant by an answer.
+  /// An answer before this time may be meant for an earlier question.
   private var readableAt = Duration.zero
   private var hasEnded = false
 

@@ -6,7 +6,7 @@ import TribuneSystem
 /// Asks the person at the terminal, through a `QuestionQueue`.
 actor TerminalDelegate: Delegate {
   static let timeout = Duration.seconds(60)
-  /// In bytes. The bus cuts longer reasons anyway.
+  /// In bytes.
   private static let lineLength = 8_192
   private static let userInfoLength = 2_000
 
@@ -77,7 +77,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// True if answers must be printed. A terminal already shows the typed text, unless programs read the output.
+  /// True if answers must be printed. In a table on a terminal, the typed text already shows them.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }

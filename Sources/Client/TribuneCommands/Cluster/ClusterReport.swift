@@ -26,8 +26,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: can include several of one host: the delegate of a configured pattern such as `cluster.**`
-  ///   has the same label, and abstains.
+  /// - Parameter outcomes: may include several of one host. If a configured pattern such as `cluster.**` also matches,
+  ///   its delegate for the host abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {

@@ -12,7 +12,7 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// The pause before this program asks again. It may have missed the announcement of a change.
+  /// The pause before this program asks again, because it may have missed the announcement of a change.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 

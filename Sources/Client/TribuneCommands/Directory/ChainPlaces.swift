@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Assigns `order` values to sorted keys. Later keys fit into the gaps between them.
+/// Assigns `order` values to sorted keys, with gaps for later keys.
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
   static var spacing: Int64 { 1 << 16 }
 

@@ -49,7 +49,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Problems that may be over when the files are complete, by path.
+  /// Problems by path, which may disappear once all files are complete.
   fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 

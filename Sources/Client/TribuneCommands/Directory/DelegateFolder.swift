@@ -65,8 +65,7 @@ actor DelegateFolder {
   /// Tries refused files again.
   private var retry: Task<Void, Never>?
   private var retryPause = DelegateFolder.retryPauseMin
-  /// The paths of detached files. If such a file is no longer executable, somebody has changed that on purpose, so this
-  /// is not reported.
+  /// The paths of detached files. A detached file that is no longer executable is not reported.
   private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -213,7 +212,7 @@ actor DelegateFolder {
     problems = Set(wrong)
   }
 
-  /// Watches each folder on the path for the next step, because each step may appear, disappear or be replaced.
+  /// Watches each folder on the path, because each component of the path may appear, disappear or be replaced.
   private func watchSteps(to path: [UInt8]) {
     Folder.forEachStep(to: path) { folder, name in
       guard let watched = watched(folder) else { return }
@@ -307,7 +306,7 @@ actor DelegateFolder {
 
   // MARK: Attaching
 
-  /// Attaches gates before the first file, because a unit's first delegate already meets `RequireDelegate=`.
+  /// Attaches gates before the first file, because a unit's first delegate already satisfies `RequireDelegate=`.
   private func closeGates(for files: Set<DelegateFile>) async {
     for pattern in DelegateFile.sharedPatterns(of: files) where gates[pattern] == nil {
       let gate = IncompleteFolder(root)
@@ -317,7 +316,7 @@ actor DelegateFolder {
           order: .min, over: connection, onRefusal: { _ in })
         gates[pattern] = (gate, attachment)
       } catch {
-        // The bus will also refuse the files of this pattern, whose errors are reported.
+        // The bus will also refuse the files of this pattern. Those refusals are reported.
         continue
       }
     }

@@ -7,7 +7,7 @@ enum MissingEntries {
   /// SD_MESSAGE_JOURNAL_DROPPED. Its entry has the field N_DROPPED= and fields OBJECT_...= about the service.
   private static let droppedByJournald = "a596d6fe7bfa4990828e72309e95d61e"
 
-  /// The number of entries that are missing in these times, as far as the journal records them.
+  /// The number of entries in these times that the journal records as missing.
   static func count(in times: ClosedRange<UInt64>, of directory: String?) throws(CommandError) -> UInt64 {
     let journal = try JournalReader(directory: directory)
     for id in [droppedByBus, droppedByJournald] { try journal.match("MESSAGE_ID", id) }

@@ -9,7 +9,7 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// Further observers are only counted, because every user can have many.
+  /// Observers beyond this number are only counted, because every user can have many.
   private static let printedMax = 100
 
   func missingLines(of name: String, object: String) -> [String] {

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Lines for standard output. While more lines are about to follow, they wait, and are then written together.
+/// Lines for standard output. Lines wait while more lines are about to follow, and are then written together.
 final class LineBatch: Sendable {
   private static let byteCountMax = 65_536
 

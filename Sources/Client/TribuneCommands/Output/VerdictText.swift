@@ -34,7 +34,7 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// The default that vetoed: the asker's, or else the bus's. No override passes the bus's default.
+  /// Names the default that vetoed: the asker's, or else the bus's.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }

@@ -49,7 +49,7 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // If a connection answers its own query, its other queries need not cause the wait.
+      // A connection that answers its own query need not be waiting for its other queries.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

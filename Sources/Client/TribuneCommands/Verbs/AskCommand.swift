@@ -90,8 +90,7 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// If present, the query also begins the action. With a scope, it does not, because the verdict is not the local
-  /// bus's.
+  /// If present, a query without a scope also begins the action.
   var beginning: Beginning?
   /// The names of the action's notifications. The permission to post them is checked before delegates are asked.
   var announcements: [String] = []
@@ -181,10 +180,10 @@ struct Query: Sendable {
     over connection: Connection, in context: Context
   ) async throws(TribuneError) {
     guard !announcements.isEmpty else { return }
-    // A client that may not ask learns that first.
+    // If the client may neither ask nor post, the error is about `ask`.
     let needed = [("ask", askedName)] + announcements.map { ("post", $0) }
     try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-      // The checks are sent together, in one round trip. A hold that comes in between still vetoes.
+      // The checks are sent together, in one round trip.
       let checks = needed.map { action, name in
         Task { () async -> Result<Void, TribuneError> in
           do throws(TribuneError) {

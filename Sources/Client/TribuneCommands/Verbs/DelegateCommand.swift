@@ -149,7 +149,7 @@ struct DelegateCommand: Command {
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Waits for the end. Keeps the delegate alive, because the connection does not retain it.
+  /// Waits for the end. Keeps the delegate alive, because the connection does not retain delegates.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError

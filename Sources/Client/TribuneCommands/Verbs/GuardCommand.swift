@@ -142,8 +142,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits until the bus has confirmed the announcement, because the command must not run unannounced. If it is unknown
-  /// whether the bus has it, announces a failure.
+  /// Waits until the bus has confirmed the announcement, because the command must not run unannounced. If no reply
+  /// tells whether the bus has the announcement, announces a failure.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {

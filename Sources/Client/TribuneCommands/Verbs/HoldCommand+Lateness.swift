@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Handles actions that had begun before the holds, which therefore could not veto them.
+/// Handles actions that had begun before the holds, and that the holds therefore could not veto.
 extension HoldCommand {
   private enum Wait: Sendable {
     case settled, lost, expired, overdue, interrupted

@@ -154,7 +154,7 @@ struct HoldCommand: Command {
     switch taken {
     case .success(let held):
       inherited = held.holds.last
-      // After a wait for a bus, its clients had time to return.
+      // The holds may have expired while `start` gave other clients time to return.
       if standing.isOver { throw await release(held, because: "the hold has expired") }
       let end = spanText.isEmpty ? "" : ", for \(spanText.terminalSafe)"
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
@@ -237,8 +237,8 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Waits until logind knows of the holds that are about the host. Returns warnings and, for a terminal, the effects.
-  /// Returns nil if the holds came too late.
+  /// Waits until logind knows of the holds that are about the host. Returns warnings and, for a terminal, the holds'
+  /// effects. Returns nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
     // An inherited connection cannot send.

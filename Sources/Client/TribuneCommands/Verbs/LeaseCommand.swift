@@ -57,7 +57,7 @@ struct LeaseCommand: Command {
     }
   }
 
-  // MARK: A command
+  // MARK: With a command
 
   private func run(_ turn: LeaseTurn, in context: Context) async throws(CommandError) -> Int32 {
     let router = SignalRouter.routing(context.signals)
@@ -82,8 +82,8 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Stops waiting, which withdraws the question. If the gateway has the lease by then, the gateway releases it; if its
-  /// reply has arrived, this process does.
+  /// Stops waiting, which withdraws the question. The gateway then releases a lease that it has just taken. If the
+  /// gateway's reply has arrived already, this function releases the lease.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -150,7 +150,7 @@ struct LeaseCommand: Command {
     }
   }
 
-  // MARK: Without one
+  // MARK: Without a command
 
   private func release(in context: Context) async throws(CommandError) -> Int32 {
     let reply = try await LeaseQuery("release", lease).reply(over: try await connect(in: context))

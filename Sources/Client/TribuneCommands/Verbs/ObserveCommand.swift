@@ -125,7 +125,7 @@ struct ObserveCommand: Command {
   /// Reports a gap on standard error if the format has no place for it.
   private func addGap(_ gap: Delivery, to output: inout [UInt8], _ context: Context) {
     guard format != nil else { return context.append(gap, to: &output) }
-    // The connection has already reported an interruption.
+    // The connection itself reports an interruption.
     if case .lost(let count) = gap { context.terminal.report("lost \(count.counted("notification"))") }
   }
 }

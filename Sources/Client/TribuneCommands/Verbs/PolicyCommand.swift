@@ -66,7 +66,7 @@ struct PolicyCommand: Command {
     case .connection(let id): return (nil, "of connection \(id), as the kernel recorded them")
     case .user(let name):
       guard let user = try Self.looking({ () throws(Errno) in try UserDatabase.user(name) }) else {
-        // Such a user may belong to another host or a container, or may have been removed.
+        // A user without an entry may belong to another host or a container, or may have been removed.
         if let id = UInt32(name), id != .max {
           return (PolicySubject(uid: id, groups: []), "of the id alone: the user database does not have it")
         }

@@ -30,8 +30,8 @@ struct PatientQuery: Sendable {
   }
 
   /// - Parameter connection: the result of `connect`.
-  /// - Returns: the last verdict. If the time is over, it is a veto, or the first verdict, which may lack the answers
-  ///   of slow delegates.
+  /// - Returns: the last verdict. If the time ends during the first query, the verdict may lack the answers of slow
+  ///   delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
     // The time does not include a wait for a bus.
     let patience = patience.fromNow()

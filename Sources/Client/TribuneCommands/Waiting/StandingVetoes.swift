@@ -38,8 +38,7 @@ struct StandingVetoes: Sendable {
 
   /// Takes a verdict, which must be a veto. Returns lines about each new or changed veto.
   ///
-  /// - Parameter holdAges: the ages of the holds, by id. The age of other vetoes, and of other holds, counts from their
-  ///   first verdict here.
+  /// - Parameter holdAges: the ages of holds, by id. The age of any other veto counts from its first verdict.
   mutating func take(_ verdict: Verdict, holdAges: [UInt64: Duration], at now: Instant) -> [String] {
     var lines = known == nil ? ["waiting until \(subject) is allowed:"] : []
     let failures = verdict.vetoingFailures
@@ -58,7 +57,7 @@ struct StandingVetoes: Sendable {
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
     }
-    // The lines with a count are limited like the lines of one further user.
+    // This line is limited as if one more user caused it.
     if omittedCount > 0, limits.take(for: .max) {
       lines.append("  and \(omittedCount) more, not shown")
       omittedCount = 0
