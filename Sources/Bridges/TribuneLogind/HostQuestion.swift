@@ -31,7 +31,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   }
 
   /// The targets that the question covers; its own comes first. Power-off covers halt, because a halted host is also
-  /// unreachable, and exit, by which systemd ends as in a container.
+  /// unreachable. It also covers exit, which shuts down a container.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]

@@ -29,7 +29,7 @@ import TribuneWire
   private var dbus: DBusConnection?
   private var logindSignals: DBusSignals?
   private var logind: LogindProxy?
-  /// Whether locks bind root: since systemd 257. Nil if logind has not said so.
+  /// True if locks bind root; nil until logind has replied.
   private var bindsRoot: Bool?
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
@@ -80,7 +80,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// The inherited locks stay until this process has its own, or may assume that the bus is gone.
+  /// Drops the inherited locks if the bus is still unreachable after `patience`.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     isPatient = false

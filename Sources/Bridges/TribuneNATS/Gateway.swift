@@ -174,7 +174,7 @@ final class Gateway {
     }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
-      // While JetStream is slow, the export does not read from `exports`. So `bus` must be another connection.
+      // While JetStream is slow, the export stops reading `exports`. On `bus`, that would delay all other work.
       let exports = try await Connection.connect(identifyingPosters: true)
       let closing = Task {
         _ = await bus.closed()
@@ -241,7 +241,7 @@ final class Gateway {
     guard !settings.questions.isEmpty, let other = settings.others.first,
       publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
     else { return }
-    // NATS's refusal would arrive on another thread.
+    // A refusal by NATS would arrive on another thread, perhaps a moment later.
     await rest(for: .seconds(1))
     guard speaksForOthers == nil else { return }
     speaksForOthers = true

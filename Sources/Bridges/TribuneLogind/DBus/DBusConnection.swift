@@ -106,8 +106,8 @@ struct DBusMessage {
 
   // MARK: Processing
 
-  /// Dispatch uses a descriptor until the source's cancellation is complete. By then, another file could have the same
-  /// number, so each source owns a copy.
+  /// Copies the bus's descriptor for a Dispatch source. Dispatch uses the copy until the source's cancellation is
+  /// complete, while sd-bus may close its own descriptor earlier.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }
@@ -271,7 +271,7 @@ struct DBusMessage {
   }
 
   /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle` must not
-  /// block. If another rule matches, `handle` also gets signals of other senders; see `DBusSignals`.
+  /// block. `handle` can also get signals of other senders, which arrive by another rule; see `DBusSignals`.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(

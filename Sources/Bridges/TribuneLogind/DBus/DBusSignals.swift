@@ -41,7 +41,7 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
-      // If a signal has named an owner during this call, that is at least as new as the reply.
+      // If a signal named an owner during this call, the signal is at least as new as the reply.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
       // The service does not run yet, so it has no owner.
@@ -54,7 +54,7 @@ final class DBusSignals {
     guard owner != self.owner else { return }
     let hadOwner = !self.owner.isEmpty
     self.owner = owner
-    // One owner can replace another directly, which is an end and a start.
+    // A direct change from one owner to another counts as an end and a start.
     if hadOwner { ownerChanged(false) }
     if !owner.isEmpty { ownerChanged(true) }
   }

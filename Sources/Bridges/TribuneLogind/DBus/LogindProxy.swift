@@ -62,7 +62,7 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// True since systemd 257, which added `block-weak` for locks that do not bind root.
+  /// True if `block` locks bind root. They do since systemd 257, which also added `block-weak`.
   func bindsRoot() async throws(DBusError) -> Bool {
     do throws(DBusError) {
       _ = try await property("BlockWeakInhibited")

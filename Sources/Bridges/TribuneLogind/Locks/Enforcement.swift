@@ -32,7 +32,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksTargets || isOverridden || isPart && bindsRoot == true { targets.formUnion(wanted) }
-      // The full lock stays until the targets are masked. If masking has failed, an override still releases the lock.
+      // The full lock stays until the targets are masked. If masking has failed, an override releases the lock.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

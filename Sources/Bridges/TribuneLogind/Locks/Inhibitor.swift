@@ -13,7 +13,7 @@ nonisolated package struct Inhibitor: Hashable, Sendable {
   package var uid: UInt32
   package var pid: UInt32
 
-  /// For a hold, which needs a reason.
+  /// The reason of the hold that mirrors this lock; never empty.
   package var reason: String { why.isBlank ? "it gives no reason" : why }
 
   package init(what: String, who: String, why: String, mode: String, uid: UInt32, pid: UInt32) {

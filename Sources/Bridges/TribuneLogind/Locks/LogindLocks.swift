@@ -32,7 +32,7 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The processes that took the inherited locks. logind still lists a lock for a moment after it is dropped.
+  /// The processes that took the inherited locks. logind lists a dropped lock for another moment.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {

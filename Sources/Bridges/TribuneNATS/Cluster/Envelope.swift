@@ -107,7 +107,7 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// A host's reply to a question. A value itself is in the message's payload.
+/// A host's reply to a question. A value is in the message's payload.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
   case progress(timeout: Duration, status: String)
   case approve

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hosts that announce themselves. The gateway also asks hosts of the roster that do not.
+/// The hosts that announce themselves. The gateway also asks silent hosts of the roster.
 nonisolated struct Neighbours {
   static let interval = Duration.seconds(2)
   static let silenceMax = Duration.seconds(10)

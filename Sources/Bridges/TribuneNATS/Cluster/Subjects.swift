@@ -65,7 +65,7 @@ nonisolated struct Subjects: Equatable, Sendable {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// True if NATS refused the subscription to replies. Without it, vetoes would be lost.
+  /// True if NATS refused the subscription to replies, without which vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }

@@ -42,7 +42,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// The account after which a new consumer starts. If nil, a new consumer starts with new messages.
+  /// A new consumer starts after this account. Without an account, it starts with new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -50,7 +50,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the senders' numbers show the gap.
+      // In the same stream, the senders' numbers show any loss.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -103,7 +103,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// Returns when the losses are announced: after the acknowledgement, the gap is no longer visible.
+  /// Returns when the losses are announced. The message is acknowledged only then.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()

@@ -14,7 +14,7 @@ final class FleetLock {
   /// The time for the delegates. Together with the time for the lease, it stays below the deadline of an HTTP
   /// connection.
   private static let deadline = Duration.seconds(10)
-  /// Unless the bus hangs, it replies within this time.
+  /// The bus replies within this time, unless it hangs.
   private static let answerMax = deadline + .seconds(2)
   /// Another host answers at most 64 questions of this host at a time, and not all of them are for FleetLock.
   private static let questionsMax = 16
@@ -147,8 +147,8 @@ nonisolated enum FleetLockQuestion {
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// The userInfo for other hosts. It lacks the mark, with which they could ask in this host's name. Nil unless this
-  /// gateway asks for a FleetLock client.
+  /// The userInfo for other hosts; nil unless this gateway asks for a FleetLock client. The mark is left out, because
+  /// other hosts could use it to ask in this host's name.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

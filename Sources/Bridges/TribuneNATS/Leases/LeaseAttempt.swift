@@ -130,7 +130,7 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        // The conflicting write may still be undecided. The next read is then the same as before.
+        // The conflicting write may be undecided. Reads then return the old value, so the pauses grow.
         return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
         // The attempt reads once more, because the cause may be over, or another host may have written.

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Tells other gateways of a free lease, so waiting programs ask sooner. No decision depends on it.
+/// Tells other gateways of a free lease, so waiting programs ask again at once. No decision depends on a notice.
 nonisolated enum LeaseNotice: Equatable, Sendable {
   /// The former owner; nil if it is the announcing host.
   case released(owner: String?)

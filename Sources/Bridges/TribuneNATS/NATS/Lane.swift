@@ -11,7 +11,7 @@ nonisolated final class Lane: Sendable {
 
   struct Batch {
     var messages: [ClusterMessage] = []
-    /// How many messages were dropped after these.
+    /// How many messages were dropped after `messages`.
     var dropped = 0
   }
 

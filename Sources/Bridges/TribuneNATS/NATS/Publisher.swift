@@ -75,8 +75,8 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// True if the server answers a ping that follows all earlier publications. All messages that the server sent before
-  /// have then been handled.
+  /// True if the server answers a ping that follows all earlier publications. This process has then handled all
+  /// messages that preceded the answer.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
     // libnats's threads may not have handled the latest messages yet.

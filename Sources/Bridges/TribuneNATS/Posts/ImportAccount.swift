@@ -9,7 +9,7 @@ nonisolated struct ImportAccount {
     case new(lost: UInt64)
     /// The notification follows an unknown loss.
     case newAfterGap
-    /// A later export overtook the notification, which is among the lost ones.
+    /// A later export overtook the notification, which therefore counts in `lost`.
     case late(lost: UInt64)
     case stale
   }
@@ -21,12 +21,12 @@ nonisolated struct ImportAccount {
     var last: [String: ExportNumber]
   }
 
-  /// The latest two processes of each host. The former one may be an earlier process, whose notifications may still
+  /// The latest two processes of each host. The second may be an earlier process, whose notifications may still
   /// arrive, or another gateway of the same name.
   private var origins: [String: [Origin]] = [:]
   /// The hosts in the order in which they are forgotten.
   private var order: [String] = []
-  /// True once a host was forgotten. An unknown host may then be a forgotten host with losses since.
+  /// True once a host was forgotten. After that, an unknown host may be a forgotten one.
   private var hasForgotten = false
 
   mutating func record(
@@ -66,7 +66,7 @@ nonisolated extension ImportAccount.Origin {
     let former = last[name]
     if let former, number.sequence <= former.sequence { return .stale }
     last[name] = number
-    // A number that is not greater shows that the sender's counts have restarted.
+    // If `count` has not grown, the sender's counts have restarted.
     let lost = former.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
     guard number.sequence > sequence else { return .late(lost: lost + 1) }
     sequence = number.sequence

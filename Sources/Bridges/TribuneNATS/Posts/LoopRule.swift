@@ -21,6 +21,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// False for a gateway, because it asks for another host.
+  /// False for a gateway, because it asks on behalf of another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

@@ -4,9 +4,9 @@ import TribuneWire
 
 /// A name that only gateways answer.
 nonisolated enum GatewayName: Equatable, Sendable {
-  /// Every host is asked, this one included, without the prefix: `scope.cluster.unit.shouldStop`.
+  /// `scope.cluster.NAME` asks NAME on every host, including this one.
   case cluster(String)
-  /// Only this host is asked, whatever the configuration: `scope.host.unit.shouldStop`.
+  /// `scope.host.NAME` asks NAME on this host only, whatever the configuration.
   case host(String)
   case report(HostReport.Kind)
   case lease

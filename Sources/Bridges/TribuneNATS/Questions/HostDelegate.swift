@@ -6,7 +6,7 @@ import Tribune
 /// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Responds to names of the configuration, and asks them unchanged.
+    /// Responds to names of the configuration, and asks the other host by the same names.
     case configured
     /// Responds to names that only gateways answer.
     case scoped
@@ -48,8 +48,7 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A configured pattern may also match names that other delegates answer. The asking host's gateway itself takes a
-    // lease.
+    // A configured pattern may also match names that other delegates answer. `Leases` answers requests for leases.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }

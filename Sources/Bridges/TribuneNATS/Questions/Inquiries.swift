@@ -29,7 +29,7 @@ nonisolated final class Inquiries: Sendable {
     /// The unlisted hosts that are not asked, until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// When hosts of the roster last announced themselves. `hearsSince` is when this host began to receive that.
+    /// When each host of the roster last announced itself. `hearsSince` is when this host began to hear announcements.
     var heardAt: [String: ContinuousClock.Instant] = [:]
     var hearsSince = ContinuousClock.now
     var alarm = Alarm()
@@ -51,7 +51,7 @@ nonisolated final class Inquiries: Sendable {
 
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
-  /// Asks a host, and returns its answer. If the task is cancelled, the host learns of it.
+  /// Asks a host, and returns its answer. Cancelling the task withdraws the question.
   func ask(
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {

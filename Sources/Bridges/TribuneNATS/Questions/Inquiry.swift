@@ -67,7 +67,7 @@ nonisolated struct Inquiry {
     }
   }
 
-  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. It is asked again, because the host may
+  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. The host is asked again, because it may
   ///   have a veto.
   mutating func isUnheard(mayReturn: Bool) -> Action {
     guard !isConcluded else { return .none }
@@ -88,8 +88,8 @@ nonisolated struct Inquiry {
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// - Parameter isThere: true if the server responds. This host has then handled all messages that the other host sent
-  ///   before.
+  /// - Parameter isThere: true if the server responds. This host has then handled all messages that preceded the
+  ///   response.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere

@@ -116,8 +116,8 @@ final class RetainedExchange {
   }
 
   func tick() {
-    // All retained notifications may be read by now: if one matches two patterns, `retainedCount` decreases after its
-    // delivery.
+    // If a notification matches two patterns, `notifications.retainedCount` decreases after its delivery. So the last
+    // delivery may not have noticed that all are read.
     importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }

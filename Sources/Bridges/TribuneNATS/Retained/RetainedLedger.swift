@@ -5,8 +5,8 @@
 /// The gateway stores a local value only if the bucket's last revision has arrived here (compare-and-set). If another
 /// host's value came first, the gateway posts it and drops the local value. So an overwritten value never returns.
 ///
-/// The gateway also reads its own posts from the bus, which shows their order. Before it has read such a post, a local
-/// value may precede or follow the post. So the gateway posts the local value again after storing it.
+/// The gateway also reads its own posts from the bus. Until it has read such a post, it cannot know whether the post
+/// overwrites a local value on the bus. So the gateway posts that local value again after storing it.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
@@ -64,7 +64,7 @@ nonisolated struct RetainedLedger {
       if !isOld { entry.unread = max(0, entry.unread - 1) }
       return .none
     }
-    // The bucket's value, which another host stored, is newer than this one.
+    // The bucket has a value of another host, which is newer than this old value.
     if isOld, !entry.isOwn, !entry.isUnsure { return .none }
     setLocal(nil, &entry)
     guard localCount < Self.localMax, weight + payload.count <= Self.weightMax else { return .full }
@@ -111,7 +111,7 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// Forgets the known revision. It is wrong, because the bucket refuses a write and delivers no newer value.
+  /// Forgets the known revision, which is wrong: the bucket has refused a write, and delivers no newer value.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
   func write(of key: RetainedKey) -> Write? {

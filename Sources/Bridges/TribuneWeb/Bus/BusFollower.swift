@@ -27,7 +27,7 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// Also has departed connections, because a verdict may concern one.
+  /// Processes by connection. Departed connections are included, because a verdict may concern one.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
   /// Verdicts that wait because their asker, or an earlier verdict's asker, is unknown. Another task reads the
   /// announcement of the asker's connection.
@@ -135,7 +135,7 @@ final class BusFollower {
 
   // MARK: Frames
 
-  /// Runs off the main queue, because the page shows only few of many frames.
+  /// Reads frames off the main queue, which then gets only the few verdicts among them.
   nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {

@@ -15,7 +15,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   /// The first rows get their own series. The row without labels combines entries that the bus no longer lists.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // The increments of rows without an earlier series.
+    // The growth of the rows that had no series of their own.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }
@@ -25,7 +25,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
     let first = Set(own.map(\.labels))
     rest = nil
     for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
-    // The first value of the shared series cannot fall below an earlier one.
+    // The first list has no growth, so the shared series starts with `rest`.
     if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
     wasTaken = true
   }

@@ -41,8 +41,7 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus lists other participants only if all awaited ones fit. If it lists no others, omitted ones may be
-      // awaited.
+      // The bus prefers awaited participants. If it lists no others, the omitted participants may be awaited too.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,

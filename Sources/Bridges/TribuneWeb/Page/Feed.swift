@@ -10,8 +10,8 @@ nonisolated package struct Feed: Sendable {
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
-    /// In each round, a page reads the verdicts before this one, then each section. So neither can delay the other for
-    /// long.
+    /// In each round, a page reads the verdicts before `endVerdict`, then each section. So many new verdicts do not
+    /// delay the sections for long.
     fileprivate var endVerdict: UInt64 = 0
     fileprivate var nextSection = 0
     fileprivate var versions: [Section: UInt64] = [:]
