@@ -352,6 +352,10 @@ struct HoldTests {
     #expect(try program.errors.line()?.contains("; the hold is in force again, ") == true)
     #expect(try next.tribunectl("ask", "a.shouldB").output.contains(": at 40 %"))
     #expect(program.end(SIGTERM) == 0)
+    try next.folder.write("at 90 %\n", to: "reason")
+    let file = try next.staying("hold", "c.shouldD", "--why=c", "--why-from=\(next.folder.path)/reason")
+    #expect(try file.errors.line() == "tribunectl: --why-from: the file has ended; the reason stays")
+    #expect(try next.tribunectl("ask", "c.shouldD").output.contains(": at 90 %"))
     #expect(
       try bus.tribunectl("hold", "a.shouldB", "--why=c", "--why-from=-", "--", "echo", "ran").status == 2)
     try bus.tribunectl("hold", "a.shouldB", "--why=c", "--why-from=/nowhere", "--", "echo", "ran").expect(

@@ -60,6 +60,7 @@ final class HoldReason: Sendable {
       }
       if let text { await change(to: text, in: context) }
     } while !bytes.isEmpty
+    if case .file = source { context.terminal.report("--why-from: the file has ended; the reason stays") }
   }
 
   private func change(to text: String, in context: Context) async {
