@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// The identity of a Varlink call, which is also the serial of its frames.
+/// The identity of a Varlink call, used as the serial of the call's frames.
 ///
-/// The bus's frames for a call carry this serial, also after a restart. So the daemon can make the replies without a
-/// record of the call. A connection has one call at a time.
+/// The identity says which reply the call needs. So the daemon makes the replies without a record of the call, also
+/// after a restart. A connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
     /// The payload of the `ok` is already the complete reply.
@@ -25,8 +25,8 @@ package struct CallID: Equatable, Sendable {
   package var takesMore: Bool
   package var index: UInt8
   package var count: UInt8
-  /// The low bits of the call's time in microseconds. They make the serials of two posts differ: the ticket of a
-  /// notification contains that serial, and a late answer to one ticket must not match the next.
+  /// The low bits of the call's time in microseconds. They give each post another serial, which the ticket of the
+  /// notification contains. So a late answer to one ticket cannot match the ticket of a later post.
   package var moment: UInt32
 
   /// - Parameter now: the current time in nanoseconds.

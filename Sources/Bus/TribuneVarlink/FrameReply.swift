@@ -213,8 +213,9 @@ package struct FrameReply {
   /// The limit of content in one reply, in bytes, including escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
-  /// The member for some content: a JSON object under `name`, other content as text, because clients with strict types
-  /// accept only objects under `name`. If the content is longer than `space`, the member has only its length.
+  /// Makes the member for some content. A JSON object goes under `name`. Other content goes into a text member, because
+  /// clients with strict types accept only objects under `name`. If the content is longer than `space`, the member has
+  /// only the length of the content.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
     guard bytes.escapedLength(isString: false, within: space) <= space,
@@ -245,8 +246,8 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// The approximate length with JSON escapes. Invalid UTF-8 can take three times as much, and some punctuation beyond
-  /// ASCII counts as escaped. If the plain byte count exceeds `space`, returns that count.
+  /// The approximate length with JSON escapes. If the number of bytes already exceeds `space`, returns that number.
+  /// Invalid UTF-8 can become three times as long as the result.
   fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
     guard byteCount <= space else { return byteCount }
     var length = byteCount

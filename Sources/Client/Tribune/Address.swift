@@ -48,9 +48,9 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// `$RUNTIME_DIRECTORY/bus`, then `$XDG_RUNTIME_DIR/tribune/bus` unless this user is root. If neither exists, the
   /// default is `/run/tribune/bus`.
   ///
-  /// This user must own those directories, and this user or root must serve the bus in them. Otherwise, if a program
-  /// ran as root with another user's environment, that user's delegates would decide. For root, root must also serve
-  /// the bus at `$TRIBUNE_ADDRESS`, unless that is the system's bus.
+  /// This user must own these directories, and this user or root must serve the bus in them. Without this rule, a
+  /// program that root runs in another user's environment would obey that user's delegates. If this user is root, root
+  /// must also serve the bus at `$TRIBUNE_ADDRESS`, unless the address is the system's bus.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {

@@ -6,8 +6,8 @@ package import TribuneWire
 extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
-  /// The connection does not retain the delegate. Once the delegate is deallocated, the next question or notification
-  /// for it makes the connection detach it. The connection answers such a question with ``Answer/abstain``.
+  /// The connection does not retain the delegate. When a question or notification comes for a deallocated delegate, the
+  /// connection detaches the delegate. It answers the question with ``Answer/abstain``.
   ///
   /// - Parameters:
   ///   - delegate: the delegate, to which the caller must keep a reference.
@@ -17,8 +17,8 @@ extension Connection {
   ///   - onFailure: the effect of a timeout, a lost connection or an error of the delegate.
   ///   - timeout: the time for each answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
-  ///   - protocols: the protocols that the delegate conforms to, at most 32. An object that was declared with a
-  ///     protocol accepts only delegates that conform to it or to a protocol that inherits from it.
+  ///   - protocols: the protocols that the delegate conforms to, at most 32. If the object was declared with a
+  ///     protocol, one of `protocols` must be the declared protocol or inherit from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `conflict` when
   ///   this connection has already attached a delegate, perhaps the same one, with this object, these names and this
   ///   label. Detach the earlier one first.
@@ -48,9 +48,9 @@ extension Connection {
 
   /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. If `object` is empty, the call replaces those
-  /// delegates without an object that respond to some of the same names. Otherwise, it replaces only delegates of this
-  /// object. Delegates of other users stay, unless the policy lets this user replace them. If the call throws, all
+  /// Each replaced delegate receives ``Delegate/replaced(by:)``. With an object, the call replaces all delegates of
+  /// this object. Without an object, it replaces the delegates that have no object and respond to one of the same
+  /// names. Delegates of other users stay, unless the policy lets this user replace them. If the call throws, all
   /// delegates stay.
   ///
   /// The parameters and errors are those of ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
@@ -85,8 +85,7 @@ extension Connection {
     renewal.isSet = false
     let attached = AttachedDelegate(
       delegate, object: object, patterns: patterns, renewal: renewal, onRefusal: onRefusal)
-    // If an equal attachment of a deallocated delegate were still registered, the bus would refuse this one
-    // (`conflict`).
+    // If a deallocated delegate still had an equal attachment, the bus would refuse the new one (`conflict`).
     link.detachDeallocated()
     let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
       .registration(reply, .attachment(attached))

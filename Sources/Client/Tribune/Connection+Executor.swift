@@ -6,8 +6,8 @@ import TribuneSystem
 extension Connection {
   /// An executor that runs tasks on the thread that receives for this connection.
   ///
-  /// That thread resumes the tasks that wait for the bus. If such a task also runs on the thread, resuming it wakes no
-  /// other thread. A wake-up is most of the cost of a quick `ask`:
+  /// The same thread resumes the tasks that wait for the bus. If it also runs a resumed task, no other thread has to
+  /// wake. Waking a thread is most of the cost of a quick `ask`. An example:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {
@@ -15,9 +15,9 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// A switch to the executor and back costs two hops, so the executor pays off from the second `ask` on. While a task
-  /// runs on the thread, the connection receives no frames until the task suspends. If that takes more than about 10
-  /// ms, another thread takes over receiving. Until the first thread is free, and after the connection's end, the
+  /// Switching to the executor and back changes threads twice, so the executor pays off from the second `ask` on. While
+  /// a task runs on the thread, the connection receives no frames. If the task does not suspend within about 10 ms,
+  /// another thread takes over receiving. Until the first thread is free, and after the connection's end, the
   /// executor's tasks run on Swift's threads.
   public var executor: any TaskExecutor { link }
 }

@@ -91,16 +91,16 @@ extension Connection {
       .sorted { $0.query < $1.query }
   }
 
-  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If it may list
-  /// everything, one entry for all other names follows.
+  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If this connection may
+  /// list everything, one entry for all other names follows.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
     }
   }
 
-  /// The outcomes of delegates and awaited observers, the busiest 1,000 first, then one entry for all others. If the
-  /// policy does not let this connection list everything, the bus returns only those of the connection's own user.
+  /// The outcomes of the busiest 1,000 delegates and awaited observers, then one entry for all others. If the policy
+  /// does not let this connection list everything, the bus returns only those of the connection's own user.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
@@ -118,8 +118,8 @@ extension Connection {
   /// The last verdicts of a bus that writes to no journal, the oldest first.
   ///
   /// The list has the verdicts that this user asked for, and the verdicts on names that the policy lets this connection
-  /// list. The daemon keeps the last 1,000 verdicts for root and its own user, and the last 1,000 for all other users.
-  /// It keeps none from before its start.
+  /// list. The daemon keeps the last 1,000 verdicts for root and the user that runs the bus, and the last 1,000 for all
+  /// other users. When the daemon starts, it has no verdicts.
   ///
   /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
@@ -150,7 +150,7 @@ extension Connection {
   }
 
   /// Returns the matching holds, the missing required delegates, and the delegates that a query would ask. The call
-  /// asks none of them.
+  /// asks no delegate.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
@@ -181,8 +181,8 @@ extension Connection {
   ///   - object: the object. If it is empty, a message has no object, and a registration concerns every object.
   ///   - subject: the subject about which the policy decides; nil for the subject of `connection`.
   ///   - connection: the connection, such as `:7`, that is used if `subject` is nil; nil for this connection.
-  /// - Throws: `invalidPattern`, `invalidObject`; `refused` for an unknown action, or for an action that never has such
-  ///   a pattern or object; `reservedName` for a message of the bus; `notFound` if the connection is unknown, or hidden
+  /// - Throws: `invalidPattern`, `invalidObject`; `refused` for an unknown action, or for a pattern or object that the
+  ///   action cannot have; `reservedName` for a message of the bus; `notFound` if the connection is unknown, or hidden
   ///   from this process.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,

@@ -34,7 +34,7 @@ extension Connection {
 
   /// Observes notifications whose name matches any of several patterns. The sequence has one copy of each notification.
   ///
-  /// A retained notification that matches one pattern can come after a new one that matches an earlier pattern.
+  /// A retained notification that matches one pattern can come after a new notification that matches another pattern.
   ///
   /// - Throws: the errors of the other `observe`; `invalidPattern` also for an empty array.
   public func observe(
@@ -76,8 +76,8 @@ extension Connection {
 
   /// Ends the suspension.
   ///
-  /// The buffered notifications come first, in the order of their posts. When the call returns, they are in the
-  /// sequences, unless a sequence is full. Cancelling the task does not stop the call.
+  /// The buffered notifications come before new ones, in the order of their posts. When the call returns, they are in
+  /// the sequences, unless a sequence is full. Cancelling the task does not stop the call.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
   /// True if notifications are suspended, as the bus last confirmed.
@@ -85,8 +85,8 @@ extension Connection {
 
   /// Monitors the frames whose names match any of the patterns. Without patterns, monitors all frames.
   ///
-  /// The bus sends each frame to a connection once. If a connection has several monitors, each sequence gets the frames
-  /// that any of them matches.
+  /// The bus sends each frame to a connection once. If a connection has several monitors, each of their sequences gets
+  /// the frames that any of the monitors matches.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {

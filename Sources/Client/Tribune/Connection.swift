@@ -10,8 +10,8 @@ import TribuneWire
 /// throw `cancelled`, unless its documentation says otherwise. The documentation of a request lists further errors
 /// (``TribuneError/Code``).
 ///
-/// If the program releases its last reference to the connection and to the objects that it returned, the connection
-/// ends as by ``close()``, but without waiting.
+/// If the program releases its last reference to the connection and to all objects that the connection returned, the
+/// connection ends as by ``close()``, but without waiting.
 ///
 /// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. If the
 /// connection is lost, for example because the bus was killed at a moment from which it cannot recover, this object
@@ -55,12 +55,12 @@ public final class Connection: Sendable {
   ///   - limit: how long to wait for the bus's welcome. While a bus restarts, or hangs and is about to be replaced, new
   ///     connections wait at its socket.
   ///   - reconnectTimeout: how long to look for a lost bus at the same address. With zero, the connection does not
-  ///     reconnect. With nil, it looks for ever, even if the bus stops (`shuttingDown`). The first connection is
-  ///     retried only if the bus closes it before its welcome.
+  ///     reconnect. With nil, it looks for ever, even if the bus stops (`shuttingDown`). The library retries the first
+  ///     connection only if the bus closes it before the welcome.
   ///   - identifiesPosters: true if notifications must have their ``Notification/poster``. The bus sends the facts
   ///     about each poster once, so this costs nothing per notification.
-  ///   - pace: how long this connection's posts wait for slow observers. Such posts, and all messages behind them, wait
-  ///     in this process. So ``post(_:object:userInfo:options:)`` suspends once the buffer is full.
+  ///   - pace: how long the bus may pause this connection's posts for a slow observer. During a pause, messages wait in
+  ///     this process, and ``post(_:object:userInfo:options:)`` suspends once their buffer is full.
   ///   - events: called when the connection is lost, and when it is back. This closure runs on the connection's thread
   ///     and must not block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach

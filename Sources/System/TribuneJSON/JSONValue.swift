@@ -105,7 +105,6 @@ extension Duration {
   }
 }
 
-/// Encodes bytes in Base64 with padding.
 package func base64(_ bytes: [UInt8]) -> String {
   let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var output: [UInt8] = []

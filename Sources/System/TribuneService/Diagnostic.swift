@@ -9,7 +9,7 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     case warning
     /// The faulty part is ignored.
     case mistake
-    /// A program that starts may refuse to run. A reload keeps the old configuration.
+    /// A starting program may refuse to run. A reload keeps the old configuration.
     case error
   }
 

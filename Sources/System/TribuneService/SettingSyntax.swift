@@ -121,7 +121,6 @@ package enum SettingSyntax {
     return "\(size)\(unit)"
   }
 
-  /// Uses the largest unit that divides the span.
   package static func text(span nanoseconds: UInt64) -> String {
     guard nanoseconds != 0 else { return "0" }
     for unit in spanUnits where nanoseconds % unit.nanoseconds == 0 {

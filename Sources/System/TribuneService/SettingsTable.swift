@@ -18,7 +18,7 @@ package struct Setting<Settings: Sendable>: Sendable {
 
   package let name: String
   let change: Change
-  /// Handles an empty value. If it is nil, `change` handles that too.
+  /// Handles an empty value. If nil, `change` handles empty values too.
   let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
   package let text: (@Sendable (Settings) -> String)?
 

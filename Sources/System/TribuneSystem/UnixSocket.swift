@@ -19,7 +19,7 @@ package enum Received: Equatable, Sendable {
   /// The socket has no data now.
   case nothing
   case end
-  /// The peer sent descriptors where they are forbidden, or more than one read may have.
+  /// The peer sent descriptors where they are forbidden, or more of them than one read accepts.
   case descriptors
 }
 
@@ -254,8 +254,8 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// True if unread data may include descriptors. The socket must be shut down before, or more data may arrive. This
-  /// function only peeks, because it would have to close descriptors that it received. Peeking stops at the first
+  /// True if unread data may include descriptors. The caller must first shut the socket down, or more data may arrive.
+  /// This function only peeks, because it would have to close descriptors that it received. Peeking stops at the first
   /// descriptors, and at urgent data, which can have descriptors too.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
     // All parts together are larger than a socket's default buffer.

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The client's side of a delegate's attachment, with the deliveries that wait for the delegate.
 ///
-/// The delegate receives one notification at a time, each after all earlier questions have reached it. Questions never
-/// wait. Threads hold the lock briefly, and resume no waiting call under it.
+/// The delegate receives one notification at a time, each after all earlier questions. Questions do not wait for
+/// notifications. Threads hold the lock briefly, and resume no waiting call while they hold it.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -57,7 +57,8 @@ final class AttachedDelegate: Sendable {
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
-  /// If this is present, the loss of the attachment by a decision of the bus does not end the connection.
+  /// Called when the bus's policy ends the attachment, or the bus refuses to renew it. If nil, the connection ends
+  /// instead.
   let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 
@@ -82,7 +83,8 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// Returns true if the caller must call `startDelivering()`, as `replace(by:)` and `fillPosition(with:)` do.
+  /// Returns true if the caller must call `startDelivering()`. The other methods that enqueue deliveries return the
+  /// same.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }

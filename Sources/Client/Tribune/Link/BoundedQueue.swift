@@ -13,7 +13,7 @@ protocol LossReporting: Sendable {
 /// A delegate's notifications, bounded in elements and in bytes of payload.
 ///
 /// A full queue drops its oldest elements; the newest always stays. All drops are thus at the head, where one `lost`
-/// reports their number. If an `interrupted` was dropped, an `interrupted` follows.
+/// reports their number. If the queue dropped an `interrupted`, another `interrupted` comes after this `lost`.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

@@ -18,8 +18,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     /// The elements behind the position that `reservePosition()` reserved for a loss report; nil without a reserved
     /// position.
     var behind: UnreadQueue<Element>?
-    /// The number of retained notifications that the bus found, that arrived before the reserved position, and that
-    /// arrived `behind` it.
+    /// Three counts of retained notifications: how many the bus found, how many arrived before the reserved position,
+    /// and how many arrived `behind` it.
     var retained = (found: 0, arrived: 0, behind: 0)
     /// Nil until the stream ends. An inner nil means an end without an error.
     var ending: TribuneError??
@@ -40,7 +40,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
   private let state = Mutex(State())
   let limit: Int
 
-  /// Clamps the limit, because the bus refuses a `room` for more notifications than that.
+  /// Clamps the limit, because the bus refuses a `room` for more than `Int32.max` notifications.
   init(limit: Int) { self.limit = min(max(limit, 1), Int(Int32.max)) }
 
   var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
@@ -159,7 +159,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
 }
 
 struct UnreadQueue<Element: LossReporting> {
-  /// If more bytes of payload than this wait in a stream, it has no room.
+  /// If more bytes of payload than this wait in a stream, the stream has no room.
   static var byteMark: Int { 32 << 20 }
 
   private var elements = Ring<Element>()
@@ -167,7 +167,7 @@ struct UnreadQueue<Element: LossReporting> {
 
   var count: Int { elements.count }
 
-  /// If the last element is a loss, adds a new loss to it: the bus may report any number of losses.
+  /// Merges consecutive losses into one element, because the bus may report any number of losses.
   mutating func append(_ element: Element) {
     if let count = element.lostCount, let last = elements.last?.lostCount {
       elements.last = .lost(last.saturatingAdding(count))

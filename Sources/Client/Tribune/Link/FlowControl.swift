@@ -12,15 +12,14 @@ protocol FlowControlled: AnyObject, Sendable {
 
 /// The limit that the connection sends to the bus (`room`): how many notifications fit into every stream.
 ///
-/// While the program reads every stream, the limit rises again and again. Suppose that the bus has used up the limit,
-/// and the thread has handled all notifications. If every stream has room for a step, a quarter of the least limit, the
-/// thread has already raised the limit. Otherwise, in each stream without this room, too many bytes wait, or more
-/// elements than half of its own limit. Reading takes each such stream below its mark (`makesRoom`), and the last of
-/// these readers raises the limit.
+/// The flow never stops while the program reads every stream. The link's thread raises the limit when every stream has
+/// room for a `step`. If a stream lacks this room, its reader makes the room later (`makesRoom`). The last of these
+/// readers raises the limit.
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
-  /// How many notifications have come over this socket, counted as in `succeed`. The streams already have them.
+  /// How many notifications and traffic frames came over this socket, including lost ones. The streams already have
+  /// them.
   private var received: UInt64 = 0
   /// The limit that was sent last; nil before the first `room`.
   private var limit: UInt64?
@@ -39,7 +38,7 @@ struct FlowControl {
     leastLimit = streams.map(\.limit).min() ?? 0
   }
 
-  /// Returns the limit for a new socket. Without a stream, it is 0: a later observation raises it.
+  /// Returns the limit for a new socket. Without streams, the limit is 0 until an observation raises it.
   mutating func restart() -> UInt64 {
     received = 0
     let limit = fitting ?? 0
@@ -49,8 +48,8 @@ struct FlowControl {
 
   mutating func receive(_ received: UInt64) { self.received = received }
 
-  /// Raises the limit if it can rise by a step; else returns nil. To save time, examines the streams only if even empty
-  /// ones would allow a step.
+  /// Raises the limit if it can rise by a step; else returns nil. To save time, skips the streams if even empty streams
+  /// would have no room for a step.
   mutating func raiseBySteps() -> UInt64? {
     canRise(to: received.saturatingAdding(UInt64(leastLimit)), by: step) ? raise(by: step) : nil
   }
@@ -84,14 +83,14 @@ extension LinkState {
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Called when a reader has taken a stream below its mark, and when a stream ends.
+  /// Called when a reader has made room in a stream (`makesRoom`), and when a stream ends.
   mutating func raiseRoom() -> Outbox.Duty {
     guard case .open = phase, let limit = flow.raise() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Adds the stream, and stages the new limit. The bus reads it right before the next frame, which registers the
-  /// stream.
+  /// Adds the stream, and stages the new limit. The bus reads the limit right before the next frame, which registers
+  /// the stream.
   mutating func stageRoom(for stream: any FlowControlled) {
     flow.add(stream)
     if case .open = phase, let limit = flow.raise() { outbox.stage(Room(limit: limit)) }

@@ -79,7 +79,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // The bus sends one copy of a frame for all monitors, without their serials.
+      // The bus sends one copy of a frame for all monitors of a connection, without their serials.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -131,7 +131,7 @@ struct FrameReceiver {
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // During an interruption, the report waits for the reserved positions.
+    // During an interruption, the loss is reported later, at the reserved positions.
     if link.state.withLock({ $0.deferLoss(of: count) }) { return }
     link.deliverLost(Int(clamping: count))
   }

@@ -51,8 +51,8 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// Returns also the delegate. The caller must release it without the lock, because its deinitializer may use the
-  /// link.
+  /// Receives a question. The caller must release the returned delegate without the lock, because the delegate's
+  /// deinitializer may use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {

@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// Equal observations of a connection are one observation to the bus, and their streams share its copy of each
-  /// notification. An observation with retained notifications has exactly one stream.
+  /// For the bus, equal observations of a connection are one observation. Their streams share the copy of each
+  /// notification that the bus sends. An observation with retained notifications has exactly one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -150,7 +150,7 @@ extension LinkState {
     var streams: [DeliveryStream<Delivery>] = []
     /// Each stream is only in one of the two arrays, because its observations are all awaited, or none is.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// True if an awaited observation that matches is being taken back. The bus may still wait for it.
+    /// True if a matching awaited observation is being taken back. The bus may still wait for its acknowledgement.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }

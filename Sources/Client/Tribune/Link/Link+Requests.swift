@@ -55,7 +55,7 @@ extension Link {
 
   /// - Parameters:
   ///   - isTakenBack: true if cancelling the task must also cancel the request on the bus.
-  ///   - request: makes the entry that waits for the reply.
+  ///   - request: makes the `LinkState.Request` that waits for the reply.
   func request<Value: Sendable>(
     _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
     isTakenBack: Bool = false,

@@ -7,11 +7,12 @@ import TribuneWire
 /// The part of a `Connection` that sends and receives. It outlives its sockets, and has at most one at a time
 /// (`socket`).
 ///
-/// Callers append frames to the outbox. While no thread writes, they also write their frames at once: a query is in the
-/// kernel before its caller suspends. The link's thread reads, and writes the remaining frames.
+/// Callers append frames to the outbox. While no other thread writes, a caller also writes its frame at once: a query
+/// is in the kernel before its caller suspends. The link's thread reads from the socket, and writes the remaining
+/// frames.
 ///
 /// Callers run on any thread, so a lock protects `state`. Under this lock, the link resumes no call and writes no
-/// frame. A thread that takes this lock and that of `work`, a stream or an `OpenQuestion` must take this one first.
+/// frame. A thread takes this lock before the lock of `work`, of a stream or of an `OpenQuestion`, if it needs both.
 ///
 /// The receiving thread retains the link, which lives until that thread has ended.
 final class Link: Sendable {
@@ -19,7 +20,8 @@ final class Link: Sendable {
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// A change of the routes raises this number. The thread compares it with that of its cached route, without the lock.
+  /// A change of the routes raises this number. The thread compares it, without the lock, with the number of its cached
+  /// route.
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
@@ -144,7 +146,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The thread enforces the deadline, so it must learn of it.
+      // The thread enforces the deadline of this wait.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {

@@ -12,7 +12,7 @@ import TribuneSystem
 /// the first thread is free. If the other thread receives by then, the first one ends. So a link never has more than
 /// two threads.
 final class LinkScheduler: Sendable {
-  /// The longest turn of work. A periodic check notices a longer turn after this time, or up to twice as late.
+  /// How long a turn of work may take. A periodic check notices an overrun, at most this time later.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link

@@ -17,7 +17,7 @@ extension LinkState {
     var closingDeadline: Instant?
     /// The lost connections, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// How many predecessors the bus has yet to reply about; nil if no renewal is under way.
+    /// The number of predecessors about which the bus has not replied yet; nil if no renewal is under way.
     var successions: Int?
     /// False if the number of notifications that a predecessor missed is unknown.
     var isLossKnown = true
@@ -60,7 +60,7 @@ extension LinkState {
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      // The renewal replaces the older ones of these frames. Frames after `lastSerial` wait for the next connection.
+      // The renewal replaces the frames up to `lastSerial`. Later frames wait for the next connection.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
       // These frames refer to ids of the old bus, and the next connection may be to another bus.
       case .answer, .deferral, .other: return .dropped

@@ -14,7 +14,6 @@ struct LinkThread: ~Copyable {
   /// killed, and the next one already listens. The pause doubles with each attempt.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
-  /// The limits for the bus's first frame, the welcome.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   private static let descriptorsWaitingMax = 16
   /// No event reports that the bus has taken passed files, so the thread tries again after this time.
@@ -87,7 +86,7 @@ struct LinkThread: ~Copyable {
     try connect()
   }
 
-  /// Receives what has arrived; if `isWaiting`, waits for it. Returns false at the end of the link.
+  /// Receives the frames that have arrived. If `isWaiting`, waits for frames. Returns false at the end of the link.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)

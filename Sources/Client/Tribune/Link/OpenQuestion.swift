@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, with the task in which the delegate answers it.
 ///
-/// The answer and the ending come from different threads, so a lock protects the state. A thread holds it briefly. If a
-/// thread also needs the link's lock, it takes that one first.
+/// The answer and the ending come from different threads, so a lock protects the state. Threads hold the lock briefly.
+/// A thread that also needs the link's lock takes the link's lock first.
 final class OpenQuestion: Sendable {
   /// The stage of the answer. Each arrow lists the stages that can follow.
   private enum Stage {

@@ -149,7 +149,7 @@ struct Outbox {
     return nil
   }
 
-  /// Returns the unsent frames. The caller must release them without the lock, because that closes their files.
+  /// Returns the unsent frames. The caller must release them without the lock, because the release closes files.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))

@@ -27,7 +27,7 @@ final class OutgoingBatch: Sendable {
   private static let initialCapacity = 4096
   private static let keptCapacity = 262_144
 
-  /// How many bytes of passed files the bus may not have received yet. Other limits do not count them.
+  /// The limit of bytes in passed files that the bus has not received yet. Other limits do not count these bytes.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
@@ -144,7 +144,7 @@ extension OutgoingBatch.Content {
   }
 }
 
-/// The number of bytes in files that the bus may not have taken yet. Only the thread that writes uses it.
+/// The number of bytes in passed files that the bus has perhaps not taken yet. Only the thread that writes uses it.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 

@@ -8,7 +8,7 @@ public struct AccountInfo: Hashable, Sendable {
   /// The user's weight (`Share=`), from 1 to 1000.
   public var weight: Int
   /// True for root and the user that runs the bus. Such a user may use everything that others leave, and at least a
-  /// sixteenth, which the bus reserves for it.
+  /// sixteenth of `total`, which the bus reserves.
   public var isPrivileged: Bool
   /// The resource: `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
   /// `queues` or `unread-files`. Later versions may add resources.

@@ -39,7 +39,7 @@ public final class Action: Sendable {
   /// Duplicates the connection's socket, for a child process.
   ///
   /// While the child has the duplicate, the action is under way, even if this process is killed. If the child sends
-  /// anything over it, the bus ends the connection.
+  /// anything over the duplicate, the bus ends the connection.
   ///
   /// - Returns: nil unless the action was the last frame of the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {

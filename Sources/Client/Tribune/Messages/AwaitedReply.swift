@@ -44,7 +44,7 @@ public struct AwaitedReply: Hashable, Sendable {
 
   /// The number of connections that acknowledged the notification.
   public var acknowledged: Int
-  /// The other connections, sorted by their ids.
+  /// The connections that did not acknowledge the notification, sorted by their ids.
   public var missing: [Missing]
 
   /// Makes a reply, for tests.

@@ -8,10 +8,10 @@ import TribuneWire
 /// As in Cocoa, a connection does not retain its delegates. A delegate can be a class, an actor or a class on the
 /// main actor.
 ///
-/// The connection calls the delegate's methods on its own thread, because a quick answer then wakes no other thread.
-/// After its first suspension, a method continues on Swift's threads; an actor's methods run there from the start. The
-/// connection receives no frames until the method suspends. If that takes more than about 10 ms, another thread takes
-/// over receiving. The connection then calls delegates on Swift's threads until the first thread is free again.
+/// The connection calls the delegate's methods on the connection's thread, because a quick answer then wakes no other
+/// thread. After its first suspension, a method continues on Swift's threads; an actor's methods run there from the
+/// start. The connection receives no frames until the method suspends. After about 10 ms without a suspension, another
+/// thread takes over receiving. The connection then calls delegates on Swift's threads until the first thread is free.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. Questions to one delegate may overlap.
   ///

@@ -21,7 +21,7 @@ public struct DurationHistogram: Hashable, Sendable {
   public var count: Int
   public var sum: Duration
   public var longest: Duration
-  /// The buckets that are not empty, the shortest first.
+  /// The buckets that are not empty, sorted by duration.
   public var buckets: [Bucket]
 
   public mutating func add(_ other: DurationHistogram) {

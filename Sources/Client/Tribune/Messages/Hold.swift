@@ -65,7 +65,7 @@ public final class Hold: Sendable {
   /// Duplicates the connection's socket, for a child process.
   ///
   /// While the child has the duplicate, the hold stands, even if this process is killed. If the child sends anything
-  /// over it, the bus ends the connection.
+  /// over the duplicate, the bus ends the connection.
   ///
   /// - Returns: nil unless the hold was the last frame of the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
@@ -93,7 +93,6 @@ public struct HoldInfo: Hashable, Sendable {
   public var pattern: String
   /// The object of the vetoed queries; empty for any object.
   public var object: String
-  /// The reason.
   public var why: String
   /// The time since the hold was taken.
   public var age: Duration

@@ -18,13 +18,12 @@ public struct BusInfo: Hashable, Sendable {
   public var deadlineDefault: Duration
 }
 
-/// The status of the bus. Its counters begin at 0 when it starts.
+/// The status of the bus. Its counters begin at 0 when the bus starts.
 public struct BusStatus: Hashable, Sendable {
   public var pid: Int32
   /// The bus's version, for people, such as `0.9.0`.
   public var software: String
   public var address: String
-  /// The time since the bus's start.
   public var uptime: Duration
   public var connections: Int
   public var observations: Int
@@ -39,7 +38,6 @@ public struct BusStatus: Hashable, Sendable {
   public var asked: Int
   public var vetoed: Int
   public var holds: Int
-  /// The number of actions under way.
   public var actions: Int
   /// The number of frames that the policy refused.
   public var denied: Int
@@ -81,7 +79,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   /// restart.
   public var lost: Int
   public var posted: Int
-  /// True if the bus pauses reading from the connection, to let its observers catch up.
+  /// True if the bus pauses reading from the connection, to let the observers of its posts catch up.
   public var isPaused: Bool
   /// True if the client does not read, so the connection loses notifications.
   public var isLossy: Bool
@@ -189,7 +187,6 @@ public struct DelegateInfo: Hashable, Sendable {
   public var object: String
   /// The position in the chain: lower values come first.
   public var order: Int32
-  /// The effect of a failure.
   public var failurePolicy: FailurePolicy
   /// The time for an answer.
   public var timeout: Duration

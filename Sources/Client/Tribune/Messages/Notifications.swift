@@ -13,9 +13,9 @@
 ///
 /// **When the connection is interrupted.** The sequence continues over the next connection. It reports missed
 /// notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is unknown. An observation with
-/// retained notifications delivers these again (``Notification/isRetained``), so a reader that keeps the last of each
-/// name and object is up to date. Acknowledgements of earlier notifications have no effect: the posters already learned
-/// ``AwaitedReply/Missing/Kind/gone`` for this connection.
+/// retained notifications delivers these again (``Notification/isRetained``), so a reader that keeps the last
+/// notification of each name and object is up to date. Acknowledgements of earlier notifications have no effect: the
+/// posters already learned ``AwaitedReply/Missing/Kind/gone`` for this connection.
 ///
 /// **When the sequence ends.** If the connection ends with an error, the sequence throws it. After
 /// ``Connection/close()`` or ``cancel()``, the sequence delivers its buffer and ends without an error. Releasing the
@@ -28,8 +28,8 @@ public struct Notifications: AsyncSequence, Sendable {
 
   /// The number of retained notifications that the bus found for this observation. They come first, except lost ones.
   ///
-  /// After a reconnection, the number also includes those that come again. A notification that matches two patterns
-  /// counts twice until its second copy has come, and then once.
+  /// After a reconnection, the number also includes the retained notifications that come again. A notification that
+  /// matches two patterns counts twice until its second copy has come, and then once.
   public var retainedCount: Int { subscription.stream.retainedCount }
 
   /// Reads deliveries. If there are several iterators, each delivery goes to one of them.

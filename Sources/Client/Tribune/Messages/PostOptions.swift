@@ -11,7 +11,7 @@ public struct PostOptions: Hashable, Sendable {
   public enum Style: String, Hashable, Sendable, CaseIterable {
     /// The bus delivers the notification as soon as it has read it.
     case now
-    /// The bus delivers the notification at the end of the event loop iteration, before it writes anything.
+    /// The bus delivers the notification at the end of the event loop iteration, before the bus writes anything.
     case asap
     /// The bus delivers the notification when its event loop is idle, and after 1 s at the latest.
     case idle
@@ -31,7 +31,7 @@ public struct PostOptions: Hashable, Sendable {
   }
 
   public var style: Style
-  /// The choice of waiting notifications that this one replaces. This one is queued last.
+  /// The choice of waiting notifications that this one replaces. This notification goes to the end of the queue.
   ///
   /// With the style ``Style/now``, the bus delivers this notification at once, and removes the replaced ones. It does
   /// not report these as lost. When more than 1 MiB of notifications waits, the bus delivers the oldest early.

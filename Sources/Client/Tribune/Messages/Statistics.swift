@@ -51,7 +51,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
 
 /// The activity of a user's processes in a unit since the bus started.
 public struct UserStatistics: Hashable, Sendable {
-  /// The user; nil in the last entry, which is the sum of all others than the busiest 1,000.
+  /// The user; nil in the last entry, which is the sum of all entries beyond the busiest 1,000.
   public var uid: UInt32?
   /// The unit of the system's service manager, or else of the user's service manager; may be empty.
   public var unit: String

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The payload of a message. By convention, it is JSON text; the bus accepts any bytes.
 ///
-/// Every bus accepts at least 64 KiB, and 16 MiB by default (``BusInfo/payloadMax``). The library does not copy a
-/// payload of 64 KiB or more from another process: it is in shared memory that cannot change.
+/// Every bus accepts at least 64 KiB, and 16 MiB by default (``BusInfo/payloadMax``). A payload of 64 KiB or more comes
+/// from another process in shared memory that cannot change. The library does not copy this payload.
 public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   private enum Storage: Sendable {
     case own([UInt8])

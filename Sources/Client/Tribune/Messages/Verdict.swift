@@ -31,9 +31,9 @@ public struct Verdict: Hashable, Sendable {
   public var isOverridden: Bool
   /// True if the delegates knew that no action would follow.
   public var isDryRun: Bool
-  /// A name similar to the query's, if only patterns of delegates and holds match the query's name. It comes from a
-  /// delegate, a hold, the bus's configuration or the well-known names. It is empty if the asker may not know any
-  /// similar name.
+  /// A name similar to the query's name, which may be misspelt. It comes from a delegate, a hold, the bus's
+  /// configuration or the well-known names. It is empty if a delegate or hold has exactly the query's name, or if the
+  /// asker may not know any similar name.
   public var similarName: String
 
   /// Makes a verdict, for tests.
@@ -61,7 +61,6 @@ public struct Outcome: Hashable, Sendable {
     case approved
     case vetoed
     case abstained
-    /// The delegate did not answer in time.
     case timedOut
     /// The delegate left, or its connection ended, before it answered; or the delegate is required and not attached.
     case gone

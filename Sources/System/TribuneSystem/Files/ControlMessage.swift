@@ -7,7 +7,7 @@ import Glibc
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
   /// The message, with space for SCM_MAX_FD descriptors. If the space were too small, the kernel would close the
-  /// other descriptors during the read. Closing them can take as long as their owner likes.
+  /// remaining descriptors during the read, which can take as long as their owner likes.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
   static let lengthForOne = headLength + 8

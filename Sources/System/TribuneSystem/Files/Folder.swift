@@ -83,8 +83,8 @@ package enum Folder {
 
   private static let linksMax = 40
 
-  /// Visits each folder in which the kernel looks up a name to find `path`. It reads a symbolic link after the visit.
-  /// So if `visit` begins to watch the folder, the watch reports any change of the link that comes later.
+  /// Visits each folder in which the kernel looks up a name to find `path`. If the name is a symbolic link, reads the
+  /// link after the visit. So if `visit` begins to watch the folder, the watch reports every later change of the link.
   package static func forEachStep(to path: [UInt8], _ visit: (_ folder: [UInt8], _ name: [UInt8]) -> Void) {
     let slash = UInt8(ascii: "/")
     var folder = path.first == slash ? [] : [UInt8(ascii: ".")]

@@ -12,7 +12,7 @@ struct MemoryFileFacts {
 
   /// Throws `notInMemory` for a file of huge pages, because access to them can raise a signal.
   init(of descriptor: CInt) throws(MemoryFile.Flaw) {
-    // This call comes first: if the file is not in memory, its file system may delay the others.
+    // This call comes first: if the file is not in memory, its file system may delay the other calls.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
     guard seals != -1 else { throw .notInMemory }
     var system = statfs()

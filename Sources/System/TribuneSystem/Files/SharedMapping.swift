@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 
 /// A shared file, mapped for reading and writing. A store survives a kill of this process. The compiler may reorder
-/// stores, but not across a published one.
+/// stores, but not across a `publish`.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int

@@ -10,7 +10,6 @@ package enum StandardOutput {
 
   package static var columns: Int? { terminalSize?.columns }
 
-  /// The size of the terminal. It is nil if unknown.
   package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
 
   /// Selects UTF-8, which the programs write in any environment. Every glibc has C.UTF-8.

@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer whose descriptor epoll can watch. A timeout of each wait costs more, because the kernel starts and stops a
-/// timer for it.
+/// A timer whose descriptor epoll can watch. It costs less than a timeout for each wait, for which the kernel would
+/// start and stop a timer.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 
