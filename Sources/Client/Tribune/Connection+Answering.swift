@@ -21,7 +21,7 @@ extension Connection {
   ///     protocol, one of `protocols` must be the declared protocol or inherit from it.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `conflict` when
   ///   this connection has already attached a delegate, perhaps the same one, with this object, these names and this
-  ///   label. Detach the earlier one first.
+  ///   label. Detach the earlier delegate first.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,

@@ -19,7 +19,7 @@ extension Connection {
   ///   - mode: the order in which the bus asks, and when it stops.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An overridden
-  ///     verdict is *allowed* and lists the vetoes. The bus logs and announces it.
+  ///     verdict is *allowed* and lists the vetoes. The bus logs and announces the override.
   ///   - isDryRun: true to tell the delegates that no action will follow.
   ///   - parent: the query that the caller is answering (``Question/query``); nil if there is none.
   ///   - progress: called when the bus asks a delegate, when a delegate defers, and when a delegate has an outcome.
@@ -58,7 +58,7 @@ extension Connection {
 
   /// Asks delegates for a value, one after the other, until one of them gives a value.
   ///
-  /// The bus asks the delegates of the object and those attached without an object. If none gives a value,
+  /// The bus asks the delegates of the object and those attached without an object. If no delegate gives a value,
   /// ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` has the reasons. Holds do not affect value queries.
   /// Cancelling the task cancels the query on the bus.
   ///

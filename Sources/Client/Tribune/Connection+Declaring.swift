@@ -29,8 +29,8 @@ extension Connection {
 
   /// Defines protocols without declaring an object.
   ///
-  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection. Beyond that, they last while
-  /// declared objects use them.
+  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection. After that, the bus keeps a
+  /// definition while a declared object uses it.
   ///
   /// - Parameter source: protocols in the language of `.protocol` files.
   /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`.

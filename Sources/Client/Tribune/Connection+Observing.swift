@@ -11,9 +11,9 @@ extension Connection {
   /// ones, without a gap or a repetition.
   ///
   /// The connection drops nothing. Once `limit` deliveries wait in the sequence, further ones wait on the bus, which
-  /// slows their posters down. All sequences of a connection, including those of monitors, share this flow: a full
-  /// sequence stops the others. So read every sequence or cancel it. To read sequences independently, use a connection
-  /// for each.
+  /// slows their posters down. While a sequence is full, the bus sends nothing to any sequence of the connection, not
+  /// even to a monitor's. So read every sequence or cancel it. To read sequences independently, use a connection for
+  /// each.
   ///
   /// - Parameters:
   ///   - pattern: the pattern of names; nil for any name.

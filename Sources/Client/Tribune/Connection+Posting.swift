@@ -33,9 +33,9 @@ extension Connection {
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
   ///
   /// Use this call for notifications that announce an action (`will`). The reply names the observers that failed,
-  /// disconnected or were too slow. The post also waits for suspended connections, unless their observations drop
-  /// notifications. If no awaited observer matches, the reply comes at once. Cancelling the task ends the waiting; the
-  /// notification stays posted.
+  /// disconnected or were too slow. The post also waits for suspended connections, unless their observations have
+  /// ``SuspensionBehavior/drop``. If no awaited observer matches, the reply comes at once. Cancelling the task ends the
+  /// waiting; the notification stays posted.
   ///
   /// - Parameters:
   ///   - name: the notification's name, such as `archive.willPrune`.

@@ -65,8 +65,8 @@ public final class Connection: Sendable {
   ///     and must not block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`; `notPermitted` when this process may not reach
   ///   the socket, or when an untrusted user serves the bus; `limitExceeded` when this process has no descriptor left;
-  ///   `refused` when connect(2) fails otherwise; `protocolViolation` when the peer is not a bus. If the bus refuses
-  ///   the connection: `limitExceeded`, `shuttingDown`, `tooSlow` (the bus waited too long for the hello) or
+  ///   `refused` when connect(2) fails for another reason; `protocolViolation` when the peer is not a bus. If the bus
+  ///   refuses the connection: `limitExceeded`, `shuttingDown`, `tooSlow` (the bus waited too long for the hello) or
   ///   `connectionLost` (the bus was restarted).
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),

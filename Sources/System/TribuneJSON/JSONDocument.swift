@@ -3,8 +3,8 @@
 import CJansson
 import TribuneWire
 
-/// Parsed JSON. Limits bound the time for parsing a peer's message. Duplicate member names are errors, because
-/// readers differ in which of the members they take.
+/// Parsed JSON. Limits bound the time for parsing a peer's message. Duplicate member names are errors, because readers
+/// differ about which duplicate they take.
 @safe package final class JSONDocument {
   /// The largest length of a text, in bytes.
   package static let lengthMax = 1 << 20

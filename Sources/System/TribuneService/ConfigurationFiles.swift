@@ -7,8 +7,7 @@ package enum ConfigurationFiles {
 
   package static func exists(_ directory: String) -> Bool { Folder.kind(of: Array(directory.utf8)) != nil }
 
-  /// Loads the configuration again. A missing directory is an error, even if it is the system's: its rules would be
-  /// lost.
+  /// Loads the configuration again. A missing directory is always an error, because its rules would be lost.
   package static func reload<Settings>(
     _ directory: String, _ load: () -> (Settings, [Diagnostic])
   ) -> (Settings, [Diagnostic]) {

@@ -76,8 +76,8 @@ package enum IniLine: Equatable {
     return 1
   }
 
-  /// Parses a section header. A subject has no escapes, but may contain quotes: it ends at the first quote after
-  /// which the rest of the line is a closing bracket, with or without a comment.
+  /// Parses a section header. A subject has no escapes, but may contain quotes. It ends at the first quote that only a
+  /// closing bracket, and perhaps a comment, follow.
   private static func header(_ text: Substring) -> IniLine? {
     func ends(_ rest: Substring) -> Bool {
       let rest = rest.trimmed

@@ -57,8 +57,7 @@ final class AttachedDelegate: Sendable {
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
-  /// Called when the bus's policy ends the attachment, or the bus refuses to renew it. If nil, the connection ends
-  /// instead.
+  /// Called when the bus ends the attachment by its policy or refuses a renewal. If nil, the connection ends instead.
   let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 
@@ -83,8 +82,7 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// Returns true if the caller must call `startDelivering()`. The other methods that enqueue deliveries return the
-  /// same.
+  /// Here and below, a true result means that the caller must call `startDelivering()`.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }

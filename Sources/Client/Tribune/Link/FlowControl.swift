@@ -18,8 +18,7 @@ protocol FlowControlled: AnyObject, Sendable {
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
-  /// How many notifications and traffic frames came over this socket, including lost ones. The streams already have
-  /// them.
+  /// How many notifications and traffic frames came over this socket, including lost ones.
   private var received: UInt64 = 0
   /// The limit that was sent last; nil before the first `room`.
   private var limit: UInt64?

@@ -24,8 +24,7 @@ extension Link {
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// Duplicates the socket over which the last frame was sent in `epoch`. Returns nil if the link has another socket by
-  /// now.
+  /// Duplicates the socket that sent the last frame of `epoch`. Returns nil if the link has another socket by now.
   func duplicateSocket(lastOf epoch: Int?) throws(Errno) -> FileDescriptor? {
     guard let epoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.

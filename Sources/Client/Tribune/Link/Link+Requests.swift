@@ -138,7 +138,7 @@ enum Checked {
     return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
-  /// Rounds up to whole milliseconds, at least one. Nil becomes 0, which on the wire means none.
+  /// Rounds up to whole milliseconds, at least one. Nil becomes 0, the wire's value for an absent time.
   static func milliseconds(_ span: Duration?) -> UInt32 {
     guard let span else { return 0 }
     let (seconds, attoseconds) = span.components

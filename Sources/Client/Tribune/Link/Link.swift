@@ -20,8 +20,8 @@ final class Link: Sendable {
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// A change of the routes raises this number. The thread compares it, without the lock, with the number of its cached
-  /// route.
+  /// A change of the routes raises this number. The thread compares it with its cached route's number, without the
+  /// lock.
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities

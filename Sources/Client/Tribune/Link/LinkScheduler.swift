@@ -9,8 +9,8 @@ import TribuneSystem
 /// thread would cost more than the rest of a quick answer.
 ///
 /// If the client's code blocks that thread, another thread takes over receiving, and work goes to Swift's threads until
-/// the first thread is free. If the other thread receives by then, the first one ends. So a link never has more than
-/// two threads.
+/// the first thread is free. Once the first thread is free, it ends if the other thread receives. So a link never has
+/// more than two threads.
 final class LinkScheduler: Sendable {
   /// How long a turn of work may take. A periodic check notices an overrun, at most this time later.
   private static let turnLimit = Duration.milliseconds(10)

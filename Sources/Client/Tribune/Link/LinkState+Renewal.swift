@@ -49,8 +49,7 @@ extension LinkState {
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
-    // The deliveries of that connection wait behind the reserved positions and are dropped, so they count as not
-    // received.
+    // The deliveries behind the reserved positions are dropped, so they count as not received.
     if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {

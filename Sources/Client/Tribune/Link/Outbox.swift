@@ -110,7 +110,7 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// Returns the calls that waited for capacity. If `wake` is true, the link's thread must continue.
+  /// Returns the calls that waited for capacity. If `wake` is true, a caller must wake the link's thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {

@@ -13,8 +13,8 @@ public struct AccountInfo: Hashable, Sendable {
   /// The resource: `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
   /// `queues` or `unread-files`. Later versions may add resources.
   public var resource: String
-  /// How much the user uses: bytes of `partial-frames`, `log`, `retained` and `queues`, a number of other resources. It
-  /// can exceed the share, which shrinks when other users take more.
+  /// How much the user uses: bytes of `partial-frames`, `log`, `retained` and `queues`, a number of other resources.
+  /// The use can exceed `share`, which shrinks when other users take more.
   public var used: Int
   /// How much the user may use at the moment, in the same unit.
   public var share: Int

@@ -32,8 +32,8 @@ public protocol Delegate: AnyObject, Sendable {
   /// AppKit.
   ///
   /// The delegate receives a notification if it responds to the name, and the name's last token is `will` or `did` and
-  /// a verb, as in `window.didClose`. If the delegate and the notification both have an object, it must be the same.
-  /// The delegate also receives reports of lost notifications.
+  /// a verb, as in `window.didClose`. If the delegate and the notification both have an object, the two objects must be
+  /// equal. The delegate also receives reports of lost notifications.
   ///
   /// Each attachment receives one delivery at a time, in the order of each poster's posts. Before the library delivers
   /// a notification, it calls `answer` for all earlier questions. An actor has these questions and the notification in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message to observers. The poster does not know them, and waits for them only if both sides chose so.
+/// A message to observers. The poster does not know the observers. It waits for them only if both the post and the
+/// observation are awaited.
 ///
 /// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {

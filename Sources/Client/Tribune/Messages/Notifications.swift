@@ -3,9 +3,9 @@
 /// The notifications of an observation.
 ///
 /// **Where deliveries wait.** Unread deliveries wait in the sequence, up to the observation's limit, 4,096 by default.
-/// Further ones wait on the bus. The connection tells the bus how many notifications it has room for, so it drops none.
-/// The bus slows the posters down for a slow observer. If that does not help, the bus drops the oldest notifications
-/// and reports their number as ``Delivery/lost(_:)``.
+/// Further ones wait on the bus. The connection tells the bus how many notifications it has room for, so the connection
+/// drops no notifications. The bus slows the posters down for a slow observer. If that does not help, the bus drops the
+/// oldest notifications and reports their number as ``Delivery/lost(_:)``.
 ///
 /// All sequences of a connection share its room: the bus sends nothing to a connection while one of its sequences is
 /// full. If you create another sequence later, with a smaller limit, it may at first exceed this limit: the bus may

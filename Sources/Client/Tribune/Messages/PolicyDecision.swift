@@ -5,8 +5,7 @@ public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
   /// The primary and supplementary groups.
   public var groups: [UInt32]
-  /// The unit of the system's service manager. Nil if the process has no unit, or if the kernel could not verify the
-  /// process.
+  /// The unit of the system's service manager. Nil without a unit, or if the kernel could not verify the process.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {

@@ -48,8 +48,7 @@ static inline int tribune_forbid_tracing(void)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* A parent may have started this process with SIGCHLD ignored. The kernel would then discard the exit statuses of its
- * children. */
+/* A parent may have started this process with SIGCHLD ignored. The kernel would then discard exit statuses. */
 static inline void tribune_keep_exit_statuses(void)
 {
 	signal(SIGCHLD, SIG_DFL);
