@@ -44,9 +44,10 @@ async def test_a_hold_learns_that_it_is_too_late_and_when_the_action_has_ended(
 async def test_a_vetoed_query_begins_nothing(bus: RunningBus) -> None:
     async with bus.connect() as asker, bus.connect() as holder:
         async with holder.hold("b.shouldPrune", why="backup"):
-            verdict, action = await asker.begin("b.shouldPrune")
-            assert not verdict
-            assert action is None
+            begun = await asker.begin("b.shouldPrune")
+            assert not begun
+            assert not begun.verdict
+            assert begun.action is None
             with pytest.raises(Vetoed):
                 async with asker.guard("b.prune"):
                     raise AssertionError("the body ran")

@@ -71,7 +71,8 @@ struct Context: Sendable {
 
   var addressVariables: [(name: String, value: String)] {
     guard case .success(let address) = address else { return [] }
-    return [("TRIBUNE_ADDRESS", address.description)]
+    // The command may run in another folder.
+    return [("TRIBUNE_ADDRESS", Address(path: Folder.absolute(address.path)).description)]
   }
 
   /// Why one of these patterns is never asked on this bus; nil if all may be asked.

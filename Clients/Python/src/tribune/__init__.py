@@ -71,7 +71,7 @@ from ._messages import (
 )
 from ._monitoring import Traffic
 from ._observation import Observation, Subscription, TrafficMonitor
-from ._terms import Action, Declaration, Hold
+from ._terms import Action, Begun, Declaration, Hold
 
 __all__ = [
     "Abstain",
@@ -82,6 +82,7 @@ __all__ = [
     "Answer",
     "Attachment",
     "AwaitedReply",
+    "Begun",
     "Bus",
     "BusInfo",
     "BusStatus",

@@ -27,7 +27,7 @@ from ._messages import (
 from ._names import ActionNames, encoded_name, encoded_object
 from ._posting import Posting
 from ._registrations import ActionTerm
-from ._terms import Action
+from ._terms import Action, Begun
 
 _log: Final = logging.getLogger("tribune")
 # The longest time to announce the end of an action, in seconds.
@@ -93,7 +93,7 @@ class Asking(Posting):
         override: str | None = None,
         parent: int | None = None,
         progress: Callable[[Progress], object] | None = None,
-    ) -> tuple[Verdict, Action | None]:
+    ) -> Begun:
         """Asks, and begins the action in the same step if the verdict allows it.
 
         While the action is under way, the bus lists it (`Bus.actions`), and a new hold learns that
@@ -104,7 +104,7 @@ class Asking(Posting):
         fields.flags |= _wire.QueryFlags.BEGINS
         term = ActionTerm(encoded_name(name), encoded_object(object))
         verdict = await self._ask(fields, name, user_info, object, progress, term)
-        return verdict, Action(term, self._link, self) if verdict else None
+        return Begun(verdict, Action(term, self._link, self) if verdict else None)
 
     async def query(
         self,

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from typing import Generic, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from . import _wire
 from ._errors import Code, TribuneError
 from ._link import Link
-from ._messages import shortened
+from ._messages import Verdict, shortened
 from ._registrations import ActionTerm, DeclarationTerm, HoldTerm, Registration
 
 _Term = TypeVar("_Term", bound=Registration)
@@ -164,3 +164,13 @@ class Action:
 
     async def __aexit__(self, *_: object) -> None:
         await self.end()
+
+
+class Begun(NamedTuple):
+    """A verdict, and the action that has begun with it; see `Bus.begin`. True if the verdict is."""
+
+    verdict: Verdict
+    action: Action | None
+
+    def __bool__(self) -> bool:
+        return bool(self.verdict)

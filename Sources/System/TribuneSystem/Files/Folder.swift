@@ -115,6 +115,13 @@ package enum Folder {
     _ = try retrying { unsafe symlink(target, path) }
   }
 
+  /// The path with the working folder before it. Unchanged if it is absolute, or if there is no such folder.
+  package static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let current = unsafe getcwd(nil, 0) else { return path }
+    defer { unsafe free(current) }
+    return unsafe "\(String(cString: current))/\(path)"
+  }
+
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
