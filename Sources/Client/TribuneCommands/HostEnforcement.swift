@@ -31,7 +31,8 @@ struct HostEnforcement {
       deadline: min(limit ?? time, connection.bus.deadlineMax))
     if let value = reply.value { return try HostEnforcement(value) }
     guard let outcome = reply.outcomes.first(where: { $0.kind != .abstained }) else { return nil }
-    throw TribuneError(.refused, outcome.reason.isEmpty ? outcome.kind.rawValue : outcome.reason)
+    throw TribuneError(
+      .refused, outcome.reason.isEmpty ? "tribune-logind \(outcome.kind.rawValue)" : outcome.reason)
   }
 
   private init(_ value: UserInfo) throws(TribuneError) {

@@ -108,6 +108,21 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("a guarded command that waited for a hold runs once the mask is gone")
+  func awaitedMask() throws {
+    let machine = try Container.withLogind()
+    for _ in 1...5 {
+      let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
+      let guarded = try machine.start(
+        "tribunectl",
+        ["guard", "host.reboot", "--wait-until-allowed", "--"]
+          + ["systemctl", "show", "--property=LoadState", "--value", "reboot.target"])
+      #expect(try guarded.errors.line()?.contains("waiting until ") == true)
+      hold.signal(SIGTERM)
+      #expect(try guarded.output.rest() == "loaded\n")
+    }
+  }
+
   @Test("an override runs its command even if tribune-logind hangs or does not run")
   func overriddenWithoutHelp() throws {
     let machine = try Container.withLogind()
@@ -117,7 +132,9 @@ struct SystemdTransitionTests {
       let guarded = try machine.run(
         "tribunectl", "guard", "host.powerOff", "--override=now", "--timeout=1s", "--", "echo", "ran")
       #expect(guarded.status == 0 && guarded.output == "ran\n", "\(guarded)")
-      #expect(guarded.errors.contains("powerOff may still be refused: "), "\(guarded.errors)")
+      #expect(
+        guarded.errors.contains("host.shouldPowerOff may still be refused: tribune-logind"),
+        "\(guarded.errors)")
     }
     withExtendedLifetime(hold) {}
   }
@@ -296,6 +313,8 @@ struct SystemdTransitionTests {
     try machine.write("", to: "/root/busy")
     try machine.waitForLogind("cancelled the halt, because of a veto of host.shouldHalt")
     #expect(try machine.scheduledShutdown() == "")
+    // The newer wall(1) asks logind for sessions, which logind cannot make where control groups are of version 1.
+    if machine.locksBindRoot { return }
     var shown = false
     while !shown, let line = try terminal.output.line() { shown = line.contains("  db: not in sync") }
     #expect(shown)

@@ -137,7 +137,8 @@ struct Query: Sendable {
       }
       return verdict
     }
-    if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
+    // After a wait, the masks of the last hold may still be there.
+    if override != nil || !isFirst, verdict.isAllowed, !isDryRun, object.isEmpty {
       await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
     }
     if isFirst { hint(at: verdict.similarName, in: context) }
