@@ -40,7 +40,8 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // The bridge leaves its masks in place: after the service stops, systemd runs this program with `--unmask`.
+    // The bridge leaves its masks in place: after the service stops, systemd runs this program with `--unmask`. Without
+    // a bridge, this is an interrupted `--unmask`, which has failed.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

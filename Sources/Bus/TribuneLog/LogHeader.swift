@@ -21,7 +21,7 @@ import TribuneWire
 ///   4096       counter slots, 64 bytes each
 ///              the segments, each at a multiple of 64 KiB
 ///
-/// The words from offset 64 on change, so the checksum does not cover them.
+/// The checksum does not cover the words at offset 64 and above, because they change while the log is in use.
 ///
 /// Later versions must read version 1. A new kind of entry needs no new version: older programs skip unknown
 /// kinds, and their compaction drops them.

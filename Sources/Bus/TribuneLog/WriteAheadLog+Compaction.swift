@@ -11,8 +11,8 @@ extension WriteAheadLog {
 
   /// True if the log exceeds 1 MiB or half of its limit, and has grown enough since the last compaction.
   ///
-  /// Growth to twice the length is enough. Growth by the larger of two lengths is also enough: half of the
-  /// remaining space, and a sixteenth of the limit.
+  /// It has grown enough if it has doubled since then, or if it has grown by at least half of the space that was left
+  /// then, and by at least a sixteenth of the limit.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))

@@ -83,7 +83,7 @@ struct PythonCodec {
     if !fields.isEmpty { lines.append("") }
     lines += ["    @classmethod", "    def read(cls, reader: Reader) -> \(name):"]
     if frame?.canBeEmpty == true { lines += ["        if not reader.left:", "            return cls()"] }
-    // Fields that a condition names are read into variables first.
+    // A field that another field's condition refers to is read into a variable first.
     let named = Set(fields.compactMap(\.condition?.field))
     lines += fields.filter { named.contains($0.name) }.map { "        \($0.pythonName) = \(reading($0))" }
     lines += call(

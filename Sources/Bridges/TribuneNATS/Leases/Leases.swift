@@ -53,7 +53,8 @@ final class Leases: Delegate {
 
   // MARK: Local requests
 
-  /// Abstains if the asker is a gateway: its question is for another host's gateway.
+  /// Abstains if the asker is a gateway: it asks for a program on another host, whose own gateway serves that program's
+  /// leases.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {

@@ -32,8 +32,8 @@ nonisolated final class HostDelegate: Delegate {
     await work?(delegate)
   }
 
-  /// Abstains if a gateway asks: its question has crossed already, or is for this host only. FleetLock's questions are
-  /// an exception.
+  /// Abstains if a gateway asks: the question already came from another host, or is for this host only. FleetLock's
+  /// questions are an exception.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {

@@ -88,8 +88,8 @@ nonisolated struct Inquiry {
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// - Parameter isThere: true if the server responds. This host has then handled all messages that preceded the
-  ///   response.
+  /// - Parameter isThere: true if the server responds. The gateway on this side has then handled all messages that NATS
+  ///   sent before the response, so it has not overlooked an answer of the asked host.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere

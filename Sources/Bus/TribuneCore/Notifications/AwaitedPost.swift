@@ -40,7 +40,8 @@ final class AwaitedPost {
   /// The number of awaited observers, including settled ones.
   let count: Int
 
-  /// Sorts the missing observers by connection, because the order in which they settled does not matter.
+  /// The missing observers are sorted by connection, so that the reply does not depend on the order in which they
+  /// settled.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

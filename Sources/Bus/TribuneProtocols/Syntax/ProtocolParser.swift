@@ -201,8 +201,8 @@ struct ProtocolParser {
     return fields
   }
 
-  /// The bus recognizes questions, and the notifications for delegates, by the form of their names. Each kind of method
-  /// must have its form.
+  /// The bus recognizes questions, and the notifications for delegates, by the form of their names. So a method's name
+  /// must have the form of its kind, and a value method's name must not look like a question.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
       diagnose(

@@ -7,9 +7,9 @@ import TribuneWire
 /// notification.
 ///
 /// Each such observer has a bit for each slot (`Output.knownPosters`). When the slot's session ends, the bit is
-/// cleared. All departed posters share one slot number, so each introduction replaces the previous one. The same holds
-/// for all posters in a backlog, because slots can be reused while the backlog waits. Introductions are never dropped,
-/// because later notifications rely on them.
+/// cleared. All departed posters share one slot number (`departedSlot`), so each introduction replaces the previous
+/// one. Posters whose notifications wait in a backlog share another slot number (`waitingSlot`), because their slots
+/// can be reused meanwhile. Introductions are never dropped, because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -36,7 +36,7 @@ final class Introducer {
   ///   - peer: the poster's identity. It is used if the poster has departed, or if the introduction waits in the
   ///     backlog.
   ///   - wereBuffered: true if the log already counts the notifications as buffered.
-  ///   - overtakesBacklog: true for a delegate, or a notification of a snapshot.
+  ///   - overtakesBacklog: true if the observer gets the notifications as a delegate, or if they belong to a snapshot.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
     before count: Int, wereBuffered: Bool = false, overtakesBacklog: Bool = false
@@ -87,9 +87,10 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// Introductions cannot be dropped. So a client that posts from one connection after another could fill an
-  /// observer's queue, and make the bus close the observer (`tooSlow`). Therefore, a slow observer loses the
-  /// notifications if its user exceeds its share, or if it is lossy and has a quarter of the hard limit unread.
+  /// Introductions cannot be dropped. So a client that posts from one connection after another could fill an observer's
+  /// queue, and make the bus close the observer (`tooSlow`). Therefore, a slow observer loses the notifications that
+  /// the introduction precedes, if the observer's user is over the share of queues, or if the observer is lossy and has
+  /// more than a quarter of the hard limit unread.
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

@@ -14,7 +14,7 @@ nonisolated struct WaitingFrames {
   var kind: Kind
   /// The unsent bytes: the rest of a partly sent frame, if any, and then whole frames.
   var slice: ByteSlice
-  /// The unsent bytes of a partly sent frame, which only the first part can have.
+  /// How many bytes of `slice` are the rest of a partly sent frame. Zero in all parts of a queue but the first.
   var partialCount: Int
   /// The number of frames that end in this part; for a `lost` frame, the number of notifications that it reports.
   var count: UInt64

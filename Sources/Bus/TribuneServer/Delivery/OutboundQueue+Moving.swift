@@ -4,8 +4,9 @@ import TribuneWire
 
 /// Moves frames from one queue of a connection to another. The bytes stay in their buffers.
 nonisolated extension OutboundQueue {
-  /// Moves the oldest frames, with up to `room` notifications. A `lost` frame takes as much room as it counts
-  /// notifications, but moves even without room. No frame may be partly sent, or extend over two entries.
+  /// Moves the oldest frames, with up to `room` notifications. A `lost` frame uses up one unit of room for each
+  /// notification that it reports as lost, but moves even if there is no room. No frame may be partly sent, or extend
+  /// over two entries.
   ///
   /// - Returns: the control frames that were moved.
   mutating func moveOldest(to other: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {

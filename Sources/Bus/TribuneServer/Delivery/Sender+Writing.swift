@@ -5,8 +5,10 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// A lossy observer may never take its files, so the bus retries for it less often.
+  /// How long the bus waits before it tries again to send what the kernel (for lack of resources) or the limit of
+  /// unread files refused.
   private static let retryNanoseconds: UInt64 = 10_000_000
+  /// Longer, because a lossy observer may never read the files that it already has.
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
   /// Takes sessions in the order of scheduling: an asker gets its verdict before the delegates learn of the query's
@@ -76,7 +78,7 @@ extension Sender {
     guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
-    // If a snapshot was dropped, its `lost` frame can move into the queue.
+    // This moves waiting notifications into the queue; also the `lost` frame that replaces a dropped snapshot.
     refill(session)
     if !session.output.queue.isEmpty { scheduleFlush(session) }
     guard session.output.backlog.first?.snapshot != nil, session.output.grantedRoom > 0,

@@ -44,7 +44,8 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // The keeper already has the files of retained notifications, unless descriptors were short.
+    // The keeper already has the files of retained notifications, except those that the bus could not duplicate because
+    // it had no free descriptor.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -52,9 +53,8 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice the loss. The
-  /// keeper forgets these connections, so the next daemon does not find them, and gives their clients time to
-  /// reconnect.
+  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice the loss. The keeper
+  /// forgets these connections. The next daemon then does not find them, and it gives their clients time to reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)

@@ -131,7 +131,8 @@ struct FrameReceiver {
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // During an interruption, the loss is reported later, at the reserved positions.
+    // During an interruption, the loss is reported later, at the position that each stream and delegate reserves for it
+    // (`reservePosition`).
     if link.state.withLock({ $0.deferLoss(of: count) }) { return }
     link.deliverLost(Int(clamping: count))
   }

@@ -14,7 +14,8 @@ extension Link {
   }
 
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
-    // Wait for capacity first: the outbox counts the file's memory only once the frame is appended.
+    // Make the file only once there is capacity: the files of waiting posts would take memory that the outbox does not
+    // count.
     post = try await waitForCapacity(for: post)
     let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
     guard takesFile else { return }

@@ -13,7 +13,8 @@ public final class Action: Sendable {
   private let key: ActionKey
   private let serial: Serial
   private let connection: Connection
-  /// The epoch (`LinkState.epoch`) in which the action was the connection's last frame; nil for other actions.
+  /// If the action's `begin` ended all sending on its socket (`isLast`): the epoch of that socket (`LinkState.epoch`).
+  /// Otherwise nil.
   private let lastEpoch: Int?
 
   init(query: UInt64, key: ActionKey, serial: Serial, connection: Connection, lastEpoch: Int? = nil) {

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// After an interruption, the library attaches the delegate again, behind all delegates of the same order. Until then,
 /// a bus that was restarted with its state keeps the delegate in the chain, and questions to it time out. A bus that
-/// was restarted without its state does not have the delegate. The library does not repeat a `set`, so other delegates
-/// stay.
+/// was restarted without its state does not have the delegate. If the delegate was set in place of other delegates, the
+/// library does not replace delegates again: those attached meanwhile stay.
 public final class Attachment: Sendable {
   /// The delegate's id in verdicts and `explain`. It changes after an interruption. The bus never uses an id again.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
