@@ -31,6 +31,9 @@ import TribuneWire
   private var logind: LogindProxy?
   /// True if locks bind root; nil until logind has replied.
   private var bindsRoot: Bool?
+  /// False after a loss of logind, which may return in another version.
+  private var isVersionCurrent = false
+  private var maskFailure: DBusError?
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
   /// The objections from the last dry run, by delegate id.
@@ -262,14 +265,19 @@ import TribuneWire
       targets = targets.subtracting(known).union(mask.linked.intersection(known))
     }
     do throws(DBusError) {
-      guard try await mask.update(targets) else { return true }
-      objectionRefresh.request()
+      let change = try await mask.update(targets)
+      maskFailure = nil
+      if change != .none { objectionRefresh.request() }
+      guard change == .made else { return true }
       let masked = mask.linked.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
       return true
     } catch {
-      ServiceLog.error("cannot mask what is vetoed, and nothing else: \(error)")
-      objectionRefresh.request()
+      if error != maskFailure {
+        ServiceLog.error("cannot mask what is vetoed, and nothing else: \(error)")
+        objectionRefresh.request()
+      }
+      maskFailure = error
       return false
     }
   }
@@ -376,7 +384,7 @@ import TribuneWire
   private func loseLogind() {
     guard logind != nil else { return }
     logind = nil
-    bindsRoot = nil
+    isVersionCurrent = false
     locks.expire()
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
@@ -386,9 +394,10 @@ import TribuneWire
     for one in unlocked { ServiceLog.warning("logind did not know of a veto until now: \(one.line)") }
     unlocked = []
     var succeeds = true
-    if bindsRoot == nil {
+    if !isVersionCurrent {
       succeeds = await Self.attempt("find out what locks bind") {
         self.bindsRoot = try await logind.bindsRoot()
+        self.isVersionCurrent = true
         self.objectionRefresh.request()
       }
     }
@@ -497,7 +506,8 @@ import TribuneWire
     await finishRefreshes()
     let isMasked = mask.applied?.isSuperset(of: asked.flatMap(\.targets)) == true
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
-    let isBinding = isMasked || isLocked && bindsRoot == true
+    // A lock alone stops only what asks logind.
+    let isBinding = isMasked || !settings.masksTargets && isLocked && bindsRoot == true
     let overridden = asked.filter(isOverridden)
     let says =
       if isBinding {
@@ -505,7 +515,7 @@ import TribuneWire
       } else if let first = overridden.first {
         "the hold does not bind yet: \(first.name) is overridden for \(Overrides.time), or until it fails"
       } else if isLocked, settings.masksTargets {
-        "the hold does not bind root, who can still use systemctl: see the journal of tribune-logind"
+        "the hold may not bind root: not all is masked (see the journal of tribune-logind)"
       } else if isLocked {
         "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"
       } else {

@@ -71,8 +71,13 @@ struct Context: Sendable {
 
   var addressVariables: [(name: String, value: String)] {
     guard case .success(let address) = address else { return [] }
-    // The command may run in another folder.
-    return [("TRIBUNE_ADDRESS", Address(path: Folder.absolute(address.path)).description)]
+    do throws(TribuneError) {
+      // The command may run in another folder.
+      return [("TRIBUNE_ADDRESS", try Address("unix:\(Folder.absolute(address.path))").description)]
+    } catch {
+      // The absolute path is too long.
+      return [("TRIBUNE_ADDRESS", address.description)]
+    }
   }
 
   /// Why one of these patterns is never asked on this bus; nil if all may be asked.

@@ -22,13 +22,13 @@ struct HostEnforcement {
   /// Asks tribune-logind, which answers when logind enforces a hold, or allows an overridden action. Returns nil if the
   /// pattern is not about the host, or if tribune-logind does not answer.
   static func ask(
-    about pattern: String, after event: Event, within limit: Duration? = nil, over connection: Connection
+    about pattern: String, after event: Event, within limit: Duration? = time, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {
     guard concerns(pattern) else { return nil }
     let userInfo = JSONValue.object([("name", .string(pattern)), ("after", .string(event.rawValue))])
     let reply = try await connection.query(
       WellKnownQuestions.enforcement, userInfo: UserInfo(userInfo.compactBytes),
-      deadline: min(limit ?? time, connection.bus.deadlineMax))
+      deadline: min(limit ?? connection.bus.deadlineDefault, connection.bus.deadlineMax))
     if let value = reply.value { return try HostEnforcement(value) }
     guard let outcome = reply.outcomes.first(where: { $0.kind != .abstained }) else { return nil }
     throw TribuneError(

@@ -292,6 +292,9 @@ struct SystemdTransitionTests {
     let seconds = try #require(userInfo["inSeconds"] as? Int)
     #expect((540...600).contains(seconds))
     #expect(try machine.scheduledShutdown() == "poweroff")
+    let observer = try machine.staying("observe", "host.didFailToPowerOff", "-N", "1")
+    try machine.does("shutdown", "-c")
+    #expect(observer.status() == 0)
     withExtendedLifetime(delegate) {}
   }
 

@@ -209,7 +209,6 @@ struct UnitFilesTests {
         [
           "Type=notify", "Requires=tribuned.socket", "Restart=always", "FileDescriptorStoreMax=16",
           "ExecStopPost=@bindir@/tribune-logind --unmask",
-          "RuntimeDirectory=tribune-logind",
         ], ["PrivateDevices=", "ProtectProc=", "PrivateUsers=", "DynamicUser=", "User="]
       ),
     ] as [(String, [Substring], [String])])

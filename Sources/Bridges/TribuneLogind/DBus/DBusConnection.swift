@@ -12,12 +12,6 @@ nonisolated struct DBusMethod: Sendable {
   var timeoutMicroseconds: UInt64 = 5_000_000
 }
 
-nonisolated enum DBusArgument: Sendable {
-  case string(String)
-  case strings([String])
-  case bool(Bool)
-}
-
 struct DBusMessage {
   /// Nil if the values exceed the limit.
   var values: [DBusValue]?
@@ -176,13 +170,13 @@ struct DBusMessage {
   ) async throws(DBusError) -> DBusValue {
     let get = DBusMethod(
       destination: service, path: path, interface: "org.freedesktop.DBus.Properties", name: "Get")
-    guard let value = try await call(get, .string(interface), .string(name)).first else {
+    guard let value = try await call(get, interface, name).first else {
       throw .unexpected(name)
     }
     return value
   }
 
-  func call(_ method: DBusMethod, _ arguments: DBusArgument...) async throws(DBusError) -> [DBusValue] {
+  func call(_ method: DBusMethod, _ arguments: String...) async throws(DBusError) -> [DBusValue] {
     guard closed != nil else { throw .failed(.connectionReset) }
     let message: OpaquePointer
     do throws(Errno) {
@@ -204,7 +198,7 @@ struct DBusMessage {
   }
 
   private static func message(
-    _ bus: OpaquePointer, _ method: DBusMethod, _ arguments: [DBusArgument]
+    _ bus: OpaquePointer, _ method: DBusMethod, _ arguments: [String]
   ) throws(Errno) -> OpaquePointer {
     var made: OpaquePointer?
     try DBusError.check(
@@ -212,25 +206,13 @@ struct DBusMessage {
         bus, &made, method.destination, method.path, method.interface, method.name))
     guard let message = unsafe made else { preconditionFailure("a call that was made is there") }
     do throws(Errno) {
-      for argument in arguments { unsafe try append(argument, to: message) }
+      for argument in arguments {
+        try DBusError.check(unsafe sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), argument))
+      }
       return unsafe message
     } catch {
       unsafe sd_bus_message_unref(message)
       throw error
-    }
-  }
-
-  private static func append(_ argument: DBusArgument, to message: OpaquePointer) throws(Errno) {
-    switch argument {
-    case .string(let text):
-      try DBusError.check(unsafe sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), text))
-    case .bool(let value):
-      var number: CInt = value ? 1 : 0
-      try DBusError.check(unsafe sd_bus_message_append_basic(message, CChar(UInt8(ascii: "b")), &number))
-    case .strings(let texts):
-      try DBusError.check(unsafe sd_bus_message_open_container(message, CChar(UInt8(ascii: "a")), "s"))
-      for text in texts { unsafe try append(.string(text), to: message) }
-      try DBusError.check(unsafe sd_bus_message_close_container(message))
     }
   }
 

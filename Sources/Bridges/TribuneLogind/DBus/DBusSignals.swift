@@ -40,7 +40,7 @@ final class DBusSignals {
       destination: Self.driver, path: "/org/freedesktop/DBus", interface: Self.driver, name: "GetNameOwner")
     let count = newsCount
     do throws(DBusError) {
-      let reply = try await bus.call(method, .string(service))
+      let reply = try await bus.call(method, service)
       // If a signal named an owner during this call, the signal is at least as new as the reply.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {

@@ -22,7 +22,7 @@ struct LogindProxy {
     _ lock: HostQuestion.Lock, mode: String, _ text: LockText
   ) async throws(DBusError) -> DBusDescriptor {
     let reply = try await bus.call(
-      method("Inhibit"), .string(lock.rawValue), .string(text.who), .string(text.why), .string(mode))
+      method("Inhibit"), lock.rawValue, text.who, text.why, mode)
     guard case .descriptor(let lock)? = reply.first else { throw .unexpected("Inhibit") }
     return lock
   }

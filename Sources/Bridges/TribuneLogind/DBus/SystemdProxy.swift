@@ -21,13 +21,25 @@ struct SystemdProxy {
   /// Includes units that another program or an administrator masked.
   func masked(among units: Set<String>) async throws(DBusError) -> Set<String> {
     var masked: Set<String> = []
-    for unit in units {
-      guard case .string(let path)? = try await bus.call(method("LoadUnit"), .string(unit)).first else {
-        throw .unexpected("LoadUnit")
-      }
-      if try await property("LoadState", of: path, "Unit") == .string("masked") { masked.insert(unit) }
+    for unit in units where try await property("LoadState", ofUnit: unit) == .string("masked") {
+      masked.insert(unit)
     }
     return masked
+  }
+
+  /// True if the file of one of the units has changed or gone since systemd loaded it.
+  func needReload(_ units: Set<String>) async throws(DBusError) -> Bool {
+    for unit in units where try await property("NeedDaemonReload", ofUnit: unit) == .bool(true) {
+      return true
+    }
+    return false
+  }
+
+  private func property(_ name: String, ofUnit unit: String) async throws(DBusError) -> DBusValue {
+    guard case .string(let path)? = try await bus.call(method("LoadUnit"), unit).first else {
+      throw .unexpected("LoadUnit")
+    }
+    return try await property(name, of: path, "Unit")
   }
 
   /// True while the host shuts down. systemd then sends no reply to a reload.
@@ -37,7 +49,7 @@ struct SystemdProxy {
 
   /// The unit's current job, such as `restart`; empty without one.
   func job(of unit: String) async throws(DBusError) -> String {
-    guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
+    guard case .string(let unit)? = try await bus.call(method("GetUnit"), unit).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
       case .unsigned(let id) = job[0], case .string(let path) = job[1]
     else { throw .unexpected("Job") }

@@ -7,6 +7,13 @@ import TribuneWire
 /// Tribune masks there. So even after a SIGKILL, the next process knows these masks, and leaves an administrator's own
 /// masks alone.
 final class TargetMask {
+  enum Change {
+    case none
+    /// The masks are known now. They were already there.
+    case confirmed
+    case made
+  }
+
   private static let folder = "/run/systemd/system.control"
   private static let null = Array("/dev/null".utf8)
 
@@ -14,29 +21,31 @@ final class TargetMask {
   private(set) var linked: Set<String>
   /// The targets of the last update; nil if the masks are unknown, for example after a failure.
   private(set) var applied: Set<String>?
+  /// The targets that stayed unmasked after a reload.
+  private var unmaskable: Set<String> = []
 
-  init() {
-    linked = HostQuestion.allTargets.filter {
-      Folder.target(ofLink: Array(Self.path(of: $0).utf8)) == Self.null
-    }
-  }
+  init() { linked = HostQuestion.allTargets.filter(Self.isLink) }
 
   private static func path(of target: String) -> String { "\(folder)/\(target)" }
 
-  /// Returns true if the update changed something.
-  func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
-    guard targets != applied else { return false }
-    applied = nil
-    let isChange = targets != linked
-    try link(targets)
-    let manager = SystemdProxy(try Self.connect())
-    // An earlier process may have died before its reload.
-    let masked = try await manager.masked(among: HostQuestion.allTargets)
-    if isChange || masked != targets { try await manager.reload() }
-    let missing = targets.subtracting(try await manager.masked(among: targets))
-    if let target = missing.sorted().first { throw .notMasked(target) }
+  private static func isLink(_ target: String) -> Bool {
+    Folder.target(ofLink: Array(path(of: target).utf8)) == null
+  }
+
+  func update(_ targets: Set<String>) async throws(DBusError) -> Change {
+    guard targets != applied else { return .none }
+    let isFirst = applied == nil
+    let before = linked
+    do throws(DBusError) {
+      let failure = link(targets)
+      try await apply(targets, isFirst: isFirst, isChange: linked != before)
+      if let failure { throw .failed(failure) }
+    } catch {
+      applied = nil
+      throw error
+    }
     applied = targets
-    return isChange
+    return linked == before ? .confirmed : .made
   }
 
   /// Unmasks all targets after the service has stopped, unless systemd restarts it or the host goes down. `service` is
@@ -50,20 +59,43 @@ final class TargetMask {
     _ = try await update([])
   }
 
-  private func link(_ targets: Set<String>) throws(DBusError) {
-    do throws(Errno) {
-      if !targets.isEmpty { try Folder.make(Self.folder, mode: 0o755) }
-      for target in linked.subtracting(targets) {
-        try SocketFile.remove(at: Self.path(of: target))
-        linked.remove(target)
+  /// Makes the missing links before it removes others.
+  ///
+  /// - Returns: the first failure.
+  private func link(_ targets: Set<String>) -> Errno? {
+    var failure: Errno?
+    func attempt(_ step: () throws(Errno) -> Void) -> Bool {
+      do throws(Errno) {
+        try step()
+        return true
+      } catch {
+        failure = failure ?? error
+        return false
       }
-      for target in targets.subtracting(linked).sorted() {
-        try Folder.link(Self.path(of: target), to: "/dev/null")
-        linked.insert(target)
-      }
-    } catch {
-      throw .failed(error)
     }
+    if !targets.isEmpty { _ = attempt { () throws(Errno) in try Folder.make(Self.folder, mode: 0o755) } }
+    for target in targets.sorted() where !Self.isLink(target) {
+      _ = attempt { () throws(Errno) in try Folder.link(Self.path(of: target), to: "/dev/null") }
+    }
+    for target in linked.subtracting(targets) where Self.isLink(target) {
+      _ = attempt { () throws(Errno) in try Folder.unlink(Self.path(of: target)) }
+    }
+    linked = HostQuestion.allTargets.filter(Self.isLink)
+    return failure
+  }
+
+  private func apply(_ targets: Set<String>, isFirst: Bool, isChange: Bool) async throws(DBusError) {
+    let manager = SystemdProxy(try Self.connect())
+    let masked = try await manager.masked(among: HostQuestion.allTargets)
+    var missing = targets.subtracting(masked)
+    // An earlier process may have died before its reload.
+    let isStale = isFirst ? try await manager.needReload(masked.subtracting(targets)) : false
+    if isChange || isStale || !missing.isSubset(of: unmaskable) {
+      try await manager.reload()
+      missing = targets.subtracting(try await manager.masked(among: targets))
+    }
+    unmaskable = missing
+    if let target = missing.sorted().first { throw .notMasked(target) }
   }
 
   /// Uses systemd's private socket, because unmasking must work without D-Bus.

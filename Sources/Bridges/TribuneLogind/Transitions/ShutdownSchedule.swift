@@ -16,6 +16,8 @@ final class ShutdownSchedule {
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
+  /// True once the bus has allowed the current shutdown, for which delegates may have prepared.
+  private var isAllowed = false
   private var asking: Task<Void, Never>?
   private var reason: AsyncStream<Void>.Continuation?
   private var connectionCount = 0
@@ -28,7 +30,9 @@ final class ShutdownSchedule {
     let connections = connectionCount
     let schedule = try await logind.scheduledShutdown()
     guard connections == connectionCount, schedule != current else { return }
+    let cancelled = current.flatMap { isAllowed && Self.remaining(until: $0) > .zero ? $0 : nil }
     stop()
+    if let cancelled { await announceEnd(of: cancelled, on: bus) }
     // A shutdown in progress has the time 0, or a past one.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
@@ -76,6 +80,7 @@ final class ShutdownSchedule {
 
   private func stop() {
     current = nil
+    isAllowed = false
     asking?.cancel()
     (asking, reason) = (nil, nil)
   }
@@ -104,6 +109,7 @@ final class ShutdownSchedule {
         await cancel(schedule, because: Objection.all(in: verdict), of: question, at: logind)
         return false
       }
+      isAllowed = true
       ServiceLog.notice("the \(schedule.action) in \(seconds) s may happen: there is no veto")
     } catch {
       guard current == schedule, !Task.isCancelled else { return false }
@@ -111,6 +117,15 @@ final class ShutdownSchedule {
         "the \(schedule.action) in \(seconds) s stays scheduled, because nobody could be asked: \(error)")
     }
     return true
+  }
+
+  private func announceEnd(of schedule: LogindProxy.Schedule, on bus: Connection) async {
+    let action = HostQuestion.before(action: schedule.action).contains(.reboot) ? "Reboot" : "PowerOff"
+    do throws(TribuneError) {
+      try await bus.postAcknowledged("host.didFailTo\(action)")
+    } catch {
+      ServiceLog.warning("nobody was told that the host runs on: \(error)")
+    }
   }
 
   private func cancel(

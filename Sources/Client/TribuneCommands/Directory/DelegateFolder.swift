@@ -161,7 +161,8 @@ actor DelegateFolder {
     await closeGates(for: files.filter { members[$0] == nil })
     let wrong = await attach(files, isFirst: isFirst)
     await openGates(unlessMissing: files)
-    isRefused = !files.isEmpty && members.isEmpty && vetoes.isEmpty
+    isRefused =
+      !files.isEmpty && members.isEmpty && vetoes.isEmpty && terms.onFailure == .veto && !connection.hasEnded
     retryLater(unless: wrong.isEmpty)
     await retire(gone)
     for file in vetoes.keys where !files.contains(file) { await liftVeto(of: file) }
@@ -426,6 +427,9 @@ actor DelegateFolder {
     follow(connection)
     members = new
     vetoes = held
+    // These end with the old connection.
+    gates = [:]
+    await closeGates(for: files.filter { members[$0] == nil })
     for file in held.keys { places.remove(file) }
     for (file, member) in new.sorted(by: { $0.key < $1.key }) where oldMembers[file] == nil {
       reportAttached(file, member)

@@ -157,8 +157,11 @@ struct Query: Sendable {
     _ event: HostEnforcement.Event, over connection: Connection, in context: Context
   ) async {
     do throws(TribuneError) {
-      let state = try await HostEnforcement.ask(
-        about: askedName, after: event, within: deadline, over: connection)
+      // The bus may hang, too.
+      let state = try await bounded(by: connection.bus.replyTimeout(for: deadline)) {
+        [self] () async throws(TribuneError) -> HostEnforcement? in
+        try await HostEnforcement.ask(about: askedName, after: event, within: deadline, over: connection)
+      }
       var obstacles = state?.obstacles ?? []
       if state == nil, event == .override, case .success(.system) = context.address,
         HostEnforcement.concerns(askedName)
