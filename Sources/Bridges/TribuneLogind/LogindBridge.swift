@@ -499,7 +499,8 @@ import TribuneWire
     if !late.isEmpty {
       let what = late.contains(.shutdown) ? "going down" : "going to sleep"
       return [
-        ("isTooLate", .bool(late.isSuperset(of: asked.map(\.lock)))), ("isInForce", .bool(false)),
+        ("isTooLate", .bool(late.contains(.shutdown) || late.isSuperset(of: asked.map(\.lock)))),
+        ("isInForce", .bool(false)),
         ("says", .string("the hold is too late: the host is already \(what)")),
       ]
     }

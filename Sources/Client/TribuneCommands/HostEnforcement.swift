@@ -25,6 +25,8 @@ struct HostEnforcement {
     about pattern: String, after event: Event, within limit: Duration? = time, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {
     guard concerns(pattern) else { return nil }
+    // The bus logs each query that it refuses, so this function first checks the permission.
+    try await connection.requirePermission(to: "ask", WellKnownQuestions.enforcement, object: "")
     let userInfo = JSONValue.object([("name", .string(pattern)), ("after", .string(event.rawValue))])
     let reply = try await connection.query(
       WellKnownQuestions.enforcement, userInfo: UserInfo(userInfo.compactBytes),

@@ -12,12 +12,12 @@ struct ValueCheckTests {
     + "type Tree (value: int, children: []Tree, next: ?Tree)"
 
   private static func method(_ parameters: String, result: String? = nil) throws -> ProtocolMethod {
-    let kind = result == nil ? "should" : "value"
+    let method = result == nil ? "should shouldP" : "value p"
     let text =
-      "protocol P { \(types) required \(kind) p (\(parameters)) \(result.map { "-> (\($0))" } ?? "") }"
+      "protocol P { \(types) required \(method) (\(parameters)) \(result.map { "-> (\($0))" } ?? "") }"
     var library = ProtocolLibrary<Int>()
     try #require(library.load([ProtocolSource(file: "p", text: Array(text.utf8))]).map(\.description) == [])
-    return try #require(library["P"]?.method(named: "p"))
+    return try #require(library["P"]?.methods.first)
   }
 
   private static func refusal(_ userInfo: String, for method: ProtocolMethod) -> String? {

@@ -172,6 +172,7 @@ struct Query: Sendable {
         context.terminal.report("\(name) may still be refused: \(obstacle.terminalSafe)")
       }
     } catch {
+      guard override != nil || error.code != .notPermitted else { return }
       context.terminal.report("\(name) may still be refused: \(error.message.terminalSafe)")
     }
   }
