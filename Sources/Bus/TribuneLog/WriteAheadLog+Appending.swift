@@ -36,9 +36,10 @@ extension WriteAheadLog {
   package func discard(from position: EntryPosition) {
     precondition(position.offset >= entries.value.committed, "a committed entry cannot be discarded")
     entries.value.used = position.offset
-    if let start = entries.value.compaction?.tailStart {
-      entries.value.compaction?.tailStart = min(start, position.offset)
-    }
+    guard let compaction = entries.value.compaction else { return }
+    // A committing compaction may have copied entries that are discarded now.
+    if compaction.read > position.offset { return abandonCompaction() }
+    entries.value.compaction?.tailStart = min(compaction.tailStart, position.offset)
   }
 
   /// Visits the committed entries in order. `body` may append. If an entry is damaged, cuts the log there,

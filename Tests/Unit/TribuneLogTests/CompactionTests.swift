@@ -133,6 +133,19 @@ struct CompactionTests {
     #expect(try log.storedLength < 2 << 20)
   }
 
+  @Test("is abandoned if an entry that it has copied is discarded")
+  func discarded() throws {
+    let log = try WriteAheadLog(slotCount: 1, segmentCapacity: 16_384)
+    _ = log.append(EntryCopy(1, body: [1]))
+    log.commit()
+    _ = log.append(EntryCopy(1, body: [2]))
+    log.beginCompaction(committing: true)
+    #expect(log.compact())
+    log.discardUncommitted()
+    #expect(!log.isCompacting)
+    #expect(log.contents().entries.map(\.body) == [[1]])
+  }
+
   @Test("keeps the same entries as a model", arguments: Seeds.all)
   func model(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
