@@ -64,21 +64,15 @@ final class TargetMask {
   /// - Returns: the first failure.
   private func link(_ targets: Set<String>) -> Errno? {
     var failure: Errno?
-    func attempt(_ step: () throws(Errno) -> Void) -> Bool {
-      do throws(Errno) {
-        try step()
-        return true
-      } catch {
-        failure = failure ?? error
-        return false
-      }
+    func attempt(_ step: () throws(Errno) -> Void) {
+      do throws(Errno) { try step() } catch { failure = failure ?? error }
     }
-    if !targets.isEmpty { _ = attempt { () throws(Errno) in try Folder.make(Self.folder, mode: 0o755) } }
+    if !targets.isEmpty { attempt { () throws(Errno) in try Folder.make(Self.folder, mode: 0o755) } }
     for target in targets.sorted() where !Self.isLink(target) {
-      _ = attempt { () throws(Errno) in try Folder.link(Self.path(of: target), to: "/dev/null") }
+      attempt { () throws(Errno) in try Folder.link(Self.path(of: target), to: "/dev/null") }
     }
     for target in linked.subtracting(targets) where Self.isLink(target) {
-      _ = attempt { () throws(Errno) in try Folder.unlink(Self.path(of: target)) }
+      attempt { () throws(Errno) in try SocketFile.remove(at: Self.path(of: target)) }
     }
     linked = HostQuestion.allTargets.filter(Self.isLink)
     return failure

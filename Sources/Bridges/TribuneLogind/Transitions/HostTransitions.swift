@@ -57,8 +57,13 @@ final class HostTransitions {
         continue
       }
     }
+    await Self.post(lock == .sleep ? "host.didResume" : "host.didFailTo\(event)", on: bus)
+  }
+
+  /// Posts that the host runs on.
+  static func post(_ name: String, on bus: Connection) async {
     do throws(TribuneError) {
-      try await bus.postAcknowledged(lock == .sleep ? "host.didResume" : "host.didFailTo\(event)")
+      try await bus.postAcknowledged(name)
     } catch {
       ServiceLog.warning("nobody was told that the host runs on: \(error)")
     }

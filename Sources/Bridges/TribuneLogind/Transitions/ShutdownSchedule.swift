@@ -32,7 +32,10 @@ final class ShutdownSchedule {
     guard connections == connectionCount, schedule != current else { return }
     let cancelled = current.flatMap { isAllowed && Self.remaining(until: $0) > .zero ? $0 : nil }
     stop()
-    if let cancelled { await announceEnd(of: cancelled, on: bus) }
+    if let cancelled {
+      let isReboot = HostQuestion.before(action: cancelled.action).contains(.reboot)
+      await HostTransitions.post((isReboot ? HostQuestion.reboot : .powerOff).failure, on: bus)
+    }
     // A shutdown in progress has the time 0, or a past one.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
@@ -117,15 +120,6 @@ final class ShutdownSchedule {
         "the \(schedule.action) in \(seconds) s stays scheduled, because nobody could be asked: \(error)")
     }
     return true
-  }
-
-  private func announceEnd(of schedule: LogindProxy.Schedule, on bus: Connection) async {
-    let action = HostQuestion.before(action: schedule.action).contains(.reboot) ? "Reboot" : "PowerOff"
-    do throws(TribuneError) {
-      try await bus.postAcknowledged("host.didFailTo\(action)")
-    } catch {
-      ServiceLog.warning("nobody was told that the host runs on: \(error)")
-    }
   }
 
   private func cancel(

@@ -111,10 +111,6 @@ package enum Folder {
     return count < 0 ? nil : target.prefix(count).map { UInt8(bitPattern: $0) }
   }
 
-  package static func unlink(_ path: String) throws(Errno) {
-    _ = try retrying { unsafe Glibc.unlink(path) }
-  }
-
   package static func link(_ path: String, to target: String) throws(Errno) {
     _ = try retrying { unsafe symlink(target, path) }
   }
