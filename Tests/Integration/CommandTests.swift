@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
@@ -284,6 +285,38 @@ struct CommandTests {
     result.expect(
       255, output: "", errors: "\(program): /proc is needed, and not mounted here: mount -t proc proc /proc\n"
     )
+  }
+
+  @Test("a program that cannot start threads reports that", arguments: ["tribunectl", "tribuned", "tribune-nats"])
+  func withoutThreads(program: String) throws {
+    let user = "54321"
+    for limit in [1, 3, 6] {
+      let result = try FinishedProgram([
+        "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "prlimit", "--nproc=\(limit)",
+        try Programs.path(of: program), "--help",
+      ])
+      result.expect(
+        255, output: "",
+        errors: "\(program): no thread can be started (see ulimit -u, and TasksMax= of systemd): "
+          + "Resource temporarily unavailable\n")
+    }
+  }
+
+  @Test(
+    "a signal ends a verb that waits for a bus that does not answer",
+    arguments: [
+      ["delegate", "a.shouldB", "--veto=x"], ["observe", "a.*"], ["monitor", "a.*"], ["hold", "a.shouldB", "--why=x"],
+      ["guard", "a.b", "--", "true"], ["capture"],
+    ])
+  func interruptedAtStart(arguments: [String]) throws {
+    let folder = try TestFolder()
+    let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
+    let program = try RunningProgram(
+      [try Programs.path(of: "tribunectl")] + arguments,
+      environment: ["TRIBUNE_ADDRESS": "unix:\(folder.path)/bus"])
+    let client = try RawClient(acceptedAt: listener)
+    #expect([-SIGTERM, 128 + SIGTERM].contains(program.end(SIGTERM)))
+    withExtendedLifetime(client) {}
   }
 
   @Test(

@@ -45,7 +45,7 @@ int address_find(struct address *address, const char *text, tribune_error *error
   const char *preset = secure_getenv("TRIBUNE_ADDRESS");
   if (text != NULL || (preset != NULL && preset[0] != '\0')) {
     int result = parse(address, text != NULL ? text : preset, error);
-    if (text == NULL && geteuid() == 0) {
+    if (result == 0 && text == NULL && geteuid() == 0) {
       address->needs_own_server = strcmp(address->path, system_path) != 0;
     }
     return result;

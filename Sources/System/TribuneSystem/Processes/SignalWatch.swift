@@ -2,6 +2,7 @@
 
 import CTribuneLinux
 import Glibc
+import Synchronization
 
 /// Receives signals. It must be made before the process has a second thread, because a signal that some thread does
 /// not block would end the process. It also blocks SIGPIPE, so a write without a reader only returns an error.
@@ -13,9 +14,19 @@ package struct SignalWatch: Sendable {
     package var isFromKernel: Bool
   }
 
-  package let signals: AsyncStream<Signal>
+  private final class Use: Sendable { let hasBegun = Atomic(false) }
+
+  private let stream: AsyncStream<Signal>
+  private let use = Use()
   /// The signal mask before this watch. Children must start with it.
   package let maskBefore: SignalMask
+
+  /// The signals. Until this is read for the first time, they have their default effect: a process that hangs at its
+  /// start can be ended.
+  package var signals: AsyncStream<Signal> {
+    use.hasBegun.store(true, ordering: .releasing)
+    return stream
+  }
 
   /// - Parameter numbers: the signals to receive. A signal that this process ignores from its start stays ignored,
   ///   also in children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background commands.
@@ -24,8 +35,9 @@ package struct SignalWatch: Sendable {
     maskBefore = SignalMask([SIGPIPE]).block()
     mask.block()
     let (stream, continuation) = AsyncStream<Signal>.makeStream()
-    signals = stream
+    self.stream = stream
     if numbers.isEmpty { return }
+    let use = use
     try Thread.start {
       var set = mask.set
       while true {
@@ -33,6 +45,13 @@ package struct SignalWatch: Sendable {
         let number = unsafe sigwaitinfo(&set, &information)
         // sigwaitinfo(2) fails only with EINTR.
         guard number > 0 else { continue }
+        guard use.hasBegun.load(ordering: .acquiring) else {
+          let received = SignalMask([number])
+          received.unblock()
+          raise(number)
+          received.block()
+          continue
+        }
         continuation.yield(Signal(number: number, isFromKernel: unsafe information.si_code > 0))
       }
     }

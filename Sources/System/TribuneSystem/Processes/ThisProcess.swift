@@ -19,13 +19,21 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Must be called first. Exits if /proc is missing, because libdispatch then sometimes crashes.
+  /// Must be called first. Exits if this process lacks what libdispatch needs: without /proc, that sometimes crashes;
+  /// without threads, it waits for ever.
   package static func begin(_ program: String) {
     StandardDescriptors.fill()
     tribune_keep_exit_statuses()
-    guard unsafe access("/proc/self/stat", R_OK) != 0 else { return }
-    StandardError.writeLine("\(program): /proc is needed, and not mounted here: mount -t proc proc /proc")
-    exit(255)
+    if unsafe access("/proc/self/stat", R_OK) != 0 {
+      StandardError.writeLine("\(program): /proc is needed, and not mounted here: mount -t proc proc /proc")
+      exit(255)
+    }
+    do throws(Errno) {
+      try Thread.requireRoom()
+    } catch {
+      StandardError.writeLine("\(program): no thread can be started (see ulimit -u, and TasksMax= of systemd): \(error)")
+      exit(255)
+    }
   }
 
   /// True for the users who could control this process anyway.

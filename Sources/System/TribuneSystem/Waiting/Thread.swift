@@ -2,6 +2,7 @@
 
 import CTribuneLinux
 import Glibc
+import Synchronization
 
 package enum Thread {
   /// Blocks the thread. Use it only to wait for conditions that no descriptor reports.
@@ -46,6 +47,17 @@ package enum Thread {
     guard result == 0 else {
       unsafe handle.release()
       throw Errno(rawValue: result)
+    }
+  }
+
+  private final class Gate: Sendable { let lock = Mutex(()) }
+
+  /// Throws if this process cannot start the threads that it and libdispatch need at first. Each of them waits until all
+  /// have started.
+  static func requireRoom() throws(Errno) {
+    let gate = Gate()
+    try gate.lock.withLock { _ throws(Errno) in
+      for _ in 0..<6 { try start { gate.lock.withLock { _ in } } }
     }
   }
 
