@@ -287,12 +287,14 @@ struct CommandTests {
     )
   }
 
-  @Test("a program that cannot start threads reports that", arguments: ["tribunectl", "tribuned", "tribune-nats"])
+  @Test(
+    "a program that cannot start threads reports that", arguments: ["tribunectl", "tribuned", "tribune-nats"])
   func withoutThreads(program: String) throws {
     let user = "54321"
     for limit in [1, 3, 6] {
       let result = try FinishedProgram([
-        "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "prlimit", "--nproc=\(limit)",
+        "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "prlimit",
+        "--nproc=\(limit)",
         try Programs.path(of: program), "--help",
       ])
       result.expect(
@@ -305,7 +307,8 @@ struct CommandTests {
   @Test(
     "a signal ends a verb that waits for a bus that does not answer",
     arguments: [
-      ["delegate", "a.shouldB", "--veto=x"], ["observe", "a.*"], ["monitor", "a.*"], ["hold", "a.shouldB", "--why=x"],
+      ["delegate", "a.shouldB", "--veto=x"], ["observe", "a.*"], ["monitor", "a.*"],
+      ["hold", "a.shouldB", "--why=x"],
       ["guard", "a.b", "--", "true"], ["capture"],
     ])
   func interruptedAtStart(arguments: [String]) throws {

@@ -183,6 +183,26 @@ struct RoomTests {
     #expect(try received() == ["ok 1"] + (2...600).map { "\($0)" })
   }
 
+  @Test("is not paused by its own posts either if it is slow because of others'", arguments: [false, true])
+  func ownBehindOthers(isLossy: Bool) throws {
+    try observer.send(Pace(limit: .max), serial: 0)
+    try observe(limit: 0)
+    try post(1...600)
+    let session = try bus.session(of: observer)
+    if isLossy { bus.server.sender.drop(from: session, downTo: 16_384) }
+    #expect(isLossy ? session.pacing.isLossy : session.pacing.isPacing)
+    try send(601...1_200, "load.unit", from: observer)
+    try bus.pass(observer)
+    #expect(!session.pacing.isPaused)
+    // A `lost` needs no room.
+    try grant(0)
+    let lost = try observer.frames(of: .lost, Lost.self).map(\.count).reduce(0, +)
+    #expect((lost > 0) == isLossy)
+    try grant(10_000)
+    #expect(try UInt64(received().count) + lost == 1_200)
+    #expect(session.pacing.isFlowing)
+  }
+
   @Test("gets retained notifications as it has room, and later ones behind them")
   func snapshot() throws {
     for number in 1...9 {

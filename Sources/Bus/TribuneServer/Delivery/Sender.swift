@@ -82,14 +82,15 @@ final class Sender {
     }
     enqueue(run, for: observer, isNotification: true, count: count, waitsForRoom: !receiver.isDelegate)
     guard isSlow(observer) else { return }
+    // A client is never paused for its own posts, because it could then not raise its limit.
+    let isOwn = observer === poster
     switch observer.pacing.flow {
-    // A client that observes its own posts is not paused for them, because it could then not raise its limit.
-    case .flowing where observer === poster: applyHardLimit(to: observer)
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
+    case .flowing where isOwn, .pacing where isOwn: applyHardLimit(to: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
     case .flowing, .lossy:
       drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
-      if poster.output.flags.pace > 0 { pause(poster, for: observer) }
+      if poster.output.flags.pace > 0, !isOwn { pause(poster, for: observer) }
     }
   }
 

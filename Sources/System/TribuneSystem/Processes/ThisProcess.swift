@@ -31,7 +31,8 @@ package enum ThisProcess {
     do throws(Errno) {
       try Thread.requireRoom()
     } catch {
-      StandardError.writeLine("\(program): no thread can be started (see ulimit -u, and TasksMax= of systemd): \(error)")
+      StandardError.writeLine(
+        "\(program): no thread can be started (see ulimit -u, and TasksMax= of systemd): \(error)")
       exit(255)
     }
   }
