@@ -464,6 +464,29 @@ async def test_a_hold_that_expired_meanwhile_is_simply_over(make_bus: MakeBus) -
         assert await one.ask("a.shouldAct")
 
 
+async def test_leaving_a_hold_that_was_lost_raises(make_bus: MakeBus) -> None:
+    bus = make_bus()
+
+    async def lose(error: Exception | None = None, releases: bool = False) -> None:
+        async with bus.connect() as one:
+            async with one.hold("a.shouldAct", why="x") as hold:
+                if releases:
+                    await hold.release()
+                await in_thread(bus.end, signal.SIGINT)
+                await one.closed()
+                if error:
+                    raise error
+
+    with pytest.raises(TribuneError) as caught:
+        await lose()
+    assert caught.value.code is Code.CONNECTION_LOST
+    await in_thread(bus.start)
+    with pytest.raises(KeyError):
+        await lose(KeyError())
+    await in_thread(bus.start)
+    await lose(releases=True)
+
+
 async def test_closing_while_the_bus_is_gone_still_posts(make_bus: MakeBus) -> None:
     bus = make_bus()
     events = Events()

@@ -25,6 +25,7 @@ class _Scope(Generic[_Term]):
         # Keeps the connection open until the bus has confirmed the end.
         self._bus = term.bus = bus
         self._was_entered = False
+        self._was_left = False
 
     def __del__(self) -> None:
         # Such a hold vetoes nothing. Python warns similarly of a coroutine that is never awaited.
@@ -41,6 +42,7 @@ class _Scope(Generic[_Term]):
         await self._term.wait(self._link)
 
     async def _finish(self) -> None:
+        self._was_left = True
         try:
             await self._link.take_back(self._term)
         finally:
@@ -56,6 +58,9 @@ class _Scope(Generic[_Term]):
 
 class Hold(_Scope[HoldTerm]):
     """A standing veto; see `Bus.hold`. Use it with ``async with``, or with `take` and `release`.
+
+    If the connection ended meanwhile, and with it the hold, leaving ``async with`` raises
+    `TribuneError` with `CONNECTION_LOST`.
 
     Once the hold is taken, it stays, and keeps the connection open, even if the program drops this
     object and the `Bus`.
@@ -112,6 +117,15 @@ class Hold(_Scope[HoldTerm]):
         which the hold has ended too.
         """
         await self._finish()
+
+    async def __aexit__(self, *error: object) -> None:
+        ended = self._term.ended
+        is_lost = not self._was_left and ended.done() and not ended.result()
+        await self._finish()
+        if is_lost and error[0] is None:
+            raise TribuneError(
+                Code.CONNECTION_LOST, "the hold ended before the work that it was for"
+            )
 
     async def expired(self) -> bool:
         """Waits until the hold has ended, and returns whether it has expired."""
