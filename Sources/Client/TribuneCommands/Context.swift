@@ -177,6 +177,7 @@ struct Context: Sendable {
 
   /// Reports on standard error, and to the service manager, that the verb is ready.
   func reportReady(_ line: String, usesBus: Bool = true) {
+    signals.begin()
     if !isQuiet {
       // The line names the bus, because registrations on a user's bus have no effect on the system's.
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }

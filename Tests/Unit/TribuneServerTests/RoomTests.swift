@@ -251,4 +251,27 @@ struct RoomTests {
     try grant(6, on: successor)
     #expect(try received() == ["6"])
   }
+
+  @Test("has the poster introduced again for each snapshot, after a hand-over")
+  func introductions() throws {
+    let other = try bus.client()
+    try bus.session(of: observer).output.wantPosters()
+    let retained = ByteBuffer(capacity: 256)
+    retained.appendFrame(Post(options: .retain), serial: 1, name: "load.unit", object: "", text: "1")
+    try poster.send(retained)
+    try bus.pass(poster)
+    try observe(.retained, limit: 0)
+    try send(5...5, "load.unit", from: other)
+    try bus.pass(other)
+    try observer.send(Observe(options: .retained), serial: 2, name: "load.*")
+    try bus.pass(observer)
+    try bus.server.handOver()
+    let successor = try bus.successor()
+    try grant(100, on: successor)
+    let all = try received()
+    #expect(
+      all == [
+        "ok 1", "ok 2", "poster 0", "room 0", "retained 1", "poster 0", "5", "poster 0", "retained 2",
+      ])
+  }
 }

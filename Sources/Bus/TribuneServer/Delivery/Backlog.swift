@@ -164,11 +164,19 @@ struct Backlog: ~Copyable {
   }
 
   /// Turns snapshots into frames, for a hand-over.
-  func encodeSnapshots(_ encode: (RetainedNotification, Serial, inout OutboundQueue) -> Void) {
+  ///
+  /// - Parameter encode: its second argument is the previous notification of the same snapshot.
+  func encodeSnapshots(
+    _ encode: (RetainedNotification, RetainedNotification?, Serial, inout OutboundQueue) -> Void
+  ) {
     for part in parts[head...] {
       guard var snapshot = part.snapshot else { continue }
       var encoded = OutboundQueue()
-      while let next = snapshot.removeNext() { encode(next, snapshot.serial, &encoded) }
+      var previous: RetainedNotification?
+      while let next = snapshot.removeNext() {
+        encode(next, previous, snapshot.serial, &encoded)
+        previous = next
+      }
       part.snapshot = nil
       var room = Int.max
       _ = part.queue.moveOldest(to: &encoded, within: &room)

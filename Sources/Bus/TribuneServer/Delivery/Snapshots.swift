@@ -50,10 +50,9 @@ final class Snapshots {
   /// Turns all snapshots into frames. Must be called before a hand-over, which writes frames only.
   func encodeAll() {
     for session in sessions.all where session.isServed && !session.output.backlog.isEmpty {
-      var introduced = ConnectionID.bus
-      session.output.backlog.encodeSnapshots { next, serial, queue in
-        if session.output.wantsPosters, next.sender != .bus, next.sender != introduced {
-          introduced = next.sender
+      session.output.backlog.encodeSnapshots { next, previous, serial, queue in
+        // Behind each snapshot, other posters can be introduced in the same slot.
+        if session.output.wantsPosters, next.sender != .bus, next.sender != previous?.sender {
           let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
           queue.append(sender.encode(facts), isNotification: false)
         }

@@ -33,6 +33,13 @@ struct ObserveCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    var context = context
+    context.terminal = context.terminal.unblocked()
+    defer { context.terminal.flush() }
+    return try await observe(in: context)
+  }
+
+  private func observe(in context: Context) async throws(CommandError) -> Int32 {
     let connection: Connection
     let notifications: Notifications
     do throws(TribuneError) {

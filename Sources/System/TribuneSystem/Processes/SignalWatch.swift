@@ -21,12 +21,14 @@ package struct SignalWatch: Sendable {
   /// The signal mask before this watch. Children must start with it.
   package let maskBefore: SignalMask
 
-  /// The signals. Until this is read for the first time, they have their default effect: a process that hangs at its
-  /// start can be ended.
   package var signals: AsyncStream<Signal> {
-    use.hasBegun.store(true, ordering: .releasing)
+    begin()
     return stream
   }
+
+  /// From now on, `signals` has the signals. Until then, they have their default effect, so that a process that hangs at
+  /// its start can be ended.
+  package func begin() { use.hasBegun.store(true, ordering: .releasing) }
 
   /// - Parameter numbers: the signals to receive. A signal that this process ignores from its start stays ignored,
   ///   also in children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background commands.
