@@ -186,8 +186,19 @@ extension Life {
       && Kernel.now < question.query.due(of: question.registration)
   }
 
-  /// The bus's extra time for unheard delegates.
-  private static let patienceNanoseconds: UInt64 = 1_100_000_000
+  /// The bus waits for a delegate whose user's time is spent in at most this many rounds. A round lasts at least 10 ms,
+  /// and longer if the clock jumps.
+  private static let roundsMax = 102
+
+  private func lastRound(from overdue: UInt64) -> UInt64 {
+    var (rounds, end) = (0, overdue)
+    for check in checks where check >= end {
+      rounds += 1
+      if rounds > Self.roundsMax { return check }
+      end = check + 10_000_000
+    }
+    return .max
+  }
 
   /// The bus looks at its deadlines only then, and the clock can jump in between.
   private func firstCheck(from time: UInt64) -> UInt64 {
@@ -292,7 +303,7 @@ extension Life {
       }
       if [.approved, .vetoed, .abstained, .answered].contains(outcome.outcome) {
         let overdue = firstCheck(from: query.dueLatest)
-        let ended = overdue == .max ? .max : firstCheck(from: overdue + Self.patienceNanoseconds)
+        let ended = overdue == .max ? .max : lastRound(from: overdue)
         check(
           answers.contains { $0.operation.sentTime <= ended },
           "\(title): the answer of r\(registration.number) came after the deadline, and counts")
