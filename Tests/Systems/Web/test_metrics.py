@@ -83,6 +83,8 @@ def test_openmetrics_is_for_those_who_ask_for_it(web: Web) -> None:
 def test_counters_count(bus: Bus, web: Web) -> None:
     events = Events(web)
     with bus.staying("hold", "box.shouldReboot", "--why=backup at 40 %"):
+        # A dry run is not load.
+        assert bus.tribunectl("ask", "box.shouldReboot", "--dry-run").returncode == 1
         assert bus.tribunectl("ask", "box.shouldReboot").returncode == 1
         assert bus.tribunectl("ask", "box.shouldPowerOff").returncode == 0
         bus.tribunectl("post", "a.b")

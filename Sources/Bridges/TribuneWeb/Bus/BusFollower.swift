@@ -177,13 +177,16 @@ final class BusFollower {
   private func show(_ record: VerdictRecord) {
     var record = record
     if record.asker.pid == nil, let who = peers[record.asker.connection] { record.asker = who }
-    own.verdictsSeen += 1
-    if let elapsed = record.elapsed {
-      own.record(latency: elapsed)
-      history.record(latency: elapsed, at: Self.seconds)
-    }
+    if !record.verdict.isDryRun { count(record) }
     feed.addVerdict(record.json(showingUserInfo: settings.showsUserInfo).compactBytes)
     changed()
+  }
+
+  private func count(_ record: VerdictRecord) {
+    own.verdictsSeen += 1
+    guard let elapsed = record.elapsed else { return }
+    own.record(latency: elapsed)
+    history.record(latency: elapsed, at: Self.seconds)
   }
 
   private func addMissed(_ count: Int) {
