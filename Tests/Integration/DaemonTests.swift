@@ -96,7 +96,8 @@ struct DaemonTests {
 
   @Test("a reload while the folder is gone keeps the old settings, and says so")
   func folderGone() throws {
-    let bus = try TestBus(configuration: "[Bus]\nQueriesMax=9\n")
+    let bus = try TestBus(
+      configuration: "[Bus]\nQueriesMax=9\n[Query \"a.shouldB\"]\nRequireDelegate=label:steward\n")
     let etc = "\(bus.folder.path)/etc"
     try FileManager.default.moveItem(atPath: etc, toPath: "\(etc).gone")
     bus.signal(SIGHUP)
@@ -104,6 +105,9 @@ struct DaemonTests {
     #expect(try bus.log().contains("\(etc): error: does not exist"))
     #expect(try bus.log().contains("the old one stays in force"))
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 9)
+    let asker = try RawClient.greeted(bus)
+    try asker.send(Ask(), serial: 1, name: "a.shouldB")
+    #expect(try asker.nextVerdict().verdict == .vetoed)
   }
 
   @Test("the status line counts connections, registrations, posts and queries")
