@@ -28,7 +28,8 @@ function make(tag, className, ...children) {
 
 const code = (text) => make("code", "", text);
 /** What a process says of itself, which must not turn around the text beside it. */
-const said = (text) => make("bdi", "", text);
+const said = (text) =>
+  make("bdi", "", String(text).replace(/[^\P{C}\n]|\u3164/gu, (invisible) => `\\u{${invisible.codePointAt(0).toString(16)}}`));
 /** A list within a line. */
 const joined = (parts) => parts.flatMap((part, at) => (at > 0 ? [", ", part] : [part]));
 

@@ -72,6 +72,16 @@ struct CaptureTests {
     #expect(try Tshark(file, fields: ["frame.number"], filter: "tribune.malformed").rows.isEmpty)
   }
 
+  @Test("a capture omits the frames of an excluded connection")
+  func excluded() throws {
+    let (loud, welcome) = try RawClient.welcomed(bus)
+    let capture = try capture("-N", "1", "a.*", "--exclude=\(welcome.connection)")
+    try loud.sendConfirmed(Post(), serial: 1, name: "a.b", text: "1")
+    try RawClient.greeted(bus).sendConfirmed(Post(), serial: 1, name: "a.b", text: "2")
+    #expect(capture.status() == 0)
+    #expect(try Tshark(file, fields: ["tribune.payload"]).rows == [["2"]])
+  }
+
   @Test("without a pattern, a capture also has welcomes, registrations and refusals")
   func everything() throws {
     let capture = try capture("-N", "9")

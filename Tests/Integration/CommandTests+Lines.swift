@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TribuneWire
 
 @Suite("tribunectl posts and prints lines", .timeLimit(.minutes(15)))
 struct LineCommandTests {
@@ -14,6 +15,17 @@ struct LineCommandTests {
       [try Programs.path(of: "tribunectl"), "post"] + arguments,
       environment: ["TRIBUNE_ADDRESS": bus.address],
       input: Pipe())
+  }
+
+  @Test("an endless userInfo is refused while it is read")
+  func endless() throws {
+    let result = try FinishedProgram(
+      ["sh", "-c", #"exec "$0" post a.b - </dev/zero"#, try Programs.path(of: "tribunectl")],
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    result.expect(
+      2, output: "",
+      errors:
+        "tribunectl: standard input is longer than the limit of \(WireLimits.payloadLengthCeiling) bytes\n")
   }
 
   private func write(_ text: String, to program: RunningProgram) throws {

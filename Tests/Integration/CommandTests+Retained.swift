@@ -39,6 +39,13 @@ struct RetainedCommandTests {
     #expect(screen == "{\"x\":\"\\u009b\"}\r\n")
   }
 
+  @Test("get prints its fields in a format")
+  func format() throws {
+    try retain("a.b", #"{"level": {"percent": 40}}"#, object: "o/2")
+    try bus.tribunectl("get", "a.b", "o/2", "--format={object} {userInfo.level.percent}{userInfo.none}")
+      .expect(0, output: "o/2 40\n")
+  }
+
   @Test(
     "get exits with 1 if nothing is retained, and counts the objects that have something",
     arguments: [

@@ -7,6 +7,8 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
+@testable import TribuneCommands
+
 @Suite("tribunectl posts and lists", .timeLimit(.minutes(15)))
 struct CommandTests {
   private let bus: TestBus
@@ -158,7 +160,13 @@ struct CommandTests {
   func status() throws {
     let delegate = try bus.staying("delegate", "a.shouldB", "--approve", "--label=me", "--object=o")
     let observer = try bus.staying("observe", "seen.**", "--object=x/1")
-    #expect(try bus.tribunectl("status").output.contains("PID: \(bus.pid)\n"))
+    try bus.tribunectl("ask", "none.shouldB").expect(0)
+    let status = try bus.tribunectl("status").output
+    #expect(status.contains("PID: \(bus.pid)\n"))
+    // A verdict that nobody answered took no time.
+    #expect(!status.contains("Verdicts: "))
+    try bus.tribunectl("ask", "a.shouldB").expect(0)
+    #expect(try bus.tribunectl("status").output.contains("Verdicts: median "))
     #expect(try bus.tribunectl("status", "-j").object()["pid"] as? Int == Int(bus.pid))
 
     for (program, shown) in [(delegate, "a.shouldB"), (observer, "seen.**   x/1")] {
@@ -276,20 +284,32 @@ struct CommandTests {
 
   @Test(
     "without /proc, which libdispatch reads, programs report that",
-    arguments: ["tribunectl", "tribuned", "tribune-nats"])
-  func withoutProc(program: String) throws {
-    let result = try FinishedProgram([
-      "/usr/bin/env", "unshare", "--mount", "sh", "-c", #"umount --lazy /proc && exec "$0" --help"#,
-      try Programs.path(of: program),
-    ])
-    result.expect(
-      255, output: "", errors: "\(program): /proc is needed, and not mounted here: mount -t proc proc /proc\n"
-    )
+    arguments: [("tribunectl", 255), ("tribuned", 1), ("tribune-nats", 1)] as [(String, Int32)])
+  func withoutProc(program: String, status: Int32) throws {
+    let verbs = program == "tribunectl" ? VerbName.allCases.map(\.rawValue) : ["--help"]
+    let runs = Seeds.isLong ? 200 : 3
+    let result = try FinishedProgram(
+      [
+        "/usr/bin/env", "unshare", "--mount", "sh", "-c",
+        """
+        umount --lazy /proc
+        for verb; do n=\(runs); while [ $n -gt 0 ]; do "$0" $verb; echo $verb $?; n=$((n - 1)); done; done
+        """, try Programs.path(of: program),
+      ] + verbs)
+    let starts = verbs.count * runs
+    #expect(
+      result.output == verbs.map { String(repeating: "\($0) \(status)\n", count: runs) }.joined())
+    #expect(
+      result.errors
+        == String(
+          repeating: "\(program): /proc is needed, and not mounted here: mount -t proc proc /proc\n",
+          count: starts))
   }
 
   @Test(
-    "a program that cannot start threads reports that", arguments: ["tribunectl", "tribuned", "tribune-nats"])
-  func withoutThreads(program: String) throws {
+    "a program that cannot start threads reports that",
+    arguments: [("tribunectl", 255), ("tribuned", 1), ("tribune-nats", 1)] as [(String, Int32)])
+  func withoutThreads(program: String, status: Int32) throws {
     let user = "54321"
     for limit in [1, 3, 6] {
       let result = try FinishedProgram([
@@ -298,7 +318,7 @@ struct CommandTests {
         try Programs.path(of: program), "--help",
       ])
       result.expect(
-        255, output: "",
+        status, output: "",
         errors: "\(program): no thread can be started (see ulimit -u, and TasksMax= of systemd): "
           + "Resource temporarily unavailable\n")
     }

@@ -105,8 +105,8 @@ struct GuardEndingTests {
         ["/bin/sh", "-c", text], environment: ["TRIBUNE_ADDRESS": bus.address, "PATH": path]
       ).output
     }
-    #expect(try says("true") == "done\n")
-    #expect(try says("sh -c 'exit 77'") == "restic has failed\n")
+    #expect(try says("true") == "restic has run\n")
+    #expect(try says("sh -c 'exit 77'") == "restic has run\n")
     try bus.staying("hold", "backup.shouldRun", "--why=no")
     #expect(try says("true") == "vetoed: nothing has run\n")
   }

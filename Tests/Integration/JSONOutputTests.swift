@@ -63,6 +63,22 @@ struct JSONOutputTests {
     }
   }
 
+  @Test("lists come sorted, as YAML, with chosen columns, or as a template says")
+  func outputs() throws {
+    for (name, why) in [("a.*", "one"), ("b.*", "two")] {
+      try bus.staying("hold", name, "--why=\(why)", "--label=l")
+    }
+    func shown(_ options: String...) throws -> String {
+      try TestBus.tribunectl(["holds", "--no-legend"] + options, address: bus.address).output
+    }
+    #expect(try shown("--columns=why,name", "--sort=-name") == "two  b.*\none  a.*\n")
+    #expect(try shown("--columns=name", "--sort=why") == "a.*\nb.*\n")
+    #expect(try shown("-o", "{name}: {why}") == "a.*: one\nb.*: two\n")
+    #expect(try shown("-o", "yaml").contains("\nname: \"a.*\"\n"))
+    let unknown = try bus.tribunectl("holds", "--sort=nmae")
+    #expect(unknown.status == 2 && unknown.errors.contains("NAME"))
+  }
+
   @Test(
     "status of a connection prints the fields in the page, including its observations, delegates and holds")
   func connection() throws {

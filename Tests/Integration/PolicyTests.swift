@@ -143,6 +143,17 @@ struct PolicyTests {
     withExtendedLifetime(bus) {}
   }
 
+  @Test("A line with an object does not allow a question without one, which is about every object")
+  func everyObject() throws {
+    try write("allow ask a.** object:mine/* user:*\n")
+    let bus = try TestBus(folder: folder)
+    let bob = try user(Self.bob, on: bus)
+    try bob.tribunectl("ask", "a.shouldB", "--object=mine/1").expect(0)
+    try bob.tribunectl("ask", "a.shouldB").expect(
+      255, output: "",
+      errors: "tribunectl: user 65534 may not ask a.shouldB: no line of the policy allows it\n")
+  }
+
   @Test("All groups count, including supplementary ones")
   func groups() throws {
     try write("allow hold a.** group:4242,user:65534\nallow ask,list ** user:*\n")

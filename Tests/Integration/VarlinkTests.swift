@@ -175,6 +175,26 @@ struct VarlinkTests {
     #expect(try client.nextIfAny() == nil)
   }
 
+  @Test("a question without an object meets the holds and delegates of every object, in order")
+  func everyObject() throws {
+    let other = try RawClient.greeted(bus)
+    for order: Int32 in [2, 1] {
+      try other.attach(
+        Attach(order: order, patterns: ["a.shouldB"]), object: "o/\(order)", serial: UInt64(order))
+    }
+    try client.send("Ask", "{\"name\":\"a.shouldB\"}")
+    let questions = try [other.nextQuestion(), other.nextQuestion()].map(\.question)
+    #expect(questions.map(\.delegate.rawValue) == [2, 1])
+    try other.answer(questions[1], .veto)
+    #expect(try client.next()["verdict"] == "vetoed")
+    let holder = try RawClient.greeted(bus)
+    try holder.sendConfirmed(Hold(), serial: 3, name: "c.shouldD", object: "o/3", text: "busy")
+    #expect(try client.call("Ask", "{\"name\":\"c.shouldD\"}")["verdict"] == "vetoed")
+    #expect(
+      try client.call("Ask", "{\"name\":\"c.shouldD\",\"object\":\"o/4\"}")["verdict"] == "allowed")
+    withExtendedLifetime(holder) {}
+  }
+
   @Test("a notification comes with its poster; userInfo that is not an object comes as text")
   func notifications() throws {
     let observer = try VarlinkClient(bus)

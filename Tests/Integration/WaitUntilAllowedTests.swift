@@ -49,6 +49,9 @@ struct WaitUntilAllowedTests {
     let vetoer = try bus.staying(veto.command + ["--label=backup"])
     let program = try waiting(
       vetoes: "\(veto.word)backup (tribunectl, pid \(vetoer.pid), uid \(getuid())")
+    if veto.command[0] == "delegate" {
+      #expect(try program.errors.line()?.hasPrefix("  asks again every 30s: ") == true)
+    }
     vetoer.end(signal)
     try expectAllowed(program)
     #expect(try program.errors.rest() == "")
@@ -80,7 +83,7 @@ struct WaitUntilAllowedTests {
       "delegate", "a.shouldB", "--label=backup", "--exec", "sh", "-c",
       "test -e '\(folder.path)/done' || { cat '\(folder.path)/state'; exit 1; }")
     try folder.write("40 %", to: "state")
-    let program = try waiting(vetoes: ": 40 %")
+    let program = try waiting(vetoes: ": 40 %", "asks again")
     try folder.write("80 %", to: "state")
     try bus.tribunectl("post", "a.mayB").expect(0)
     #expect(try program.errors.line()?.hasSuffix(": 80 %") == true)
@@ -88,6 +91,23 @@ struct WaitUntilAllowedTests {
     try bus.tribunectl("post", "a.mayB").expect(0)
     #expect(try program.output.line() == "allowed: a.shouldB")
     #expect(try program.output.line()?.hasPrefix("  approved  backup (") == true)
+    #expect(program.status() == 0)
+  }
+
+  @Test(
+    "a veto by a file of delegates.d, which announces nothing, is asked again", arguments: ["ask", "guard"])
+  func recheck(verb: String) throws {
+    let script = "d/a.shouldB/file"
+    try folder.write("#!/bin/sh\ntest -e '\(folder.path)/done' || { echo busy; exit 1; }\n", to: script)
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o755], ofItemAtPath: "\(folder.path)/\(script)")
+    try bus.staying("delegate", "--directory=\(folder.path)/d")
+    let program = try bus.start(
+      [verb, verb == "ask" ? "a.shouldB" : "a.b", "--wait-until-allowed", "--recheck=1s"]
+        + (verb == "ask" ? [] : ["--", "true"]))
+    try expectVetoes(
+      [": busy", "asks again every 1s: these vetoes may end unannounced"], of: program)
+    try folder.write("", to: "done")
     #expect(program.status() == 0)
   }
 

@@ -237,6 +237,48 @@ static void test_values_are_collected(void)
   tribune_unref(asker);
 }
 
+/* Approves, and notes the order in which the delegates are asked. */
+static void note_and_approve(tribune_slot *slot, tribune_message *message, struct record *record)
+{
+  uint64_t *asked = record->context;
+  if (tribune_message_get_type(message) == TRIBUNE_QUESTION) {
+    CHECK(record->counts[TRIBUNE_QUESTION] <= 2);
+    asked[record->counts[TRIBUNE_QUESTION] - 1] = tribune_slot_get_id(slot);
+    CHECK_TEXT(tribune_message_get_object(message), "");
+    SUCCEED(tribune_approve(message), NULL);
+  }
+}
+
+static void test_a_question_without_an_object_is_put_to_all_delegates(void)
+{
+  static const char *const names[] = {"page.*", NULL};
+  static const char *const objects[] = {"page/1", "page/2"};
+  tribune *bus = connected();
+  tribune *asker = connected();
+  tribune_error error;
+  uint64_t asked[2] = {0};
+  struct record record = {.handle = note_and_approve, .context = asked};
+  tribune_slot *slots[2];
+  for (int i = 0; i < 2; i++) {
+    tribune_delegate_options options = {.order = -i};
+    SUCCEED(tribune_delegate(bus, &slots[i], names, objects[i], &options, record_message, &record), NULL);
+    SUCCEED(tribune_slot_wait(slots[i], UINT64_MAX, &error), &error);
+  }
+  tribune_message *verdict = ask(asker, bus, "page.shouldTurn", &(tribune_ask_options){.mode = TRIBUNE_MODE_ORDER});
+  CHECK(tribune_message_is_allowed(verdict) && !tribune_message_is_unanswered(verdict));
+  CHECK_EQUAL(asked[0], tribune_slot_get_id(slots[1]));
+  CHECK_EQUAL(asked[1], tribune_slot_get_id(slots[0]));
+  tribune_message_unref(verdict);
+  SUCCEED(tribune_ask(asker, "page.shouldTurn", "page/3", NULL, 0, NULL, &verdict, &error), &error);
+  CHECK(tribune_message_is_unanswered(verdict));
+  tribune_message_unref(verdict);
+  tribune_slot_unref(slots[0]);
+  tribune_slot_unref(slots[1]);
+  record_end(&record);
+  tribune_unref(bus);
+  tribune_unref(asker);
+}
+
 static void answer_value_and_veto(tribune_slot *slot, tribune_message *message, struct record *record)
 {
   (void)slot, (void)record;
@@ -475,6 +517,24 @@ static void test_a_hold_vetoes_until_it_is_released(void)
   tribune_unref(bus);
 }
 
+static void test_a_question_without_an_object_meets_the_holds_of_all(void)
+{
+  tribune *bus = connected();
+  tribune_slot *hold;
+  tribune_message *verdict;
+  tribune_error error;
+  SUCCEED(tribune_hold(bus, &hold, "backup.shouldPrune", "repo/main", "a restore runs", NULL, NULL, NULL), NULL);
+  SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
+  CHECK_EQUAL(tribune_ask(bus, "backup.shouldPrune", NULL, NULL, 0, NULL, &verdict, &error), 0);
+  CHECK_EQUAL(tribune_message_get_outcome(verdict, 0)->kind, TRIBUNE_OUTCOME_HELD);
+  CHECK_EQUAL(tribune_message_get_outcome(verdict, 0)->delegate, tribune_slot_get_id(hold));
+  tribune_message_unref(verdict);
+  CHECK_EQUAL(tribune_ask(bus, "backup.shouldPrune", "repo/other", NULL, 0, NULL, NULL, &error), 1);
+  tribune_slot_unref(hold);
+  CHECK_EQUAL(tribune_ask(bus, "backup.shouldPrune", NULL, NULL, 0, NULL, NULL, &error), 1);
+  tribune_unref(bus);
+}
+
 static void test_a_hold_is_known_to_be_in_force_before_a_callback(void)
 {
   tribune *bus = connected();
@@ -678,6 +738,7 @@ static const struct test tests[] = {
     {"a delegate answers", test_a_delegate_answers},
     {"a question says what is asked", test_a_question_says_what_is_asked},
     {"values are collected", test_values_are_collected},
+    {"a question without an object is put to all delegates", test_a_question_without_an_object_is_put_to_all_delegates},
     {"permission is no value", test_permission_is_no_value},
     {"progress is told", test_progress_is_told},
     {"a query that is dropped is cancelled", test_a_query_that_is_dropped_is_cancelled},
@@ -687,6 +748,7 @@ static const struct test tests[] = {
     {"a delegate receives will and did", test_a_delegate_receives_will_and_did},
     {"what is no delegate is refused", test_what_is_no_delegate_is_refused},
     {"a hold vetoes until it is released", test_a_hold_vetoes_until_it_is_released},
+    {"a question without an object meets the holds of all", test_a_question_without_an_object_meets_the_holds_of_all},
     {"a hold has its new reason", test_a_hold_has_its_new_reason},
     {"a hold is known to be in force before a callback", test_a_hold_is_known_to_be_in_force_before_a_callback},
     {"a hold expires", test_a_hold_expires},

@@ -401,6 +401,41 @@ async def test_a_nested_query_names_its_parent(bus: RunningBus) -> None:
         assert "(recursion)" in verdict.outcomes[0].reason
 
 
+async def test_a_question_without_an_object_meets_the_holds_of_every_object(
+    bus: RunningBus,
+) -> None:
+    async with bus.connect() as one, bus.connect() as other:
+        async with one.hold("backup.shouldPrune", why="a restore runs", object="repo/main") as hold:
+            verdict = await other.ask("backup.shouldPrune")
+            assert not verdict
+            (outcome,) = verdict.outcomes
+            assert (outcome.kind, outcome.delegate) == (OutcomeKind.HELD, hold.id)
+            assert await other.ask("backup.shouldPrune", object="repo/other")
+        assert await other.ask("backup.shouldPrune")
+
+
+async def test_a_question_without_an_object_is_put_to_the_delegates_of_every_object(
+    bus: RunningBus,
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Noting(Delegate):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def answer(self, question: Question) -> Answer:
+            asked.append((self.name, question.object))
+            return True
+
+    async with bus.connect() as one, bus.connect() as other:
+        for name, order in (("second", 2), ("first", 1)):
+            await one.attach(Noting(name), "every.*", object=f"object/{name}", order=order)
+        assert await other.ask("every.shouldAct", mode=Mode.ORDER)
+        assert asked == [("first", ""), ("second", "")]
+        assert (await other.ask("every.shouldAct", object="object/other")).is_unanswered
+        assert len(asked) == 2
+
+
 async def test_a_delegate_receives_wills_and_dids_in_order(bus: RunningBus) -> None:
     recorder = Recorder()
     async with bus.connect() as one, bus.connect() as other:

@@ -34,7 +34,7 @@ package final class Daemon {
 
   /// - Returns: the exit status: 0 after an orderly end, 1 after an error, 2 for wrong usage.
   package static func main(_ arguments: [String]) -> Int32 {
-    ThisProcess.begin("tribuned")
+    ThisProcess.begin("tribuned", failure: 1)
     let parsed: DaemonArguments
     do throws(UsageError) {
       parsed = try DaemonArguments(parsing: arguments)

@@ -159,11 +159,17 @@ extension Invocation {
   }
 
   func patience() throws(CommandError) -> Patience? {
-    guard has(.waitUntilAllowed) else { return nil }
+    guard has(.waitUntilAllowed) else {
+      if has(.recheck) { throw .usage("--recheck needs --wait-until-allowed") }
+      return nil
+    }
     try refuse([.dryRun, .override], beside: .waitUntilAllowed)
     let span = span(.waitUntilAllowed)?.duration
     if let span, span <= .zero { throw .usage("--wait-until-allowed must be more than 0") }
-    return Patience(span: span.map { min($0, .seconds(365 * 86_400)) })
+    let most = Duration.seconds(365 * 86_400)
+    let pause = self.span(.recheck)?.duration ?? .seconds(30)
+    guard pause >= .seconds(1) else { throw .usage("--recheck must be at least 1s") }
+    return Patience(span: span.map { min($0, most) }, pause: min(pause, most))
   }
 
   func refuse(_ others: [Option], beside option: Option) throws(CommandError) {

@@ -36,7 +36,7 @@ extension ServiceProgram {
   package var reconfigure: ((Settings) -> Void)? { nil }
 
   package static func main() -> Never {
-    ThisProcess.begin(name)
+    ThisProcess.begin(name, failure: 1)
     ThisProcess.exit(
       run(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
   }

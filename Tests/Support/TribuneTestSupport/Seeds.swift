@@ -7,7 +7,7 @@ package enum Seeds {
   /// With `TRIBUNE_TESTS_LONG`, four times as many.
   package static let all: [UInt64] = Array(1...(isLong ? 11 : 2)) + [fresh]
 
-  private static var isLong: Bool { unsafe getenv("TRIBUNE_TESTS_LONG") != nil }
+  package static var isLong: Bool { unsafe getenv("TRIBUNE_TESTS_LONG") != nil }
 
   private static var fresh: UInt64 {
     guard let text = unsafe getenv("TRIBUNE_TEST_SEED") else { return .random(in: .min ... .max) }

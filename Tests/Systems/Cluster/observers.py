@@ -58,6 +58,7 @@ class Ledger:
         # Reported losses of unknown size, by host or "any".
         self.unknown: Counter[str] = Counter()
         self.last: dict[tuple[str, str], int] = {}
+        self._newest: dict[str, int] = {}
         self._news = news or asyncio.Condition()
         self._observation = bus.observe(*patterns, limit=1 << 20)
 
@@ -78,9 +79,9 @@ class Ledger:
             self.unknown["any"] += 1
         elif news.name != INTERRUPTED:
             host, number, *_ = news.text.split(" ", 2)
-            key = (host, news.name)
-            assert int(number) > self.last.get(key, -1), f"{self.name} got {news} behind {self.last[key]}"
-            self.last[key] = int(number)
+            newest = self._newest.get(host, -1)
+            assert int(number) > newest, f"{self.name} got {news} behind {newest}"
+            self._newest[host] = self.last[host, news.name] = int(number)
             self.arrived[host] += 1
         else:
             loss = news.json()

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configurations of docs/CLUSTER.md, as they stand there, with ports of this machine."""
 
+import os
 import re
+import subprocess
 import textwrap
 
 import pytest
 
 from observers import Watch
-from questions import NAME, approving, until_allowed
-from support import REPOSITORY, Cluster, Host, NatsServer, free_port
+from questions import NAME, QUERY, approving, outcomes, until_allowed
+from support import DEADLINE, PROGRAMS, REPOSITORY, Cluster, Host, NatsServer, free_port
 
 DOCUMENT = (REPOSITORY / "docs/CLUSTER.md").read_text()
 BLOCKS = [textwrap.dedent(block) for block in re.findall(r"(?:^(?: {4}.*)?\n)+", DOCUMENT, re.MULTILINE)]
@@ -84,3 +86,37 @@ async def test_three_servers_and_three_hosts(cluster: Cluster, monkeypatch: pyte
     assert status == 0, output
     violations = [line for one in cluster.servers for line in one.program.lines if "Violation" in line]
     assert all(line.rstrip('"').endswith(".nobody") for line in violations), violations
+
+
+async def test_a_gateway_that_does_not_run_vetoes_also_without_systemd(cluster: Cluster) -> None:
+    (labels,) = re.findall("`RequireDelegate=label:([^`]+)`", DOCUMENT)
+    server = await cluster.server()
+    hosts = [Host(cluster.folder, name, server.port, " ".join(HOSTS), QUERY) for name in HOSTS]
+    hosts[0].require(labels)
+    await cluster.add(*hosts)
+    db1 = await cluster.connect(hosts[0])
+    assert await db1.ask(NAME)
+    await hosts[0].gateway.end()
+    verdict = await db1.ask(NAME)
+    assert not verdict
+    assert [kind for kind, _ in outcomes(verdict).values()] == ["gone", "gone"]
+    await hosts[0].start_gateway()
+    await until_allowed(hosts[0])
+
+
+@pytest.mark.parametrize("place", ["path", "sbin"])
+async def test_the_demo_finds_a_server_that_is_installed(cluster: Cluster, place: str) -> None:
+    # A copy, beside which there is no .build.
+    demo = cluster.folder / "Examples/demo/cluster-demo"
+    demo.parent.mkdir(parents=True)
+    demo.write_text(
+        (REPOSITORY / "Examples/demo/cluster-demo").read_text().replace("/usr/sbin", f"{cluster.folder}/sbin")
+    )
+    server, started = cluster.folder / place / "nats-server", cluster.folder / "started"
+    server.parent.mkdir()
+    server.write_text(f'#!/bin/sh\necho "$0" >{started}\n')
+    server.chmod(0o755)
+    environment = os.environ | {"PATH": f"{cluster.folder}/path:/usr/bin:/bin", "NATS_SERVER": ""}
+    ended = subprocess.run(["bash", demo, PROGRAMS], env=environment, capture_output=True, text=True, timeout=DEADLINE)
+    assert "FAILED: nats says nothing more" in ended.stderr
+    assert started.read_text() == f"{server}\n"

@@ -368,27 +368,38 @@ class Machine:
             await self._insist(STEADY_STATE)
 
 
-@pytest.mark.parametrize("servers", [1, 3])
-@lasting(300)
-async def test_never_more_than_there_are_slots_whatever_is_killed(cluster: Cluster, servers: int) -> None:
+async def trio(cluster: Cluster, servers: int) -> list[Host]:
+    """Three hosts that serve two slots, each linked through a relay."""
     if servers == 1:
         await jetstream(cluster)
     else:
         await cluster.three_servers()
     sections = '[FleetLock "workers"]\nSlots=2\n'
+    links = {name: await cluster.link(name) for name in NAMES}
     hosts = [
-        Host(
-            cluster.folder,
-            name,
-            await cluster.link(name),
-            ROSTER,
-            sections,
-            f"Replicas={servers}",
-            listener=listener(),
-        )
-        for name in NAMES
+        Host(cluster.folder, name, ports, ROSTER, sections, f"Replicas={servers}", listener=listener())
+        for name, ports in links.items()
     ]
     await cluster.add(*hosts)
+    return hosts
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+async def test_who_loses_a_race_is_told_that_others_were_faster(cluster: Cluster, servers: int) -> None:
+    hosts = await trio(cluster, servers)
+    clients = [(hosts[number % 3], f"m{number}") for number in range(12)]
+    for _ in range(10):
+        replies = await asyncio.gather(*(lock(*client) for client in clients))
+        assert sorted(status for status, _ in replies) == [200] * 2 + [409] * 10, replies
+        assert {error["kind"] for status, error in replies if status == 409} == {"busy"}
+        for client, (status, _) in zip(clients, replies, strict=True):
+            assert status == 409 or (await unlock(*client))[0] == 200
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+@lasting(300)
+async def test_never_more_than_there_are_slots_whatever_is_killed(cluster: Cluster, servers: int) -> None:
+    hosts = await trio(cluster, servers)
     Machine.inside = Machine.most = 0
     chance = random.Random(SEED)
     machines = [Machine(f"m{number}", hosts, chance) for number in range(6)]

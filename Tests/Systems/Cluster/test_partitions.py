@@ -151,6 +151,34 @@ async def test_a_gateway_that_does_not_take_in_loses_what_is_counted(
         assert bool(ledgers[1].lost) or not extra
 
 
+async def test_what_a_stalled_link_brings_later_is_lost_rather_than_out_of_order(cluster: Cluster) -> None:
+    server = await cluster.server()
+    stalled, spare = [await cluster.relay(server.port) for _ in range(2)]
+    await spare.sever()
+    links = {"db1": (stalled.port, spare.port), "db2": server.port}
+    hosts = [Host(cluster.folder, name, port, "db1 db2", ALL) for name, port in links.items()]
+    await cluster.add(*hosts)
+    await spare.mend()
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    ledger = Ledger("db2", db2)
+    await ledger.start()
+    async with beside(ledger.watch()):
+        await db1.post("t.b", b"db1 0")
+        first = await until_last(db1, [ledger], 1)
+        stalled.silence()
+        for number in range(first, first + 20):
+            await db1.post(f"t.{'ab'[number % 2]}", f"db1 {number}".encode())
+        await hosts[0].wait_for_status("cluster unreachable")
+        await hosts[0].wait_for_status("all hosts are there")
+        total = await until_last(db1, [ledger], first + 20)
+        # As a hung server that continues.
+        await stalled.mend()
+        # Only their late arrival tells how many of t.b are lost.
+        while ledger.arrived["db1"] + ledger.lost["db1"] < total:
+            await ledger.changes()
+        assert ledger.arrived["db1"] + ledger.lost["db1"] == total
+
+
 async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: Cluster) -> None:
     hosts = await cluster.trio(ALL)
     buses = [await cluster.connect(host) for host in hosts]

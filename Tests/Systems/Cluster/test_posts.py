@@ -187,7 +187,8 @@ async def test_a_gateway_that_is_started_anew_says_that_it_may_have_missed_somet
 
 async def test_a_forged_notification_silences_nobody(cluster: Cluster) -> None:
     server = await cluster.server()
-    db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(ALL, port=server.port)]
+    hosts = await cluster.trio(ALL, port=server.port)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
     async with db2.observe("t.*") as observation:
         await db1.post("t.a", b"0")
         assert (await anext(observation)).text == "0"
@@ -197,3 +198,20 @@ async def test_a_forged_notification_silences_nobody(cluster: Cluster) -> None:
         for number in range(20):
             await db1.post("t.a", str(number).encode())
             assert (await anext(observation)).text == str(number)
+    await hosts[1].gateway.wait_for_line("lost an unknown number of notifications of db1")
+
+
+async def test_two_gateways_of_the_same_name_silence_neither(cluster: Cluster) -> None:
+    server = await cluster.server()
+    names = {"": "db1", "double": "db1", "other": "db2"}
+    hosts = [Host(cluster.folder / folder, name, server.port, "db1 db2", ALL) for folder, name in names.items()]
+    await cluster.add(*hosts)
+    one, double, db2 = [await cluster.connect(host) for host in hosts]
+    async with db2.observe("t.*") as observation:
+        for number in range(20):
+            for bus in (one, double):
+                await bus.post("t.a", str(number).encode())
+                assert (await anext(observation)).text == str(number)
+    for host in hosts[:2]:
+        await host.gateway.wait_for_line("another gateway says that it is db1")
+    await hosts[2].gateway.wait_for_line("lost an unknown number of notifications of db1")

@@ -9,7 +9,7 @@ import pytest
 import tribune
 
 from questions import NAME, QUERY, Hanging, approving, outcomes, patient, progress_of_flushing, until_allowed, vetoing
-from support import DEADLINE, Cluster, Host, publish
+from support import DEADLINE, PROGRAMS, Cluster, Host, Program, publish
 
 
 @pytest.mark.any_server
@@ -387,6 +387,19 @@ async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> No
     assert outcomes(verdict)["host:db2"][1].startswith("cluster unreachable: ")
     await hosts[0].gateway.wait_for_line("Authorization")
     assert not any("speak for" in line for line in hosts[1].gateway.lines)
+
+
+@pytest.mark.parametrize(("login", "is_warned"), [("", True), ("User=db1\nPasswordFile=/dev/null", False)])
+async def test_a_configuration_without_a_login_is_warned_of(cluster: Cluster, login: str, is_warned: bool) -> None:
+    host = Host(cluster.folder, "db1", 1, "db1 db2", QUERY, login)
+    cluster.hosts.append(host)
+    check = Program(PROGRAMS / "tribune-nats", "--check-config", f"--config={cluster.folder}/db1/etc")
+    await check.start()
+    assert await check.process.wait() == 0
+    await host.start()
+    for program in (check, host.gateway):
+        await program.end()
+        assert any("any NATS client can approve in" in line for line in program.lines) == is_warned, program.lines
 
 
 async def pair_and_double(cluster: Cluster) -> tuple[list[Host], Host]:

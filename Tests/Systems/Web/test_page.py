@@ -102,7 +102,7 @@ def test_what_a_process_says_turns_nothing_beside_it_around(bus: Bus, web: Web, 
     with bus.staying("hold", "host.shouldReboot", f"--label={said['label']}", f"--why={said['why']}"):
         open_page(browser, web)
         bus.tribunectl("ask", "host.shouldReboot")
-        browser.wait(HAS_TEXT, "first")
+        browser.wait(HAS_TEXT, r"\u{202e}first")
         places = browser.run(
             """
             const range = document.createRange();

@@ -19,7 +19,7 @@ struct StandingVetoesTests {
   private func shown(
     _ verdicts: [Verdict], holdAges: [UInt64: Duration] = [:], default fallback: Verdict.Decision = .allowed
   ) -> [[String]] {
-    var vetoes = StandingVetoes(against: "a.shouldB", default: fallback)
+    var vetoes = StandingVetoes(against: "a.shouldB", default: fallback, recheck: .seconds(30))
     return verdicts.enumerated().map { minute, verdict in
       vetoes.take(verdict, holdAges: holdAges, at: Self.start.advanced(by: .seconds(60 * minute)))
     }
@@ -40,7 +40,10 @@ struct StandingVetoesTests {
           "  vetoed    p2 (pid 7, uid 0): at 40 %",
         ], [],
         ["  vetoed    p2 (pid 7, uid 0), for 2min: at 80 %", "  vetoed    p4 (pid 7, uid 0)"],
-        ["  timedOut  p2 (pid 7, uid 0), for 3min, which counts as a veto"],
+        [
+          "  timedOut  p2 (pid 7, uid 0), for 3min, which counts as a veto",
+          "  asks again every 30s: these vetoes may end unannounced",
+        ],
       ])
   }
 
@@ -50,7 +53,7 @@ struct StandingVetoesTests {
     let other = Verdict(.vetoed, query: 1, outcomes: [Self.outcome(1, .held, "b")])
     let none = Verdict(.vetoed, query: 1, outcomes: [Self.outcome(2, .vetoed, "c")])
     #expect(
-      shown([one, other, none, one]).map(\.last) == [
+      shown([one, other, none, one]).map { $0.last { $0.contains(" (pid ") } } == [
         "  held      p1 (pid 7, uid 0): a", "  held      p1 (pid 7, uid 0), for 1min: b",
         "  vetoed    p2 (pid 7, uid 0): c", "  held      p1 (pid 7, uid 0): a",
       ])
@@ -103,7 +106,7 @@ struct StandingVetoesTests {
 
   @Test("In JSON, each veto has its age, and the verdict is marked as waiting")
   func json() {
-    var vetoes = StandingVetoes(against: "a.shouldB", default: .allowed)
+    var vetoes = StandingVetoes(against: "a.shouldB", default: .allowed, recheck: .seconds(30))
     let verdict = Verdict(
       .vetoed, query: 1, outcomes: [Self.outcome(1, .held, "a"), Self.outcome(2, .approved, "")])
     _ = vetoes.take(verdict, holdAges: [1: .seconds(60)], at: Self.start)

@@ -12,6 +12,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   /// The limit for one host.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
+  private static let forgotten = "forgotten"
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
@@ -35,6 +36,8 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   var position: Position?
   /// In the order in which their first messages arrived.
   private var origins: [Origin] = []
+  /// True once a host was forgotten. After that, an unknown host may be a forgotten one.
+  private var hasForgotten = false
 
   init() {}
 
@@ -53,9 +56,9 @@ nonisolated struct DurableAccount: Equatable, Sendable {
       origins[known].last = number
       return .new(lost: number - last - 1)
     }
-    let isKnownHost = origins.contains { $0.host == host }
+    let mayHaveGap = hasForgotten || origins.contains { $0.host == host }
     add(Origin(host: host, instance: instance, last: number))
-    return isKnownHost ? .newAfterGap : .new(lost: 0)
+    return mayHaveGap ? .newAfterGap : .new(lost: 0)
   }
 
   private mutating func add(_ origin: Origin) {
@@ -63,6 +66,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
     if former.count >= Self.instancesMax { origins.remove(at: former[0]) }
     if former.isEmpty, let oldest = origins.first, Set(origins.map(\.host)).count >= Self.hostsMax {
       origins.removeAll { $0.host == oldest.host }
+      hasForgotten = true
     }
     origins.append(origin)
   }
@@ -71,6 +75,10 @@ nonisolated struct DurableAccount: Equatable, Sendable {
 
   init?(_ text: String) {
     for line in text.split(separator: "\n") {
+      guard line != Self.forgotten else {
+        hasForgotten = true
+        continue
+      }
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
       if isEmpty, words.count == 2, let created = Int64(words[0]), let sequence = UInt64(words[1]),
         sequence < .max
@@ -88,6 +96,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   var text: String {
     let first = position.map { "\($0.created) \($0.sequence)\n" } ?? ""
     return first + origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined()
+      + (hasForgotten ? "\(Self.forgotten)\n" : "")
   }
 
   static func path(cluster: String) -> String? {

@@ -58,7 +58,9 @@ nonisolated extension BusMetrics {
     text.counter(
       "tribune_user_notifications_delivered", "Copies queued for them.", samples(all, \.delivered))
     text.counter("tribune_user_notifications_lost", "Copies that they lost.", samples(all, \.lost))
-    text.counter("tribune_user_queries_asked", "Queries that they asked.", samples(all, \.asked))
+    text.counter(
+      "tribune_user_queries_asked", "Queries that they asked, with dry runs and value queries.",
+      samples(all, \.asked))
     text.counter("tribune_user_requests_denied", "Frames that the policy refused.", samples(all, \.denied))
     text.counter(
       "tribune_user_requests_refused", "Frames that were refused for another reason.",

@@ -274,7 +274,7 @@ extension VerbName {
       also limits the first deadline: delegates without an answer by then have failed. It asks again when a
       hold ends, when a delegate attaches or leaves, and when the bus reloads its configuration or returns. It
       also asks when a delegate announces a possibly new answer: for host.shouldReboot, by posting
-      host.mayReboot. If only delegates, or other hosts of the cluster, object, it also asks again after 30s.
+      host.mayReboot. If only delegates, or other hosts of the cluster, object, it also asks again after --recheck.
       If a delegate that vetoed leaves, tribunectl waits 5s before it asks, because the delegate's service may
       only be restarting.
 
@@ -299,6 +299,7 @@ extension VerbName {
          --dry-run                    tell the delegates that no action will follow
          --default=allow|veto         the verdict if no delegate decides (allow)
          --wait-until-allowed[=SPAN]  while it is vetoed, wait and ask again (for ever)
+         --recheck=SPAN               the pause while only delegates object (30s)
          --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         ask only this host, or each host of the cluster
@@ -403,12 +404,12 @@ extension VerbName {
       guard ACTION [JSON] -- CMD…
       Run a command unless it is vetoed
 
+          tribunectl guard host.reboot --wait-until-allowed=2h -- systemctl reboot
           tribunectl guard backup.run --veto-exit-code=199 -- restic backup /srv
           case $? in
-            0) echo "done" ;;
             199) echo "vetoed: nothing has run" ;;
             255) echo "no verdict: nothing has run" ;;
-            *) echo "restic has failed" ;;
+            *) echo "restic has run" ;;
           esac
 
       For the action window.close, asks window.shouldClose. If allowed, posts window.willClose, runs the
@@ -451,6 +452,7 @@ extension VerbName {
          --dry-run                    print the verdict, and run nothing
          --default=allow|veto         the verdict if no delegate decides (allow)
          --wait-until-allowed[=SPAN]  while it is vetoed, wait and ask again (for ever)
+         --recheck=SPAN               the pause while only delegates object (30s)
          --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         ask only this host, or each host of the cluster
@@ -609,6 +611,7 @@ extension VerbName {
       Show each user's usage and limits
 
           tribunectl accounts --sort=-used
+          tribunectl accounts -o '{uid} {resource} {used}'
 
       Lists each user's part of what all users of the bus share: connections, descriptors under way, bytes of
       incomplete frames (partial-frames), of the log and of retained notifications, registrations, protocols
@@ -626,6 +629,7 @@ extension VerbName {
       Ask for more time to answer a query
 
           tribunectl defer "$TRIBUNE_QUERY" 2min --status="flushing"
+          tribunectl defer 17 30s                 # the query with this number
 
       Gives one of your delegates SPAN, from now on, to answer. The asker gets a report, and its deadline
       still applies.
@@ -642,6 +646,7 @@ extension VerbName {
       Declare an object while it runs
 
           tribunectl declare window/42 WindowDelegate --definitions=window.protocol
+          tribunectl declare printer/1 PrinterDelegate    # of protocols.d
 
       Declares the protocol of an object's delegates, until interrupted. OBJECT cannot have a wildcard; for
       patterns of objects, use tribuned.conf.
@@ -656,6 +661,7 @@ extension VerbName {
       Show the objects as a tree
 
           tribunectl tree
+          tribunectl tree -o '{object} {protocol}'
 
       Shows the objects that are declared or have delegates, with their protocols, as a tree split at each /.
       """

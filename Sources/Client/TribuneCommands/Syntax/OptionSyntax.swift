@@ -16,7 +16,8 @@ enum Option: String, Sendable, CaseIterable {
     summary
   case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
     retained, pace
-  case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude, late, bound
+  case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude, late, bound,
+    recheck
   case count = "N"
   case lines = "n"
   case eachLine = "lines"

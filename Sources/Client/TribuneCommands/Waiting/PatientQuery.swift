@@ -41,7 +41,7 @@ struct PatientQuery: Sendable {
     }
     let watching = Task { await watch(news) }
     defer { watching.cancel() }
-    var vetoes = StandingVetoes(against: subject, default: query.fallback)
+    var vetoes = StandingVetoes(against: subject, default: query.fallback, recheck: patience.pause)
     return try await patience.verdict(
       changes,
       ask: { isFirst async throws(TribuneError) -> Tribune.Verdict? in

@@ -27,13 +27,14 @@ struct StandingVetoes: Sendable {
 
   private let subject: String
   private let fallback: Verdict.Decision
+  private let recheck: Duration
   private var known: [Key: Veto]?
   private var remarks: [String] = []
   private var limits = LineLimits(perSeconds: 60)
   private var omittedCount = 0
 
-  init(against subject: String, default fallback: Verdict.Decision) {
-    (self.subject, self.fallback) = (subject, fallback)
+  init(against subject: String, default fallback: Verdict.Decision, recheck: Duration) {
+    (self.subject, self.fallback, self.recheck) = (subject, fallback, recheck)
   }
 
   /// Takes a verdict, which must be a veto. Returns lines about each new or changed veto.
@@ -64,6 +65,9 @@ struct StandingVetoes: Sendable {
     }
     var remarks = verdict.omittedCount > 0 ? ["  and \(verdict.omittedCount) more"] : []
     if verdict.isUnanswered { remarks.append("  no delegate approved it\(verdict.defaultText(fallback))") }
+    if verdict.mayEndUnannounced {
+      remarks.append("  asks again every \(recheck.formatted): these vetoes may end unannounced")
+    }
     if remarks != self.remarks { lines += remarks }
     (known, self.remarks) = (vetoes, remarks)
     return lines

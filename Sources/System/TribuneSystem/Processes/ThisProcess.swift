@@ -21,19 +21,21 @@ package enum ThisProcess {
 
   /// Must be called first. Exits if this process lacks what libdispatch needs: without /proc, that sometimes crashes;
   /// without threads, it waits for ever.
-  package static func begin(_ program: String) {
+  ///
+  /// - Parameter failure: the exit status in these cases.
+  package static func begin(_ program: String, failure: Int32) {
     StandardDescriptors.fill()
     tribune_keep_exit_statuses()
     if unsafe access("/proc/self/stat", R_OK) != 0 {
       StandardError.writeLine("\(program): /proc is needed, and not mounted here: mount -t proc proc /proc")
-      exit(255)
+      exit(failure)
     }
     do throws(Errno) {
       try Thread.requireRoom()
     } catch {
       StandardError.writeLine(
         "\(program): no thread can be started (see ulimit -u, and TasksMax= of systemd): \(error)")
-      exit(255)
+      exit(failure)
     }
   }
 
