@@ -96,7 +96,7 @@ struct GuardEndingTests {
   @Test("the example in the help tells a veto from the command's own failure, even from its 77")
   func example() throws {
     let help = try bus.tribunectl("help", "guard").output
-    let lines = help.split(separator: "\n").drop { !$0.hasPrefix("    tribunectl guard ") }
+    let lines = help.split(separator: "\n").drop { !$0.hasPrefix("    tribunectl guard backup.run ") }
     let script = lines.prefix { $0.hasPrefix("    ") }.joined(separator: "\n")
     func says(_ command: String) throws -> String {
       let text = script.replacing("restic backup /srv", with: command)

@@ -404,7 +404,7 @@ extension VerbName {
       guard ACTION [JSON] -- CMD…
       Run a command unless it is vetoed
 
-          tribunectl guard host.reboot --wait-until-allowed=2h -- systemctl reboot
+          tribunectl guard backup.prune --wait-until-allowed=2h -- prune
           tribunectl guard backup.run --veto-exit-code=199 -- restic backup /srv
           case $? in
             199) echo "vetoed: nothing has run" ;;
