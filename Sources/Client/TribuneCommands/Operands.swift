@@ -83,8 +83,12 @@ extension Invocation {
     return label
   }
 
+  /// Without a command, the name of that process. A service's parent is the service manager, so the unit names it.
   func commandName(orOf pid: Int32) -> String {
-    guard let program = command.first else { return ProcessFacts.name(of: pid) }
+    guard let program = command.first else {
+      let name = ProcessFacts.name(of: pid)
+      return pid == ThisProcess.parent && name == "systemd" ? ProcessFacts.innermostUnit ?? name : name
+    }
     let name =
       program.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
     return name.prefix(utf8Length: WireLimits.labelLength)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Users under systemd", .timeLimit(.minutes(15)))
 struct SystemdUserTests {
-  @Test("a service with a dynamic user is a client like any other, listed with its unit")
+  @Test("a service with a dynamic user is a client like any other, listed with its unit, which is the label of its hold")
   func dynamicUser() throws {
     let machine = try Container()
     let list = try machine.does(
@@ -16,6 +16,10 @@ struct SystemdUserTests {
     let object = try jsonObject(list)
     // systemd takes the uids of dynamic users from this range.
     #expect((61184...65519).contains(try #require(object["uid"] as? Int)))
+    try machine.does(
+      "systemd-run", "--quiet", "--unit=holder", "--property=Type=notify", "tribunectl", "hold", "a.shouldB",
+      "--why=x")
+    #expect(try machine.does("tribunectl", "holds", "-o", "{label}") == "holder.service")
   }
 
   @Test("a unit of a user's service manager does not pass for the system's unit of the same name")

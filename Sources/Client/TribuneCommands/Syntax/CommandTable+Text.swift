@@ -519,7 +519,7 @@ extension VerbName {
          --action=ACTION…
                           veto what guard ACTION asks: for host.reboot, host.shouldReboot
          --expires=SPAN   end the hold after SPAN (never)
-         --label=TEXT     the holder in verdicts and lists (the name of the command, or of the caller)
+         --label=TEXT     the holder in verdicts and lists (the name of the command, caller or unit)
          --pid=PID        hold until that process has ended
          --late=WHAT      with a command, if such actions are under way: wait (until they end), wait:SPAN
                           (at most SPAN), fail (exit with 255), or run (do not wait) (wait)

@@ -41,19 +41,30 @@ package struct ProcessFacts: Equatable, Sendable {
 
   /// Returns the first part of the path that is not a slice. systemd finds a unit in the same way.
   private static func unit(in cgroup: String) -> String? {
+    units(in: cgroup).first.flatMap { $0.contains(".") ? $0 : nil }
+  }
+
+  /// This process's innermost unit, which may be one of a user's service manager.
+  package static var innermostUnit: String? {
+    do throws(Errno) {
+      let cgroup = try InputFile.contents(of: "/proc/self/cgroup", lengthMax: 1 << 16, waits: false)
+      return units(in: String(decoding: cgroup ?? [], as: UTF8.self)).last { $0.contains(".") }
+    } catch {
+      return nil
+    }
+  }
+
+  private static func units(in cgroup: String) -> [String] {
     let lines = cgroup.split(separator: "\n")
     guard
       let line = lines.first(where: { $0.hasPrefix("0::") })
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
-    else { return nil }
+    else { return [] }
     // Splits bytes: a user can choose names below a unit, and a combining character would hide the slash before it.
     let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
-    let unit = parts.first { !$0.hasSuffix(".slice") }
     // systemd adds the prefix _ to a name that the kernel reserves.
-    return unit.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }.flatMap {
-      $0.contains(".") ? $0 : nil
-    }
+    return parts.filter { !$0.hasSuffix(".slice") }.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }
   }
 
   /// Returns the name of a process, at most 15 bytes. It is empty if unknown.
