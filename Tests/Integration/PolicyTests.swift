@@ -237,6 +237,23 @@ struct PolicyTests {
     #expect(checked.status == 1 && checked.errors.contains(mistake))
   }
 
+  @Test("A line that denies something to an unknown user is a mistake at the start, at a reload, and for verify")
+  func unknownDenied() throws {
+    try write("allow ask a.** user:*\n")
+    let bus = try TestBus(folder: folder)
+    try write("allow ask,post ** user:*\ndeny ask a.** user:nobody-here\n")
+    let mistake = "\(folder.path)/etc/policy.d/10.policy:2:15: error: "
+    try bus.reload("")
+    #expect(try bus.log().contains(mistake))
+    try user(Self.bob, on: bus).tribunectl("post", "a.b").expect(1)
+    let started = try FinishedProgram([
+      try Programs.path(of: "tribuned"), "--config=\(folder.path)/etc", "--listen=\(folder.path)/other",
+    ])
+    #expect(started.status == 1 && started.errors.contains(mistake))
+    let verified = try bus.tribunectl("verify", "\(folder.path)/etc/policy.d/10.policy")
+    #expect(verified.status == 1 && verified.errors.contains(":2:15: "))
+  }
+
   @Test("Expectations in .test files are checked with the configuration, and by verify")
   func expectations() throws {
     try write("allow hold host.** group:0\n")

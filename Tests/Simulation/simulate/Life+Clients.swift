@@ -105,7 +105,7 @@ extension Life {
         random.pick(SuspensionBehavior.allCases), random.oneIn(4), snapshot: random.oneIn(4))
     case 48..<54:
       attach(
-        link, (0..<Int.random(in: 1...2, using: &random)).map { _ in random.pick(Naming.queryPatterns) },
+        link, (0..<Int.random(in: 1...2, using: &random)).map { _ in patternToAnswer(link) },
         random.pick(Naming.objects), random.oneIn(8), random.oneIn(2) ? .veto : .abstain,
         random.oneIn(3) ? 0 : UInt32.random(in: 20...900, using: &random),
         Int32.random(in: -2...2, using: &random))
@@ -116,7 +116,7 @@ extension Life {
       }
       let expiry =
         random.oneIn(2) ? 0 : Kernel.now + UInt64.random(in: 1_000_000...9_000_000_000, using: &random)
-      hold(link, random.pick(Naming.queryPatterns), random.pick(Naming.objects), expiry: expiry)
+      hold(link, patternToAnswer(link), random.pick(Naming.objects), expiry: expiry)
     case 58..<68: ask(link)
     case 68..<82: answer(link)
     case 82..<86: cancel(link)
@@ -234,7 +234,7 @@ extension Life {
       ListSubject.bus, .connections, .observations, .delegates, .holds, .objects, .retained, .chain,
       .protocols, .members, .accounts,
     ])
-    link.compose(.list(ofConnections: subject == .connections), serial: serial, awaitsReply: true) {
+    link.compose(.list(subject), serial: serial, awaitsReply: true) {
       $0.appendFrame(
         List(subject, connection: random.oneIn(4) ? link.id : 0), serial: serial,
         name: subject == .chain ? Naming.queryNames[0] : "")

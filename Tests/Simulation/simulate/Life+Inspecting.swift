@@ -12,7 +12,7 @@ extension Life {
       ListSubject.connections, .observations, .delegates, .holds, .objects, .retained, .accounts,
     ].map { subject in
       let serial = link.serial()
-      link.compose(.list(ofConnections: subject == .connections), serial: serial, awaitsReply: true) {
+      link.compose(.list(subject), serial: serial, awaitsReply: true) {
         $0.appendFrame(List(subject), serial: serial)
       }
       return serial

@@ -15,7 +15,8 @@ extension Life {
 
   static func policy(isStrict: Bool) -> Policy {
     let lines = [
-      "allow * ** user:*", "deny post,retain,ask,observe,list forbidden.** group:\(limitedGroup)",
+      "allow * ** user:*",
+      "deny post,retain,ask,observe,list,delegate,hold forbidden.** group:\(limitedGroup)",
       "deny set ** user:\(limitedUser)",
     ]
     let strict = "deny retain,observe,delegate,hold,declare,monitor ** user:\(strictUser)"
@@ -32,6 +33,11 @@ extension Life {
   private func isLimited(_ link: Link) -> Bool { link.pid % 2 == 1 }
 
   func mayUse(_ name: String, _ link: Link) -> Bool { name != Naming.forbidden || !isLimited(link) }
+
+  /// What a delegate or hold of the link may match.
+  func patternToAnswer(_ link: Link) -> String {
+    random.pick(Naming.queryPatterns.filter { !isLimited(link) || !Naming.overlap($0, "forbidden.**") })
+  }
 
   func nameToPost(_ link: Link) -> String { random.pick(Naming.names.filter { mayUse($0, link) }) }
 
@@ -64,7 +70,7 @@ extension Life {
     guard isLimited(link) else { return }
     let name = "forbidden.\(random.pick(["shouldOpen", "state"]))"
     let object = random.pick(Naming.objects)
-    let which = Int.random(in: 0..<6, using: &random)
+    let which = Int.random(in: 0..<8, using: &random)
     refuse(link, .notPermitted) { buffer, serial in
       switch which {
       case 0: buffer.appendFrame(Post(), serial: serial, name: name, object: object)
@@ -74,6 +80,12 @@ extension Life {
       case 3: buffer.appendFrame(Ask(), serial: serial, name: name, object: object)
       case 4:
         buffer.appendFrame(Observe(options: .awaited), serial: serial, name: "forbidden.*", object: object)
+      case 5:
+        buffer.appendFrame(
+          Attach(
+            order: 0, failurePolicy: .veto, timeout: 0, label: "", patterns: ["**"], isSet: false,
+            protocols: []), serial: serial)
+      case 6: buffer.appendFrame(Hold(), serial: serial, name: "**", object: object, text: "why")
       default: buffer.appendFrame(List(.chain), serial: serial, name: name, object: object)
       }
     }

@@ -126,6 +126,9 @@ extension Life {
       if case .connection(let one) = entry, one.id.rawValue == link.id {
         link.operation(header.serial)?.listsItself = true
       }
+      if case .observation(let one) = entry, one.connection.rawValue == link.id {
+        link.operation(header.serial)?.ownObservations += 1
+      }
       if link.seat == setting.seatCount { inspected.append(entry) }
     default: violate("link \(link.number) was sent a frame of kind \(header.rawKind)")
     }
@@ -287,8 +290,15 @@ extension Life {
     switch operation.what {
     case .impersonate(let other):
       violate("link \(link.number) was let in for link \(other.number), of another process")
-    case .list(ofConnections: true):
+    case .list(.connections):
       check(operation.listsItself, "link \(link.number) is not in its list of connections")
+    case .list(.observations):
+      let own = link.registrations.count {
+        $0.isObservation && isCertain($0) && $0.takenAt < operation.takenAt
+      }
+      check(
+        own <= operation.ownObservations || operation.takenAt <= startedAt,
+        "link \(link.number) has \(own) observations, and is listed \(operation.ownObservations)")
     case .amend(let hold, let number): hold.knownReason = number
     case .ask, .stray: violate("link \(link.number) was told that \(serial) is done, which nobody can do")
     case .post(let post):

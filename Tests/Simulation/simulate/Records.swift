@@ -268,7 +268,7 @@ final class Operation {
     case impersonate(Link)
     case room, pace
     case suspend(Bool)
-    case list(ofConnections: Bool)
+    case list(ListSubject)
     case stray(ErrorCode)
     case succeed(Link)
     case garbage([ErrorCode])
@@ -290,6 +290,8 @@ final class Operation {
   var takenBy: UInt64 = 0
   var isRefused = false
   var listsItself = false
+  /// Its sender's observations among the entries.
+  var ownObservations = 0
   var certainty = Certainty.certain
   var awaitedPost: Posting? {
     if case .post(let post) = what, post.options.contains(.awaited) { post } else { nil }

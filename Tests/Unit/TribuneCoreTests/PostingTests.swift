@@ -81,6 +81,14 @@ struct PostingTests {
     #expect(bus.take() == delivered)
   }
 
+  @Test("A post that coalesces by its object does not replace one by a name of the same letters")
+  func nameLikeObject() {
+    bus.post("o", text: "0", by: poster, .coalesceByName, style: .whenIdle)
+    bus.post("d", object: "o", text: "1", by: poster, .coalesceByObject, style: .whenIdle)
+    bus.idle()
+    #expect(bus.take() == ["B o 0 from :1", "B d o 1 from :1"])
+  }
+
   @Test(
     "When many posts wait, of any style, the oldest are delivered early, and none is lost",
     arguments: [[PostingStyle.whenIdle], [.asSoonAsPossible], [.whenIdle, .asSoonAsPossible]])

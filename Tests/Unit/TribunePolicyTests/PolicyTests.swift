@@ -137,7 +137,7 @@ struct PolicyTests {
       ("*", "", false), ("**", "", false), ("*", "a", true), ("*", "a/b", false), ("*", "/", false),
       ("**", "a/b", true), ("**", "/", true), ("a/*", "a/", false), ("a/*", "a", false), ("a/*", "a/b", true),
       ("a/**", "a/", false), ("a/**", "a//", true), ("a/*/b", "a//b", false), ("a//b", "a//b", true),
-      ("%U/*", "1001/b", true), ("%U/*", "1002/b", false),
+      ("%U/*", "1001/b", true), ("%U/*", "1002/b", false), ("a/**", "a/\u{301}", true),
     ])
   func objects(_ pattern: String, _ object: String, _ matches: Bool) throws {
     for action in [Action.post, .hold] {
