@@ -6,7 +6,7 @@ import TribuneWire
 
 /// The policy of the bus and its model.
 extension Life {
-  /// The group of odd processes of all users. It may not use names under `forbidden`.
+  /// The group of odd processes of all users. It may not use names under `forbidden`, and list only its own of `lamp`.
   private static let limitedGroup = 7
   /// May replace its own delegates only.
   private static let limitedUser: UInt32 = 1001
@@ -17,7 +17,7 @@ extension Life {
     let lines = [
       "allow * ** user:*",
       "deny post,retain,ask,observe,list,delegate,hold forbidden.** group:\(limitedGroup)",
-      "deny set ** user:\(limitedUser)",
+      "deny list lamp.** group:\(limitedGroup)", "deny set ** user:\(limitedUser)",
     ]
     let strict = "deny retain,observe,delegate,hold,declare,monitor ** user:\(strictUser)"
     var parser = PolicyParser(NameLookup(user: { _ in nil }, group: { _ in nil }))
