@@ -2,7 +2,6 @@
 
 import Foundation
 import Testing
-import TribuneWire
 
 @Suite("tribunectl posts and prints lines", .timeLimit(.minutes(15)))
 struct LineCommandTests {
@@ -17,15 +16,16 @@ struct LineCommandTests {
       input: Pipe())
   }
 
-  @Test("an endless userInfo is refused while it is read")
-  func endless() throws {
+  @Test(
+    "an endless userInfo is refused while it is read",
+    arguments: ["post a.b -", "ask a.shouldB -", "guard a.b - -- echo ran", "query a.b -"])
+  func endless(verb: String) throws {
+    let bus = try TestBus(configuration: "[Bus]\nPayloadMax=64K\n")
     let result = try FinishedProgram(
-      ["sh", "-c", #"exec "$0" post a.b - </dev/zero"#, try Programs.path(of: "tribunectl")],
+      ["sh", "-c", "exec \"$0\" \(verb) </dev/zero", try Programs.path(of: "tribunectl")],
       environment: ["TRIBUNE_ADDRESS": bus.address])
     result.expect(
-      2, output: "",
-      errors:
-        "tribunectl: standard input is longer than the limit of \(WireLimits.payloadLengthCeiling) bytes\n")
+      2, output: "", errors: "tribunectl: standard input is longer than the bus's limit of 65536 bytes\n")
   }
 
   private func write(_ text: String, to program: RunningProgram) throws {

@@ -228,6 +228,15 @@ struct Context: Sendable {
     }
   }
 
+  /// The longest userInfo that the bus accepts; without a bus, the longest that any bus accepts.
+  func payloadMax() async -> Int {
+    do throws(TribuneError) {
+      return try await connect(within: min(timeout, .seconds(5))).bus.payloadMax
+    } catch {
+      return WireLimits.payloadLengthCeiling
+    }
+  }
+
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
   /// - Parameter thing: the kind of message that may be missed, as a singular noun.

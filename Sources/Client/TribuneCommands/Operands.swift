@@ -94,14 +94,15 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// The userInfo as JSON; with --text, as a JSON string. For `-`, it is read from standard input.
+  /// The userInfo as JSON; with --text, as a JSON string. For `-`, it is the input; until that is read, none.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text instead of JSON") }
       return .none
     }
     let text = operands[index]
-    let bytes = text == "-" ? try Self.standardInput() : Array(text.utf8)
+    if text == "-", input == nil { return .none }
+    let bytes = text == "-" ? input ?? [] : Array(text.utf8)
     let source =
       text == "-" ? "standard input" : "\"\(text.count > 60 ? text.prefix(60) + "…" : text)\"".terminalSafe
     if has(.text) {
@@ -124,16 +125,23 @@ extension Invocation {
     String(validating: bytes, as: UTF8.self).map { UserInfo(JSONValue.string($0).compactBytes) }
   }
 
-  private static func standardInput() throws(CommandError) -> [UInt8] {
-    let limit = WireLimits.payloadLengthCeiling
-    let bytes: [UInt8]?
+  /// True if the userInfo is on standard input, and has not been read.
+  var needsInput: Bool {
+    input == nil && [.post, .ask, .guard, .query].contains(verb) && operands.dropFirst().first == "-"
+  }
+
+  mutating func readInput(upTo limit: Int) async throws(CommandError) {
     do throws(Errno) {
-      bytes = try StandardInput.readAll(limit: limit)
+      input = try await Thread.result {
+        Result { () throws(Errno) in try StandardInput.readAll(limit: limit) }
+      }
+      .get()
     } catch {
       throw .failure("standard input cannot be read: \(error)")
     }
-    guard let bytes else { throw .usage("standard input is longer than the limit of \(limit) bytes") }
-    return bytes
+    guard input != nil else {
+      throw .usage("standard input is longer than the bus's limit of \(limit) bytes")
+    }
   }
 
   /// Reads at most 1 MiB, which is also the limit of a file in protocols.d. For `-`, reads standard input.

@@ -7,6 +7,7 @@ package struct Tribunectl: Sendable {
   private let prepared: Result<Prepared, CommandError>
 
   private struct Prepared: Sendable {
+    var invocation: Invocation
     var command: any Command
     var context: Context
   }
@@ -23,7 +24,11 @@ package struct Tribunectl: Sendable {
 
   package func run() async -> Int32 {
     do throws(CommandError) {
-      let prepared = try prepared.get()
+      var prepared = try prepared.get()
+      if prepared.invocation.needsInput {
+        try await prepared.invocation.readInput(upTo: await prepared.context.payloadMax())
+        prepared.command = try prepared.invocation.verb.command.init(prepared.invocation)
+      }
       return try await prepared.command.run(in: prepared.context)
     } catch {
       if !error.message.isEmpty { terminal.report(error.message) }
@@ -42,7 +47,9 @@ package struct Tribunectl: Sendable {
     } catch {
       throw .failure("signals cannot be waited for: \(error)")
     }
-    return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
+    return Prepared(
+      invocation: invocation, command: command,
+      context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
   /// Throws if the program cannot be found. The verb must not begin then, because other clients rely on its delegate,

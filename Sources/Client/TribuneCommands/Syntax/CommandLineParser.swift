@@ -282,6 +282,8 @@ struct Invocation: Equatable, Sendable {
   var operands: [String] = []
   var command: [[UInt8]] = []
   var values: [Option: Value] = [:]
+  /// The userInfo that was read from standard input.
+  var input: [UInt8]?
 
   func has(_ option: Option) -> Bool { values[option] != nil }
 
