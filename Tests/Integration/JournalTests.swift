@@ -207,12 +207,16 @@ struct JournalTests {
       wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/\(run)"], folder: folder)
   }
 
-  @Test("wait for journald if it is stopped when the bus starts")
-  func startedWithoutJournald() throws {
+  @Test("wait for journald if it is stopped when the bus starts", arguments: [false, true])
+  func startedWithoutJournald(leavesSocket: Bool) throws {
     try folder.write("", to: "later/placeholder")
+    let path = "\(folder.path)/later/socket"
+    if leavesSocket { _ = try NotifySocket(path: path) }
     let bus = try bus("later", output: "unset JOURNAL_STREAM; exec 2>/dev/null; SYSTEMD_EXEC_PID=$$")
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
-    let journald = try NotifySocket(path: "\(folder.path)/later/socket")
+    if leavesSocket { try FileManager.default.removeItem(atPath: path) }
+    let journald = try NotifySocket(path: path)
+    try journald.wait { $0.contains("MESSAGE=journald did not run") }
     #expect(try journald.wait { $0.contains("\nMESSAGE_ID=") }.contains("\nTRIBUNE_NAME=a.shouldB\n"))
   }
 

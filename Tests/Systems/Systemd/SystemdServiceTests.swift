@@ -145,6 +145,22 @@ struct SystemdServiceTests {
     #expect(try RawClient(machine).greet().queriesMax == 7)
   }
 
+  @Test("a bus that starts without journald reports that, and writes its verdicts, once journald is back")
+  func withoutJournald() throws {
+    let machine = try Container(enabled: ["tribuned.service"])
+    let journald = [
+      "systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket",
+    ]
+    try machine.does(["systemctl", "stop"] + journald)
+    try machine.does("systemctl", "restart", Self.service)
+    try machine.does("tribunectl", "ask", "a.shouldStop")
+    try machine.does(["systemctl", "start"] + journald)
+    try machine.does("tribunectl", "ask", "a.shouldStart")
+    try machine.waitForMessage("a.shouldStart: allowed", of: Self.service)
+    let said = try machine.does("journalctl", "--output=cat", "_SYSTEMD_UNIT=\(Self.service)")
+    #expect(said.contains("journald did not run") && said.contains("a.shouldStop: allowed"), "\(said)")
+  }
+
   @Test("a bus that cannot start a thread reports that, and ends")
   func noThread() throws {
     let machine = try Container()

@@ -27,10 +27,18 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   private static let socket = Array("/run/systemd/journal/socket".utf8)
 
-  /// May block. On failure, writes the message to standard error.
+  /// May block, also while journald does not run. On another failure, writes the message to standard error.
   package func send() {
+    guard !attempt() else { return }
+    let late = JournalEntry(.warning, "journald did not run; the entries that waited for it follow")
+    while !late.attempt() { Thread.sleep(milliseconds: 1000) }
+    send()
+  }
+
+  /// Returns false if journald does not run.
+  private func attempt() -> Bool {
     // sd_journal_sendv(3) drops an entry silently while journald has no socket.
-    while Folder.lacks(Self.socket) { Thread.sleep(milliseconds: 1000) }
+    if Folder.lacks(Self.socket) { return false }
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in
       let parts = unsafe ranges.map { range in
@@ -38,8 +46,11 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
       }
       return unsafe sd_journal_sendv(parts, CInt(parts.count))
     }
+    // systemd closes a stopped socket, but leaves its file.
+    if Errno(rawValue: -result) == .connectionRefused { return false }
     if result < 0, let message = fields.first?.dropFirst("MESSAGE=".count) {
       StandardError.writeLine("tribuned: \(message)")
     }
+    return true
   }
 }
