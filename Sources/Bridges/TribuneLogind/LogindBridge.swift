@@ -12,6 +12,8 @@ import TribuneWire
   /// How long the client library tries to reconnect.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
+  /// A bus that cannot start, for example because of errors in its configuration, must not delay an upgrade longer.
+  private static let startTime = Duration.seconds(5)
 
   private enum Side: CaseIterable {
     case bus, dbus
@@ -70,13 +72,17 @@ import TribuneWire
     self.status = status
   }
 
-  /// Returns after the first attempt to connect to each side.
+  /// Returns after the first attempt to connect to each side, at the latest after `startTime`.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
     Task { await followDBus { tries.finish(.dbus) } }
     Task { await followFolders() }
     Task { await dropFormerLocks() }
+    Task {
+      await rest(for: Self.startTime)
+      for side in Side.allCases { tries.finish(side) }
+    }
     await tries.waitForAll()
     await logindRefresh.finish()
     await objectionRefresh.finish()

@@ -156,6 +156,23 @@ struct SystemdPackageTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
+  @Test("an upgrade despite errors in the configuration does not wait until the bus is given up")
+  func misconfigured() throws {
+    try install("older")
+    try machine.does("systemctl", "start", "tribuned.service")
+    let run = try machine.property("InvocationID")
+    try machine.write("[Bus]\nQueriesMax=many\n", to: "/etc/tribune/tribuned.conf.d/test.conf")
+    try install("newer")
+    #expect(try machine.property("ActiveState") == "activating")
+    #expect(try machine.property("ActiveState", of: Container.logindUnit) == "active")
+    let pid = try machine.property("MainPID", of: Container.logindUnit)
+    let said = try machine.does("journalctl", "--output=cat", "_PID=\(pid)")
+    #expect(said.contains("connected to logind") && !said.contains("connected to the bus"), "\(said)")
+    try machine.does("rm", "/etc/tribune/tribuned.conf.d/test.conf")
+    try machine.waitForStart(after: run)
+    try machine.waitForEntry("_PID=\(pid)") { $0["MESSAGE"] as? String == "connected to the bus" }
+  }
+
   @Test("the enabled page sees all of the bus, and continues over an upgrade")
   func page() throws {
     func health() throws -> String {
