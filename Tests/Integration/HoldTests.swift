@@ -46,6 +46,11 @@ struct HoldTests {
     #expect(try hold.errors.line()?.hasPrefix("holding ") == true)
     #expect(try hold.errors.line() == "logind hangs")
     #expect(hold.end(SIGTERM) == 0 && delegate.end(SIGTERM) == 0)
+    let hanging = try bus.staying("delegate", "host.enforcement", "--timeout=100ms", "--exec", "sleep", "60")
+    let unsure = try bus.start("hold", "host.shouldReboot", "--why=a")
+    #expect(try unsure.errors.line()?.hasPrefix("holding ") == true)
+    #expect(try unsure.errors.line()?.hasPrefix("logind may not know of the hold yet: ") == true)
+    #expect(unsure.end(SIGTERM) == 0 && hanging.end(SIGTERM) == 0)
     answer = #"{"isTooLate":true}"#
     try bus.staying("delegate", "host.enforcement", "--exec", "echo", answer)
     for command in [[], ["--", "echo", "ran"]] {

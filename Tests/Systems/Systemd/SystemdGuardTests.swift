@@ -66,6 +66,27 @@ struct SystemdGuardTests {
     #expect(try runs == 1)
   }
 
+  @Test("a unit that is stopped while it waits is failed, unless it takes that for a success")
+  func stopped() throws {
+    let hold = try machine.staying("hold", "unit.shouldStart", "--why=a restore is running")
+    for (index, (settings, expected)) in [
+      ("Type=oneshot", ["failed", "signal"]), ("Type=simple", ["failed", "signal"]),
+      ("Type=oneshot\nSuccessExitStatus=SIGTERM", ["inactive", "success"]),
+    ].enumerated() {
+      let unit = "waiter\(index).service"
+      try machine.write(
+        unit: unit,
+        "[Service]\n\(settings)\nExecCondition=tribunectl ask unit.shouldStart --wait-until-allowed\n"
+          + "ExecStart=/bin/touch /var/lib/job\n")
+      try machine.does("systemctl", "start", "--no-block", unit)
+      try machine.waitForMessage("waiting until", of: unit)
+      try machine.does("systemctl", "stop", unit)
+      #expect(try state(of: unit) == expected, "\(settings)")
+    }
+    #expect(try runs == 0)
+    withExtendedLifetime(hold) {}
+  }
+
   @Test("a unit that asks first at boot also asks the delegates in files")
   func boot() throws {
     let example = try Script.text(of: "systemd/examples/ask-first.conf")

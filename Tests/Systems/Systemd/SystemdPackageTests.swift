@@ -124,6 +124,13 @@ struct SystemdPackageTests {
     let observer = try machine.staying("--reconnect=0", "observe", "package.*", "-j")
     let delegate = try machine.staying("--reconnect=0", "delegate", "package.shouldLeave", "--veto=not now")
     let hold = try machine.staying("--reconnect=0", "hold", "package.shouldStart", "--why=the disk is full")
+    let between = "/run/systemd/between"
+    try machine.write(
+      unit: "tribune-logind.service.d/between.conf",
+      "[Service]\nExecStartPre=/bin/sh -c 'find /run/systemd/system* -lname /dev/null >\(between)'\n")
+    let reboot = try machine.staying("--reconnect=0", "hold", "host.shouldReboot", "--why=a backup runs")
+    let masked = try machine.masked()
+    #expect(masked.contains("reboot.target"))
     let outside = try (0..<3).map { _ in try RawClient.greeted(machine) }
     try outside[0].observe("package.*", serial: 1)
     try outside[1].attach(Attach(patterns: ["package.shouldMove"]), serial: 1)
@@ -140,7 +147,9 @@ struct SystemdPackageTests {
     #expect(try machine.property("MainPID", of: "tribuned-keeper.service") == keeper)
     #expect(try machine.property("ActiveState") == "active")
     #expect(try machine.number("NRestarts") == 0)
-    #expect(try connections().intersection(before).count == 6)
+    #expect(try connections().intersection(before).count == 7)
+    #expect(try machine.read(between).split(separator: "\n").count == masked.count)
+    #expect(try machine.masked() == masked)
     try outside[1].answer(question, .veto, "it is in use")
     let verdict = try outside[2].next()
     #expect(verdict.header.serial == 7)
@@ -153,7 +162,7 @@ struct SystemdPackageTests {
     try machine.does("tribunectl", "post", "package.didMove")
     #expect(try outside[0].next().name == "package.didMove")
     #expect(try observer.output.line()?.contains("\"package.didMove\"") == true)
-    withExtendedLifetime((delegate, hold)) {}
+    withExtendedLifetime((delegate, hold, reboot)) {}
   }
 
   @Test("an upgrade despite errors in the configuration does not wait until the bus is given up")

@@ -57,6 +57,26 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test(
+    "a hold stops root's commands and calls, and an override by molly-guard powers the host off",
+    arguments: Container.Release.allCases, [true, false])
+  func commands(on release: Container.Release, withPolkit: Bool) throws {
+    let machine = try Container.withLogind(release)
+    if !withPolkit { try machine.does("systemctl", "mask", "--now", "--runtime", "polkit.service") }
+    let hold = try machine.staying(
+      "hold", "host.shouldPowerOff", "host.shouldReboot", "--label=backup", "--why=now")
+    let call = "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager"
+    for command in [
+      "poweroff", "shutdown now", "\(call) PowerOff b false",
+      "reboot", "shutdown -r now", "\(call) Reboot b false",
+    ] { #expect(try machine.run("sh", "-c", command).status != 0, "\(command)") }
+    try machine.copy("Examples/molly-guard/40-tribune", to: "/etc/molly-guard/run.d/40-tribune", mode: 0o755)
+    #expect(try machine.powerOff(by: "poweroff", "--", "--override=the battery is empty") == 0)
+    let messages = try machine.logindMessagesLeft()
+    #expect(messages.contains { $0.hasPrefix("host.shouldPowerOff is overridden: ") }, "\(messages)")
+    withExtendedLifetime(hold) {}
+  }
+
   private static let nut = [
     "nut.conf": "MODE=standalone\n",
     "ups.conf": "[dummy]\ndriver = dummy-ups\nport = dummy.dev\n", "dummy.dev": "ups.status: OB LB\n",
