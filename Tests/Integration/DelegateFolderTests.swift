@@ -466,11 +466,7 @@ struct DelegateFolderTests {
     let observer = try RawClient.observing("tribune.delegate.*", on: bus)
     let program = try started()
     #expect(try program.errors.line()?.hasPrefix("attached ") == true)
-    let news = try (0..<7).map { _ -> String in
-      let post = try observer.next(.post)
-      let label = try jsonObject(post.payload)["label"] as? String ?? ""
-      return post.name.replacing("tribune.delegate.did", with: "") + " " + label
-    }
+    let news = try news(7, for: observer)
     #expect(news.prefix(2) == ["Attach a.*/", "Attach a.shouldB/"])
     #expect(news[2..<5].allSatisfy { $0.hasPrefix("Attach ") && !$0.hasSuffix("/") })
     #expect(Set(news.suffix(2)) == ["Detach a.*/", "Detach a.shouldB/"])
@@ -484,6 +480,35 @@ struct DelegateFolderTests {
     #expect(later.first == "e.shouldF/" && later.last == "e.shouldF/", "\(later)")
     #expect(try asked("a.shouldB") == ["1 approved ", "2 approved "])
     #expect(program.end(SIGTERM) == 0)
+  }
+
+  @Test("a folder that comes back while one of its programs runs approves only when it is complete")
+  func backWhileRunning() throws {
+    let gate = try ShellGate()
+    try add("a.shouldB/1", "echo started >&2; \(gate.wait)")
+    try add("a.shouldB/2", "exit 1")
+    let program = try started("--timeout=1min")
+    _ = try program.errors.line()
+    let asker = try bus.start("ask", "a.shouldB", "--mode=order")
+    #expect(try program.errors.line() == "started")
+    let observer = try RawClient.observing("tribune.delegate.*", on: bus)
+    try move("\(root)/a.shouldB", "\(folder.path)/away")
+    #expect(try lines(2, of: program) == ["detached a.shouldB/1", "detached a.shouldB/2"])
+    try move("\(folder.path)/away", "\(root)/a.shouldB")
+    #expect(try lines(2, of: program) == ["attached a.shouldB/1", "attached a.shouldB/2"])
+    #expect(
+      try news(4, for: observer) == ["Detach 2", "Attach a.shouldB/", "Attach 2", "Detach a.shouldB/"])
+    try gate.open()
+    #expect(asker.status() == 1)
+    #expect(program.end(SIGTERM) == 0)
+  }
+
+  private func news(_ count: Int, for observer: RawClient) throws -> [String] {
+    try (0..<count).map { _ in
+      let post = try observer.next(.post)
+      let label = try jsonObject(post.payload)["label"] as? String ?? ""
+      return post.name.replacing("tribune.delegate.did", with: "") + " " + label
+    }
   }
 
   @Test("a file that the bus refuses at the start might veto, so what it shares with others is vetoed")

@@ -158,7 +158,7 @@ actor DelegateFolder {
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     // The old name of a renamed file stays attached until the new one is, so its veto is never missing.
     let gone = members.keys.filter { !files.contains($0) }.sorted()
-    await closeGates(for: files.filter { members[$0] == nil })
+    await closeGates(for: files.filter(isComing))
     let wrong = await attach(files, isFirst: isFirst)
     await openGates(unlessMissing: files)
     isRefused =
@@ -331,8 +331,13 @@ actor DelegateFolder {
     }
   }
 
+  /// True for a new file, and for one that came back while its delegate was still answering.
+  private func isComing(_ file: DelegateFile) -> Bool { members[file]?.delegate.isRetired != false }
+
   private func attach(_ files: Set<DelegateFile>, isFirst: Bool) async -> [String] {
-    let coming = files.filter { members[$0]?.delegate.isRetired != false }.sorted()
+    let sorted = files.filter(isComing).sorted()
+    // Delegates that come back are last, so none approves a question from before the gate.
+    let coming = sorted.filter { members[$0] == nil } + sorted.filter { members[$0] != nil }
     if members.isEmpty { places = ChainPlaces(coming) }
     for file in coming where places.order(of: file) == nil {
       if places.insert(file) == nil { return await renumber(files) }
