@@ -267,7 +267,7 @@ struct CommandTests {
       ["hold", "host.*", "--why=x"], ["hold", "*.shouldReboot", "--why=x"],
       ["delegate", "host.shouldReboot", "--approve"],
       ["ask", "host.shouldReboot"], ["guard", "host.reboot", "--", "echo", "ran"],
-      ["explain", "host.shouldReboot"],
+      ["explain", "host.shouldReboot"], ["hold", "cluster.shouldReboot", "--why=x"],
     ] {
       for (address, option) in [(bus.address, []), (self.bus.address, ["--user"])] as [(String, [String])] {
         let refused = try TestBus.tribunectl(
@@ -284,7 +284,9 @@ struct CommandTests {
 
   @Test(
     "without /proc, which libdispatch reads, programs report that",
-    arguments: [("tribunectl", 255), ("tribuned", 1), ("tribune-nats", 1)] as [(String, Int32)])
+    arguments: [
+      ("tribunectl", 255), ("tribuned", 1), ("tribune-nats", 1), ("tribune-logind", 1), ("tribune-web", 1),
+    ] as [(String, Int32)])
   func withoutProc(program: String, status: Int32) throws {
     let verbs = program == "tribunectl" ? VerbName.allCases.map(\.rawValue) : ["--help"]
     let runs = Seeds.isLong ? 200 : 3

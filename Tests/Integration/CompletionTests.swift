@@ -16,6 +16,7 @@ import TribuneWire
   private static let lines: [(line: String, completed: [String])] = [
     ("po", ["policy", "post"]),
     ("hol", ["hold", "holds"]),
+    ("list --re", ["list", "--retained", "--reconnect="]),
     ("--json=", ["--json=off", "--json=pretty", "--json=short"]),
     ("--json p", ["--json", "pretty"]),
     ("ask --mode=", ["ask", "--mode=all", "--mode=order", "--mode=parallel"]),

@@ -74,6 +74,11 @@ struct JSONOutputTests {
     #expect(try shown("--columns=why,name", "--sort=-name") == "two  b.*\none  a.*\n")
     #expect(try shown("--columns=name", "--sort=why") == "a.*\nb.*\n")
     #expect(try shown("-o", "{name}: {why}") == "a.*: one\nb.*: two\n")
+    #expect(try shown("-o", "table", "--columns=name") == "a.*\nb.*\n")
+    let asJSON = try shown("-o", "json").split(separator: "\n").map {
+      try jsonObject(String($0))["name"] as? String
+    }
+    #expect(asJSON == ["a.*", "b.*"])
     #expect(try shown("-o", "yaml").contains("\nname: \"a.*\"\n"))
     let unknown = try bus.tribunectl("holds", "--sort=nmae")
     #expect(unknown.status == 2 && unknown.errors.contains("NAME"))

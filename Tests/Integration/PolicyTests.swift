@@ -237,7 +237,8 @@ struct PolicyTests {
     #expect(checked.status == 1 && checked.errors.contains(mistake))
   }
 
-  @Test("A line that denies something to an unknown user is a mistake at the start, at a reload, and for verify")
+  @Test(
+    "A line that denies something to an unknown user is a mistake at the start, at a reload, and for verify")
   func unknownDenied() throws {
     try write("allow ask a.** user:*\n")
     let bus = try TestBus(folder: folder)

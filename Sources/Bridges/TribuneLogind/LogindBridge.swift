@@ -526,7 +526,8 @@ import TribuneWire
       } else if isLocked {
         "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"
       } else {
-        "logind does not know of the hold: it does not \(logind == nil ? "run" : "answer")"
+        "logind does not know of the hold: it "
+          + (logind == nil ? "does not run" : "refused a lock or did not answer (see the journal of tribune-logind)")
       }
     return [("isInForce", .bool(isBinding || isLocked && !settings.masksTargets)), ("says", .string(says))]
   }

@@ -36,10 +36,12 @@ package enum WellKnownQuestions {
     names(matching: pattern).filter { $0.hasPrefix("host.") }
   }
 
-  /// True if the questions of a valid name or pattern are only asked on the system's bus: below `host.` and
-  /// `packages.`, and for patterns such as `*.shouldReboot`.
+  /// True if the questions of a valid name or pattern are only asked on the system's bus: below `host.`,
+  /// `packages.` and `cluster.`, and for patterns such as `*.shouldReboot`.
   package static func areOnlyAskedOnSystemBus(_ pattern: String) -> Bool {
-    func isOnSystemBus(_ name: String) -> Bool { name.hasPrefix("host.") || name.hasPrefix("packages.") }
+    func isOnSystemBus(_ name: String) -> Bool {
+      ["host.", "packages.", "cluster."].contains { name.hasPrefix($0) }
+    }
     return isOnSystemBus(pattern)
       || pattern.hasPrefix("*.") && !pattern.hasSuffix("*")
         && names(matching: pattern).contains(where: isOnSystemBus)

@@ -41,15 +41,15 @@ struct ActionNames: Equatable, Sendable {
   static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false, offeringAction offersAction: Bool = false
   ) throws(CommandError) {
-    let known = WellKnownQuestions.meant(by: pattern)
+    let meant = question(meantBy: pattern)
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
     let isMessage = isQuestion || action(of: pattern) != nil
-    if known == nil, NameSyntax.canMatchQuestion(pattern) || takesValues && !isMessage { return }
+    if WellKnownQuestions.meant(by: pattern) == nil, NameSyntax.canMatchQuestion(pattern) || takesValues && !isMessage { return }
     let fault =
       isQuestion || pattern.hasSuffix("*")
       ? "misspelt" : "not the name of a question, which ends in should and a verb"
     var hint = ""
-    if let meant = known ?? NameSyntax.question(meantBy: pattern) {
+    if let meant {
       hint = ": did you mean \(meant)"
       if offersAction, !meant.contains("*"), let action = action(of: meant) {
         hint += ", or --action=\(action)"
@@ -57,6 +57,10 @@ struct ActionNames: Equatable, Sendable {
       hint += "?"
     }
     throw .usage("\"\(pattern)\" is \(fault)\(hint)")
+  }
+
+  static func question(meantBy pattern: String) -> String? {
+    WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
   }
 
   /// Requires that these valid names or patterns are questions. Some of them, but not all, may be *will* and *did*

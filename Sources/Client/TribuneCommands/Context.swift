@@ -29,7 +29,8 @@ struct Context: Sendable {
   /// How long to wait for a bus at the start; nil for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// True if an option gave the address. A tribunectl that a command runs must then be told the address.
+  /// True if an option gave the address, or if it is relative. A tribunectl that a command runs must then be told the
+  /// address.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -45,7 +46,13 @@ struct Context: Sendable {
     output = try Output(invocation, isTerminal: terminal.isTerminal)
     arrangement = try Table.Arrangement(invocation, for: output)
     address = try Self.address(invocation)
-    isAddressGiven = [.address, .system, .user].contains(where: invocation.has)
+    isAddressGiven =
+      [.address, .system, .user].contains(where: invocation.has) || Self.isRelative(address)
+  }
+
+  private static func isRelative(_ address: Result<Address, TribuneError>) -> Bool {
+    guard case .success(let address) = address else { return false }
+    return !["/", "@"].contains { address.path.hasPrefix($0) }
   }
 
   private static func address(

@@ -245,7 +245,15 @@ struct SystemdLogindTests {
     let checked = try machine.run("tribune-logind", "--check-config")
     #expect(
       checked.status == 1 && checked.errors.contains("test.conf:2: error: Enforce=:"), "\(checked.errors)")
-    withExtendedLifetime(hold) {}
+    try machine.does("mv", "/etc/tribune", "/etc/away")
+    try machine.does("systemctl", "reload", Container.logindUnit)
+    try machine.waitForLogind("/etc/tribune: error: does not exist")
+    #expect(try machine.masked() == ["exit.target", "halt.target", "poweroff.target"])
+    try machine.does("tribune-logind", "--unmask")
+    #expect(try machine.masked().isEmpty)
+    let next = try machine.staying("hold", "host.shouldPowerOff", "--label=next", "--why=then")
+    #expect(try machine.masked() == ["exit.target", "halt.target", "poweroff.target"])
+    withExtendedLifetime((hold, next)) {}
   }
 
   @Test("chosen D-Bus signals are notifications with their arguments; signals of other senders are not")

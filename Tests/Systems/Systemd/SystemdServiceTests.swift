@@ -128,6 +128,10 @@ struct SystemdServiceTests {
     }
     #expect(try reload("[Bus]\nQueriesMax=7\n", until: "the configuration was read again") == 7)
     #expect(try reload("[Bus]\nQueriesMax=many\n", until: "the old one stays in force") == 7)
+    try machine.does("mv", "/etc/tribune", "/etc/away")
+    try machine.does("systemctl", "reload", Self.service)
+    try machine.waitForMessage("/etc/tribune: error: does not exist", of: Self.service)
+    #expect(try RawClient(machine).greet().queriesMax == 7)
     #expect(try machine.property("ActiveState") == "active")
     #expect(try machine.property("MainPID") == pid)
   }

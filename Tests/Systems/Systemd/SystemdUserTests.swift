@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Users under systemd", .timeLimit(.minutes(15)))
 struct SystemdUserTests {
-  @Test("a service with a dynamic user is a client like any other, listed with its unit, which is the label of its hold")
+  @Test(
+    "a service with a dynamic user is a client like any other, listed with its unit, which is the label of its hold"
+  )
   func dynamicUser() throws {
     let machine = try Container()
     let list = try machine.does(

@@ -103,6 +103,9 @@ struct CommandTableTests {
     let short = HelpText().text(of: syntax, isFull: false)
     for row in syntax.options { #expect(short.contains(row.usage)) }
     #expect(short.count { $0 == "\n" } <= 40)
+    #expect(short.contains(syntax.examples))
+    let isList = [.list, .actions, .holds, .leases, .accounts, .introspect].contains(verb)
+    #expect(syntax.options.count { [.columns, .sort].contains($0.option) } == (isList ? 2 : 0))
     for help in [short, full] {
       #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
       #expect(help.contains(syntax.operands))

@@ -33,7 +33,8 @@ final class TargetMask {
   }
 
   func update(_ targets: Set<String>) async throws(DBusError) -> Change {
-    guard targets != applied else { return .none }
+    // Somebody else may have removed the links.
+    guard targets != applied || !targets.allSatisfy(Self.isLink) else { return .none }
     let isFirst = applied == nil
     let before = linked
     do throws(DBusError) {

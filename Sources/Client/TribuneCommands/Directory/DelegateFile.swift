@@ -35,6 +35,15 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     }.map(\.text)
   }
 
+  static func isPattern(_ text: String) -> Bool {
+    do {
+      _ = try Pattern(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+
   static let concludedSuffix = Array(".concluded".utf8)
 
   static func isHidden(_ name: [UInt8]) -> Bool { name.first == UInt8(ascii: ".") }
@@ -83,7 +92,15 @@ extension DelegateFolderContents {
       do throws(CommandError) {
         try ActionNames.requireQuestion(try Invocation.checkedPattern(text).text, orValue: true)
       } catch {
-        contents.problems.append("\(shown(path)) is ignored: \(error.message)")
+        var problem = "\(shown(path)) is ignored: \(error.message)"
+        // Its files could veto.
+        if let meant = ActionNames.question(meantBy: text), DelegateFile.isPattern(meant),
+          contents.names(in: path, watch: watch).contains(where: { !DelegateFile.isIgnored($0) })
+        {
+          contents.files.insert(DelegateFile(pattern: meant, name: []))
+          problem += " \(meant) fails until it has the right name"
+        }
+        contents.problems.append(problem)
         continue
       }
       if kind == nil {
@@ -168,6 +185,9 @@ extension DelegateFolderContents {
     }
     do throws(Errno) {
       return try Folder.names(in: folder)
+    } catch  where error == .noSuchFile {
+      // It has gone meanwhile; the watch of its parent reports that.
+      return []
     } catch {
       unseen.append(folder)
       problems.append("\(Self.shown(folder)) cannot be read: \(error)")

@@ -56,6 +56,8 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
+  /// The files that the bus refuses, as delegates and as holds, and whose questions no gate vetoes.
+  private var refusedCount = 0
   /// True if the bus refuses all files, as delegates and as holds.
   private var isRefused = false
   /// Delegates that veto while not all files are attached, by pattern. A missing file might have vetoed.
@@ -103,6 +105,7 @@ actor DelegateFolder {
       "attached \(path) "
         + "(\(objectText(terms.object)), \(members.count.counted("delegate"))"
         + (vetoes.isEmpty ? "" : ", \(vetoes.count.counted("veto")) instead of refused files")
+        + (refusedCount == 0 ? "" : ", \(refusedCount.counted("refused file")) without a veto")
         + "\(DelegateCommand.valuesText(Set(members.keys.map(\.pattern)).sorted())))")
     let changes = Task { [wanted] in
       for await news in watch.news where matters(news) { wanted.yield(.change) }
@@ -161,6 +164,9 @@ actor DelegateFolder {
     await closeGates(for: files.filter(isComing))
     let wrong = await attach(files, isFirst: isFirst)
     await openGates(unlessMissing: files)
+    refusedCount = files.count {
+      members[$0] == nil && vetoes[$0] == nil && gates[$0.pattern] == nil && terms.onFailure == .veto
+    }
     isRefused =
       !files.isEmpty && members.isEmpty && vetoes.isEmpty && terms.onFailure == .veto && !connection.hasEnded
     retryLater(unless: wrong.isEmpty)
