@@ -221,6 +221,13 @@ struct AskingCommandTests {
     #expect(end.isEmpty || passed.contains(end))
   }
 
+  @Test("a program of --concluded that is missing is refused at the start")
+  func withoutConcluding() throws {
+    let result = try bus.tribunectl("delegate", "a.shouldB", "--concluded=/nonexistent", "--exec", "true")
+    result.expect(
+      127, output: "", errors: "tribunectl: /nonexistent cannot be run: No such file or directory\n")
+  }
+
   @Test("with --on-failure=abstain, a command that was removed does not veto")
   func failurePolicy() throws {
     try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
@@ -238,6 +245,7 @@ struct AskingCommandTests {
     arguments: [
       ["delegate", "a.shouldB", "--exec"], ["observe", "a", "--exec"], ["guard", "a.b", "--"],
       ["hold", "a.shouldB", "--why=c", "--"], ["lease", "a", "--"],
+      ["post", "a", "--bound", "--exec"],
     ])
   func withoutCommand(verb: [String]) throws {
     let monitor = try bus.staying("-j", "monitor", "a", "a.*", "cluster.**", "end")

@@ -25,7 +25,7 @@ struct LineCommandTests {
       ["sh", "-c", "exec \"$0\" \(verb) </dev/zero", try Programs.path(of: "tribunectl")],
       environment: ["TRIBUNE_ADDRESS": bus.address])
     result.expect(
-      2, output: "", errors: "tribunectl: standard input is longer than the bus's limit of 65536 bytes\n")
+      2, output: "", errors: "tribunectl: standard input is longer than the limit of 65536 bytes\n")
   }
 
   private func write(_ text: String, to program: RunningProgram) throws {

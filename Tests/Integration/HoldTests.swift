@@ -283,6 +283,8 @@ struct HoldTests {
     late.expect(255, output: "")
     // The timeout may precede the first message.
     #expect(late.errors.contains("tribunectl: no bus at "))
+    let remedies = ["--if-unreachable=run", "--wait-for-bus=SPAN"]
+    #expect(remedies.allSatisfy { late.errors.contains($0) } == (line[0] == "hold"))
     let bus = try TestBus(folder: folder)
     #expect(waiting.status() == status)
     #expect(bus.stop() == 0)

@@ -140,7 +140,7 @@ extension Invocation {
       throw .failure("standard input cannot be read: \(error)")
     }
     guard input != nil else {
-      throw .usage("standard input is longer than the bus's limit of \(limit) bytes")
+      throw .usage("standard input is longer than the limit of \(limit) bytes")
     }
   }
 

@@ -379,6 +379,7 @@ extension VerbName {
       runs like the command of --exec. Files are asked in the order of their names. FILE.concluded runs like
       the program of --concluded. New files, removed files and changed permissions take effect at once, also
       behind links. Broken links, files that only other users may execute, and inaccessible entries fail.
+      While a folder has the name of an action, such as host.reboot, the question host.shouldReboot fails.
       While the bus refuses a file, this verb holds NAME instead, unless --on-failure=abstain. If another
       delegate replaces a file, or a reload forbids it, tribunectl reports that, and attaches it again as soon
       as it can. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
