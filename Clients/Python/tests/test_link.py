@@ -210,6 +210,12 @@ async def test_a_hold_that_is_never_entered_warns(bus: RunningBus) -> None:
             one.hold("a.*", why="x")
 
 
+async def test_a_delegate_without_a_function_warns(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        with pytest.warns(RuntimeWarning, match="a delegate was given no function"):
+            one.delegate("a.*")
+
+
 async def test_a_forgotten_connection_is_closed(bus: RunningBus) -> None:
     one = await bus.connect()
     link = one._link

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
@@ -49,6 +50,27 @@ def _misspelt(delegate: Delegate) -> str | None:
     return next(methods, None)
 
 
+class _Decorator:
+    """The decorator of `delegate`."""
+
+    def __init__(
+        self, attach: Callable[[Callable[[Question], Awaitable[Answer]]], Attachment]
+    ) -> None:
+        self._attach = attach
+        self._was_used = False
+
+    def __call__(self, function: Callable[[Question], Awaitable[Answer]]) -> Attachment:
+        self._was_used = True
+        return self._attach(function)
+
+    def __del__(self) -> None:
+        # Such a delegate answers nothing.
+        if not self._was_used:
+            warnings.warn(
+                "a delegate was given no function", RuntimeWarning, stacklevel=1, source=self
+            )
+
+
 class Answering:
     """The methods of `Bus` to attach delegates, take holds and declare protocols."""
 
@@ -91,7 +113,7 @@ class Answering:
             self._link.register(attached)
             return Attachment(attached, self._link, self)
 
-        return attach
+        return _Decorator(attach)
 
     async def attach(
         self,

@@ -156,7 +156,7 @@ struct HoldCommand: Command {
       inherited = held.holds.last
       // The holds may have expired while `start` gave other clients time to return.
       if standing.isOver { throw await release(held, because: "the hold has expired") }
-      let end = spanText.isEmpty ? "" : ", for \(spanText.terminalSafe)"
+      let end = term(standing)
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
       for line in held.news { context.terminal.reportLine(line.terminalSafe) }
@@ -190,6 +190,12 @@ struct HoldCommand: Command {
     // `keeping` releases the holds before this process ends.
     _ = await keeping.value
     return termination.shellStatus
+  }
+
+  /// The time that the holds last. A wait for a bus has used up some of it.
+  private func term(_ standing: HoldStanding) -> String {
+    guard let span, let left = standing.left else { return "" }
+    return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"
   }
 
   private func commandError(_ error: TribuneError) -> CommandError {
