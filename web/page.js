@@ -27,9 +27,9 @@ function make(tag, className, ...children) {
 }
 
 const code = (text) => make("code", "", text);
-/** What a process says of itself, which must not turn around the text beside it. */
+/** What a process says of itself. It must not turn around the text beside it, or have invisible characters. */
 const said = (text) =>
-  make("bdi", "", String(text).replace(/[^\P{C}\n]|\u3164/gu, (invisible) => `\\u{${invisible.codePointAt(0).toString(16)}}`));
+  make("bdi", "", String(text).replace(/(?![\n\p{VS}])[\p{Cc}\p{DI}\u2028\u2029]/gu, (invisible) => `\\u{${invisible.codePointAt(0).toString(16)}}`));
 /** A list within a line. */
 const joined = (parts) => parts.flatMap((part, at) => (at > 0 ? [", ", part] : [part]));
 

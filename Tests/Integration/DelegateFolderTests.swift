@@ -88,7 +88,7 @@ struct DelegateFolderTests {
     {
       #expect(
         line.hasPrefix("tribunectl: \(root)/\(name) is ignored: ")
-          && line.hasSuffix("did you mean \(question)? \(question) fails until it has the right name"),
+          && line.hasSuffix("did you mean \(question)? Until the folder is renamed, \(question) fails"),
         "\(line)")
     }
     #expect(

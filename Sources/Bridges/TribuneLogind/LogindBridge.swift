@@ -72,7 +72,7 @@ import TribuneWire
     self.status = status
   }
 
-  /// Returns after the first attempt to connect to each side, at the latest after `startTime`.
+  /// Returns after the first attempt to connect to each side, but waits for the bus for at most `startTime`.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -81,7 +81,7 @@ import TribuneWire
     Task { await dropFormerLocks() }
     Task {
       await rest(for: Self.startTime)
-      for side in Side.allCases { tries.finish(side) }
+      tries.finish(.bus)
     }
     await tries.waitForAll()
     await logindRefresh.finish()
@@ -527,7 +527,8 @@ import TribuneWire
         "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"
       } else {
         "logind does not know of the hold: it "
-          + (logind == nil ? "does not run" : "refused a lock or did not answer (see the journal of tribune-logind)")
+          + (logind == nil
+            ? "does not run" : "refused a lock or did not answer (see the journal of tribune-logind)")
       }
     return [("isInForce", .bool(isBinding || isLocked && !settings.masksTargets)), ("says", .string(says))]
   }

@@ -41,15 +41,15 @@ struct ActionNames: Equatable, Sendable {
   static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false, offeringAction offersAction: Bool = false
   ) throws(CommandError) {
-    let meant = question(meantBy: pattern)
+    let known = WellKnownQuestions.meant(by: pattern)
     let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
     let isMessage = isQuestion || action(of: pattern) != nil
-    if WellKnownQuestions.meant(by: pattern) == nil, NameSyntax.canMatchQuestion(pattern) || takesValues && !isMessage { return }
+    if known == nil, NameSyntax.canMatchQuestion(pattern) || takesValues && !isMessage { return }
     let fault =
       isQuestion || pattern.hasSuffix("*")
       ? "misspelt" : "not the name of a question, which ends in should and a verb"
     var hint = ""
-    if let meant {
+    if let meant = known ?? NameSyntax.question(meantBy: pattern) {
       hint = ": did you mean \(meant)"
       if offersAction, !meant.contains("*"), let action = action(of: meant) {
         hint += ", or --action=\(action)"

@@ -29,9 +29,9 @@ struct Context: Sendable {
   /// How long to wait for a bus at the start; nil for ever.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// True if an option gave the address, or if it is relative. A tribunectl that a command runs must then be told the
-  /// address.
-  let isAddressGiven: Bool
+  /// True if a command's tribunectl would not find this bus by itself: an option gave the address, or it is relative to
+  /// this folder.
+  let passesAddress: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
     self.terminal = terminal
@@ -46,7 +46,7 @@ struct Context: Sendable {
     output = try Output(invocation, isTerminal: terminal.isTerminal)
     arrangement = try Table.Arrangement(invocation, for: output)
     address = try Self.address(invocation)
-    isAddressGiven =
+    passesAddress =
       [.address, .system, .user].contains(where: invocation.has) || Self.isRelative(address)
   }
 
@@ -238,7 +238,9 @@ struct Context: Sendable {
   /// The longest userInfo that the bus accepts; without a bus, the longest that any bus accepts.
   func payloadMax() async -> Int {
     do throws(TribuneError) {
-      return try await connect(within: min(timeout, .seconds(5))).bus.payloadMax
+      let connection = try await connect(within: min(timeout, .seconds(5)))
+      await connection.close()
+      return connection.bus.payloadMax
     } catch {
       return WireLimits.payloadLengthCeiling
     }

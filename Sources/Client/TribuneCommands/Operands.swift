@@ -83,11 +83,12 @@ extension Invocation {
     return label
   }
 
-  /// Without a command, the name of that process. A service's parent is the service manager, so the unit names it.
+  /// Without a command, the name of that process. A service's parent is the service manager, so the name is its unit.
   func commandName(orOf pid: Int32) -> String {
     guard let program = command.first else {
       let name = ProcessFacts.name(of: pid)
-      return pid == ThisProcess.parent && name == "systemd" ? ProcessFacts.innermostUnit ?? name : name
+      let unit = pid == ThisProcess.parent && name == "systemd" ? ProcessFacts.innermostUnit : nil
+      return (unit ?? name).prefix(utf8Length: WireLimits.labelLength)
     }
     let name =
       program.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -101,8 +102,10 @@ extension Invocation {
       return .none
     }
     let text = operands[index]
-    if text == "-", input == nil { return .none }
-    let bytes = text == "-" ? input ?? [] : Array(text.utf8)
+    guard let bytes = text == "-" ? input : Array(text.utf8) else {
+      precondition(needsInput, "\(verb) does not read its userInfo")
+      return .none
+    }
     let source =
       text == "-" ? "standard input" : "\"\(text.count > 60 ? text.prefix(60) + "…" : text)\"".terminalSafe
     if has(.text) {
@@ -179,7 +182,7 @@ extension Invocation {
     let span = span(.waitUntilAllowed)?.duration
     if let span, span <= .zero { throw .usage("--wait-until-allowed must be more than 0") }
     let most = Duration.seconds(365 * 86_400)
-    let pause = self.span(.recheck)?.duration ?? .seconds(30)
+    let pause = self.span(.recheck)?.duration ?? Patience.pauseDefault
     guard pause >= .seconds(1) else { throw .usage("--recheck must be at least 1s") }
     return Patience(span: span.map { min($0, most) }, pause: min(pause, most))
   }

@@ -78,7 +78,7 @@ actor SignalRouter {
   ) throws(Errno) -> ChildProcess {
     try ChildProcess(
       command,
-      environment: Environment.entries(setting: context.isAddressGiven ? context.addressVariables : []),
+      environment: Environment.entries(setting: context.passesAddress ? context.addressVariables : []),
       inheriting: socket, signalMask: context.signals.maskBefore)
   }
 }

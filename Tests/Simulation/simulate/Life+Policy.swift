@@ -6,7 +6,8 @@ import TribuneWire
 
 /// The policy of the bus and its model.
 extension Life {
-  /// The group of odd processes of all users. It may not use names under `forbidden`, and list only its own of `lamp`.
+  /// The group of odd processes of all users. It may not use names under `forbidden`, and may list
+  /// only its own registrations under `lamp`.
   private static let limitedGroup = 7
   /// May replace its own delegates only.
   private static let limitedUser: UInt32 = 1001

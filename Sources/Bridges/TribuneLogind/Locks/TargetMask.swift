@@ -36,6 +36,7 @@ final class TargetMask {
     // Somebody else may have removed the links.
     guard targets != applied || !targets.allSatisfy(Self.isLink) else { return .none }
     let isFirst = applied == nil
+    linked = HostQuestion.allTargets.filter(Self.isLink)
     let before = linked
     do throws(DBusError) {
       let failure = link(targets)

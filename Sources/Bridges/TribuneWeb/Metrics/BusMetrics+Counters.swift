@@ -59,7 +59,7 @@ nonisolated extension BusMetrics {
       "tribune_user_notifications_delivered", "Copies queued for them.", samples(all, \.delivered))
     text.counter("tribune_user_notifications_lost", "Copies that they lost.", samples(all, \.lost))
     text.counter(
-      "tribune_user_queries_asked", "Queries that they asked, with dry runs and value queries.",
+      "tribune_user_queries_asked", "Queries that they asked, including dry runs and value queries.",
       samples(all, \.asked))
     text.counter("tribune_user_requests_denied", "Frames that the policy refused.", samples(all, \.denied))
     text.counter(

@@ -27,21 +27,14 @@ struct DelegateFile: Hashable, Comparable, Sendable {
   /// The patterns with several files, or that overlap another file's pattern.
   static func sharedPatterns(of files: Set<DelegateFile>) -> [String] {
     let counts = files.reduce(into: [:]) { $0[$1.pattern, default: 0] += 1 }
-    let patterns = counts.keys.sorted().compactMap { text -> Pattern? in
-      do { return try Pattern(text) } catch { return nil }
-    }
+    let patterns = counts.keys.sorted().compactMap(pattern)
     return patterns.filter { one in
       counts[one.text] != 1 || patterns.contains { $0.text != one.text && $0.overlaps(one) }
     }.map(\.text)
   }
 
-  static func isPattern(_ text: String) -> Bool {
-    do {
-      _ = try Pattern(text)
-      return true
-    } catch {
-      return false
-    }
+  static func pattern(_ text: String) -> Pattern? {
+    do { return try Pattern(text) } catch { return nil }
   }
 
   static let concludedSuffix = Array(".concluded".utf8)
@@ -93,12 +86,15 @@ extension DelegateFolderContents {
         try ActionNames.requireQuestion(try Invocation.checkedPattern(text).text, orValue: true)
       } catch {
         var problem = "\(shown(path)) is ignored: \(error.message)"
-        // Its files could veto.
-        if let meant = ActionNames.question(meantBy: text), DelegateFile.isPattern(meant),
-          contents.names(in: path, watch: watch).contains(where: { !DelegateFile.isIgnored($0) })
-        {
-          contents.files.insert(DelegateFile(pattern: meant, name: []))
-          problem += " \(meant) fails until it has the right name"
+        if let meant = ActionNames.question(meantBy: text), DelegateFile.pattern(meant) != nil {
+          let names = kind == nil ? [] : contents.names(in: path, watch: watch)
+          // Unknown files could veto, too.
+          if kind == nil || contents.unseen.last == path
+            || names.contains(where: { !DelegateFile.isIgnored($0) })
+          {
+            contents.files.insert(DelegateFile(pattern: meant, name: []))
+            problem += " Until the folder is renamed, \(meant) fails"
+          }
         }
         contents.problems.append(problem)
         continue

@@ -341,20 +341,15 @@ actor DelegateFolder {
   private func isComing(_ file: DelegateFile) -> Bool { members[file]?.delegate.isRetired != false }
 
   private func attach(_ files: Set<DelegateFile>, isFirst: Bool) async -> [String] {
-    let sorted = files.filter(isComing).sorted()
-    // Delegates that come back are last, so none approves a question from before the gate.
-    let coming = sorted.filter { members[$0] == nil } + sorted.filter { members[$0] != nil }
+    let coming = files.filter(isComing).sorted()
     if members.isEmpty { places = ChainPlaces(coming) }
     for file in coming where places.order(of: file) == nil {
       if places.insert(file) == nil { return await renumber(files) }
     }
     var wrong: [String] = []
-    for file in coming {
-      if let member = members[file] {
-        member.delegate.revive()
-        reportAttached(file, member)
-        continue
-      }
+    var tried: Set<DelegateFile> = []
+    while let file = coming.first(where: { members[$0] == nil && !tried.contains($0) }) {
+      tried.insert(file)
       // A retired file can have lost its place while another file was being attached.
       if places.order(of: file) == nil, places.insert(file) == nil { return await renumber(files) }
       do throws(TribuneError) {
@@ -368,6 +363,12 @@ actor DelegateFolder {
         vetoes[file] = refused.veto
         wrong.append(refused.report)
       }
+    }
+    // Last, and without a suspension: a delegate that came back could approve an open question before the others do.
+    for file in coming {
+      guard let member = members[file], member.delegate.isRetired else { continue }
+      member.delegate.revive()
+      reportAttached(file, member)
     }
     return wrong
   }

@@ -274,7 +274,8 @@ extension VerbName {
       also limits the first deadline: delegates without an answer by then have failed. It asks again when a
       hold ends, when a delegate attaches or leaves, and when the bus reloads its configuration or returns. It
       also asks when a delegate announces a possibly new answer: for host.shouldReboot, by posting
-      host.mayReboot. If only delegates, or other hosts of the cluster, object, it also asks again after --recheck.
+      host.mayReboot. If only delegates, or other hosts of the cluster, object, it also asks again
+      after the pause of --recheck.
       If a delegate that vetoed leaves, tribunectl waits 5s before it asks, because the delegate's service may
       only be restarting.
 

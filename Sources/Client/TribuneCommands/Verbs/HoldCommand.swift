@@ -93,8 +93,7 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Without --label, the label is the name of the command or the parent process: "tribunectl" would be useless in a
-  /// verdict.
+  /// Without --label, "tribunectl" would be useless in a verdict.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
     return invocation.commandName(

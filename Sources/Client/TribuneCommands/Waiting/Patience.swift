@@ -14,6 +14,7 @@ struct Patience: Sendable {
   let pauseMin: Duration
   /// After `end`, answers to earlier questions are awaited for this time.
   let grace: Duration
+  static let pauseDefault = Duration.seconds(30)
   let departures: Departures
   let time: Time
 
@@ -26,7 +27,7 @@ struct Patience: Sendable {
   }
 
   init(
-    span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
+    span: Duration? = nil, pause: Duration = pauseDefault, pauseMin: Duration = .seconds(1),
     grace: Duration = .seconds(5), departures: Departures = Departures(), time: Time = Time()
   ) {
     self.span = span

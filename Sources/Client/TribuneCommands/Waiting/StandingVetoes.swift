@@ -30,6 +30,7 @@ struct StandingVetoes: Sendable {
   private let recheck: Duration
   private var known: [Key: Veto]?
   private var remarks: [String] = []
+  private var hasSaidRecheck = false
   private var limits = LineLimits(perSeconds: 60)
   private var omittedCount = 0
 
@@ -65,10 +66,11 @@ struct StandingVetoes: Sendable {
     }
     var remarks = verdict.omittedCount > 0 ? ["  and \(verdict.omittedCount) more"] : []
     if verdict.isUnanswered { remarks.append("  no delegate approved it\(verdict.defaultText(fallback))") }
-    if verdict.mayEndUnannounced {
-      remarks.append("  asks again every \(recheck.formatted): these vetoes may end unannounced")
-    }
     if remarks != self.remarks { lines += remarks }
+    if verdict.mayEndUnannounced, !hasSaidRecheck {
+      lines.append("  asks again every \(recheck.formatted): these vetoes may end unannounced")
+      hasSaidRecheck = true
+    }
     (known, self.remarks) = (vetoes, remarks)
     return lines
   }

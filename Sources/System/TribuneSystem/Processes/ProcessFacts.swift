@@ -48,7 +48,9 @@ package struct ProcessFacts: Equatable, Sendable {
   package static var innermostUnit: String? {
     do throws(Errno) {
       let cgroup = try InputFile.contents(of: "/proc/self/cgroup", lengthMax: 1 << 16, waits: false)
-      return units(in: String(decoding: cgroup ?? [], as: UTF8.self)).last { $0.contains(".") }
+      return units(in: String(decoding: cgroup ?? [], as: UTF8.self)).last {
+        $0.hasSuffix(".service") || $0.hasSuffix(".scope")
+      }
     } catch {
       return nil
     }
