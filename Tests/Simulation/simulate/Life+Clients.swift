@@ -230,9 +230,10 @@ extension Life {
 
   private func list(_ link: Link) {
     let serial = link.serial()
+    // Accounts count descriptors that other threads close, so their list would differ between runs.
     let subject = random.pick([
       ListSubject.bus, .connections, .observations, .delegates, .holds, .objects, .retained, .chain,
-      .protocols, .members, .accounts,
+      .protocols, .members,
     ])
     link.compose(.list(subject), serial: serial, awaitsReply: true) {
       $0.appendFrame(
