@@ -98,13 +98,6 @@ package final class Daemon {
     }
     log.level = configuration.logLevel
     raiseDescriptorLimit(log)
-    do throws(Errno) {
-      // This tests that a thread can start. If none can, Dispatch would wait for its threads forever.
-      try Thread.start {}
-    } catch {
-      log.error("cannot start a thread: \(error)")
-      return 1
-    }
     do {
       let passed = try PassedAtStart.take()
       let daemon = try listening(arguments, configuration, passed, log)

@@ -24,7 +24,9 @@ final class TargetMask {
   /// The targets that stayed unmasked after a reload.
   private var unmaskable: Set<String> = []
 
-  init() { linked = HostQuestion.allTargets.filter(Self.isLink) }
+  init() { linked = Self.links }
+
+  private static var links: Set<String> { HostQuestion.allTargets.filter(isLink) }
 
   private static func path(of target: String) -> String { "\(folder)/\(target)" }
 
@@ -36,7 +38,7 @@ final class TargetMask {
     // Somebody else may have removed the links.
     guard targets != applied || !targets.allSatisfy(Self.isLink) else { return .none }
     let isFirst = applied == nil
-    linked = HostQuestion.allTargets.filter(Self.isLink)
+    linked = Self.links
     let before = linked
     do throws(DBusError) {
       let failure = link(targets)
@@ -76,7 +78,7 @@ final class TargetMask {
     for target in linked.subtracting(targets) where Self.isLink(target) {
       attempt { () throws(Errno) in try SocketFile.remove(at: Self.path(of: target)) }
     }
-    linked = HostQuestion.allTargets.filter(Self.isLink)
+    linked = Self.links
     return failure
   }
 
