@@ -170,8 +170,8 @@ extension Bus {
     let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: fields.expiry)
     if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has already expired") }
     try requireFresh(serial, from: slot)
-    try requireDelegateCapacity(from: slot)
     try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
+    try requireDelegateCapacity(from: slot)
     guard WellKnownQuestions.canBeAsked(pattern.text) else { throw neverAsked(pattern.text, .invalidPattern) }
     try requireAskers(of: pattern.text, .invalidPattern)
     let holder = try holder(fields.holder, from: slot)
