@@ -204,9 +204,10 @@ test-systemd: build
 	$(call link_programs,crowd)
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 
-# Only makes the containers' file systems, in parallel with other work.
-test-systemd-build:
+# What "make test-systemd" needs, in parallel with other work.
+test-systemd-build: build
 	@tools/setup test-systemd
+	$(call link_programs,crowd)
 	tools/test-systemd --build
 
 ## examples   the programs in Examples
