@@ -148,7 +148,7 @@ let package = Package(
     .executableTarget(
       name: "simulate",
       dependencies: [
-        "CSimulatedKernel", "TribuneCore", "TribunePolicy", "TribuneServer", "TribuneSystem",
+        "CSimulatedKernel", "TribuneCore", "TribuneJSON", "TribunePolicy", "TribuneServer", "TribuneSystem",
         "TribuneTestSupport", "TribuneWire",
       ],
       path: "Tests/Simulation/simulate", swiftSettings: mainActor),

@@ -102,8 +102,8 @@ extension Life {
     let due = link.expected.filter { !$0.isBuffered }
     let certain = due.count { $0.certainty == .certain }
     let mayBe = link.expected.count { $0.isBuffered && $0.certainty == .possible }
-    // A monitor's lost copies of the traffic count.
-    let isPlausible = link.isMonitor || link.lostCount <= UInt64(due.count + mayBe)
+    // A monitor's lost copies of the traffic count, and lost announcements.
+    let isPlausible = link.isMonitor || link.isFollower || link.lostCount <= UInt64(due.count + mayBe)
     if UInt64(certain) > link.lostCount || !isPlausible {
       let first =
         due.first { $0.certainty == .certain }.map { "\($0.post.number)\($0.isSnapshot ? ", retained" : "")" }

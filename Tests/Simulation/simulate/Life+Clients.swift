@@ -99,7 +99,8 @@ extension Life {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<36: post(link)
     case 36..<38: strayFrame(link)
-    case 38..<48:
+    case 38: follow(link)
+    case 39..<48:
       observe(
         link, random.oneIn(5) ? "" : random.pick(Naming.patterns), random.pick(Naming.objects),
         random.pick(SuspensionBehavior.allCases), random.oneIn(4), snapshot: random.oneIn(4))
@@ -124,7 +125,7 @@ extension Life {
     case 90..<92: monitor(link)
     case 92..<94: list(link)
     case 94..<97: acknowledge(link)
-    case 97: declare(link)
+    case 97: if random.oneIn(2) { declare(link) } else { attachWithoutRequired(link) }
     case 98:
       if !isSlow, random.oneIn(3) { garbage(link) }
     default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }
@@ -193,7 +194,26 @@ extension Life {
     compose(registration) {
       $0.appendFrame(
         Declare(protocolName: name), serial: registration.serial, object: registration.object,
-        text: "protocol \(name) { optional should thing.shouldGo (now: bool) }")
+        text: """
+          protocol \(name)A { optional should thing.shouldGo (now: bool) }
+          protocol \(name)B { required should thing.shouldGo (now: bool) optional should thing.shouldStop () }
+          protocol \(name) : \(name)A, \(name)B {}
+          """)
+    }
+  }
+
+  /// The second parent of each declared protocol requires a method, which the first declares as optional.
+  private func attachWithoutRequired(_ link: Link) {
+    let declarations = link.registrations.filter { one in
+      guard case .declaration = one.what else { return false }
+      return one.isKnown && !link.operations.contains { $0.isCancel(of: one.serial) }
+    }
+    guard let declaration = declarations.randomElement(using: &random), !isStrictUser(link) else { return }
+    refuse(link, .notConforming) {
+      $0.appendFrame(
+        Attach(
+          order: 0, failurePolicy: .veto, timeout: 0, label: "", patterns: ["thing.shouldStop"], isSet: false,
+          protocols: []), serial: $1, object: declaration.object)
     }
   }
 

@@ -9,7 +9,7 @@ extension Life {
     let seat = setting.seatCount
     guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
     let serials = [
-      ListSubject.connections, .observations, .delegates, .holds, .objects, .retained, .accounts,
+      ListSubject.connections, .observations, .delegates, .holds, .objects, .retained, .accounts, .names,
     ].map { subject in
       let serial = link.serial()
       link.compose(.list(subject), serial: serial, awaitsReply: true) {
@@ -37,6 +37,7 @@ extension Life {
     try judgeObjects()
     try judgeRetained()
     try judgeCharges()
+    try judgeCounts()
     leave(seat)
     try iterate(faults: Faults())
   }
@@ -73,7 +74,7 @@ extension Life {
         "link \(link.number) is listed as \(entry.peer)")
       guard isThere(link) else { continue }
       try require(
-        link === inspector || link.isMonitor || entry.queued == 0,
+        link === inspector || link.isMonitor || link.isFollower || entry.queued == 0,
         "link \(link.number) has read everything, and \(entry.queued) bytes are queued")
       if let isSuspended = link.isSuspended {
         try require(entry.isSuspended == isSuspended, "link \(link.number) is listed as suspended, or is not")
@@ -212,6 +213,22 @@ extension Life {
         listed.contains(post.number) || listed.contains(post.displaced[0].number),
         "neither post \(post.number) nor what it replaced is listed as retained")
     }
+  }
+
+  /// Each daemon counts from 0 what it was asked.
+  private func judgeCounts() throws(Violation) {
+    var held: [String: Int] = [:]
+    for query in queries
+    where query.takenAt > tookOverAt && query.verdict != nil && !query.flags.contains(.isDryRun) {
+      held[query.name, default: 0] += query.holds.count
+    }
+    for case .name(let entry) in inspected {
+      let least = held.removeValue(forKey: entry.name) ?? 0
+      try require(
+        entry.outcomes.held >= UInt64(least),
+        "\(entry.name) has met \(least) holds, and \(entry.outcomes.held) are counted")
+    }
+    try require(held.allSatisfy { $0.value == 0 }, "holds were met, and are not counted: \(held)")
   }
 
   /// Of retained notifications, by the rule of `RetainedNotification.cost`.

@@ -210,20 +210,23 @@ extension Life {
   func take(_ registration: Registration, _ operation: Operation) {
     let link = registration.link
     registration.takenAt = taken
-    registration.isForbidden = !registration.isAction && mayNotRegister(link)
-    guard !registration.isForbidden else {
+    let replaced = known.flatMap(\.registrations).filter {
+      $0.certainty != .gone && registration.canReplace($0) && mayReplace($0, by: link)
+    }
+    judgeLimit(of: registration, replacing: replaced)
+    if !registration.isAction, mayNotRegister(link) { registration.refusal = .notPermitted }
+    guard registration.refusal == nil else {
       registration.certainty = .gone
       return
     }
     registration.defaultTimeout = UInt32(setting.configuration.delegateTimeoutNanoseconds / 1_000_000)
-    if case .delegate(let isSet, _, _, _) = registration.what {
-      if isSet {
-        for other in known.flatMap(\.registrations)
-        where other.certainty != .gone && registration.canReplace(other) && mayReplace(other, by: link) {
-          operation.ended.append(other)
-          // A full log may refuse it.
-          if setting.isTight { other.certainty = .possible } else { forget(other) }
-        }
+    for other in replaced {
+      operation.ended.append(other)
+      // A full log may refuse it.
+      if setting.isTight || registration.mayExceedLimit {
+        other.certainty = .possible
+      } else {
+        forget(other)
       }
     }
     if case .monitor = registration.what { link.isMonitor = true }
@@ -231,7 +234,7 @@ extension Life {
     if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
       registration.certainty = .possible
     }
-    registration.mayBeRefused = setting.isTight
+    registration.mayBeRefused = setting.isTight || registration.mayExceedLimit
     link.registrations.append(registration)
     if registration.isHold || registration.isDelegate {
       registration.missed = known.flatMap(\.registrations).filter {
@@ -254,6 +257,20 @@ extension Life {
           post: post, isSnapshot: true, certainty: .possible,
           pending: isCertain ? registration : nil))
     }
+  }
+
+  /// A connection has a limited number of delegates and holds, without those of its own that a `set` replaces. A
+  /// `set` replaces a limited number.
+  private func judgeLimit(of registration: Registration, replacing replaced: [Registration]) {
+    guard registration.isDelegate || registration.isHold else { return }
+    let limit = setting.configuration.delegatesMax
+    let own = registration.link.registrations.filter { $0.certainty != .gone && ($0.isDelegate || $0.isHold) }
+    let left = own.filter { one in !replaced.contains { $0 === one } }
+    let certainlyReplaced = own.count { one in isCertain(one) && replaced.contains { $0 === one } }
+    if left.count(where: isCertain) >= limit || replaced.count(where: isCertain) > limit {
+      registration.refusal = .limitExceeded
+    }
+    registration.mayExceedLimit = own.count - certainlyReplaced >= limit || replaced.count > limit
   }
 
   func cancel(_ target: Serial, of link: Link, _ operation: Operation) {
@@ -311,6 +328,7 @@ extension Life {
     link.mayLose = true
     // The copies for the old connection count.
     if old.isMonitor { link.isMonitor = true }
+    if old.isFollower { link.isFollower = true }
     old.expected = []
     old.isSucceeded = true
     counts.succeeded += 1

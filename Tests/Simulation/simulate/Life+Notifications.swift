@@ -43,8 +43,31 @@ extension Life {
     idleDelivered += idle
   }
 
+  /// An awaited post ends with its last observer, before its deadline.
+  func judgeAwaited() throws(Violation) {
+    for link in links.compactMap({ $0 }) where !link.hasEnded && !link.isForgotten && link.isOnBus {
+      for operation in link.operations where operation.isTaken && operation.awaitsReply {
+        guard let post = operation.awaitedPost, post.certainty == .certain, operation.certainty == .certain,
+          Kernel.now < post.due
+        else { continue }
+        let isAwaited = post.awaited.contains { observer in
+          !observer.isForgotten && !post.dones.contains { $0.link === observer && $0.certainty == .certain }
+        }
+        try require(isAwaited, "all are done with post \(post.number), and its poster was not told")
+      }
+    }
+  }
+
   func deliver(_ post: Posting, as certainty: Certainty? = nil) {
     if post.options.contains(.retain) { retain(post, certainty ?? post.certainty) }
+    if post.options.contains(.awaited) {
+      post.awaited = known.filter { link in
+        !link.isForgotten
+          && link.registrations.contains {
+            $0.isAwaited && $0.certainty != .gone && $0.isFor(post.name, post.object)
+          }
+      }
+    }
     for link in known where !link.isForgotten && !link.hasLeft {
       deliver(post, to: link, certainty ?? post.certainty)
     }

@@ -69,7 +69,9 @@ extension Life {
 
   func forbiddenMessage(_ link: Link) {
     guard isLimited(link) else { return }
-    let name = "forbidden.\(random.pick(["shouldOpen", "state"]))"
+    // With many names, some take the place of another name's cached route.
+    let last = random.pick(["shouldOpen", "state", "state\(Int.random(in: 0..<256, using: &random))"])
+    let name = "forbidden.\(last)"
     let object = random.pick(Naming.objects)
     let which = Int.random(in: 0..<8, using: &random)
     refuse(link, .notPermitted) { buffer, serial in

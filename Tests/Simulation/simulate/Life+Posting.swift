@@ -46,7 +46,7 @@ extension Life {
     let acknowledges = random.oneIn(5)
     let flags: FrameFlags = acknowledges ? .acknowledge : .none
     let awaits = acknowledges || options.contains(.awaited)
-    let deadline: UInt32 = options.contains(.awaited) ? UInt32.random(in: 50...1500, using: &random) : 0
+    let deadline: UInt32 = options.contains(.awaited) ? randomDeadline() : 0
     post.deadline = deadline
     var length =
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
@@ -79,6 +79,11 @@ extension Life {
           object: object, text: text)
       }
     }
+  }
+
+  /// Some outlast a rest.
+  private func randomDeadline() -> UInt32 {
+    random.oneIn(3) ? 30_000 : UInt32.random(in: 50...1500, using: &random)
   }
 
   private func file(holding post: Posting) -> MemoryFile {

@@ -187,6 +187,7 @@ extension Life {
     countReceived(by: link, needsRoom: !mayOvertake)
     counts.received += 1
     let header = frame.header
+    if NameSyntax.isReserved(frame.name) { return announcement(frame, link) }
     let isEmpty = header.payloadLength == 0 && !header.flags.contains(.descriptor)
     let number = isEmpty ? Int(clamping: header.serial &- Posting.firstSerialOfItsOwn) : number(frame, link)
     guard let number, let post = posts[number] else {
@@ -265,7 +266,7 @@ extension Life {
     tell("  which is \(number)")
     check(number > 0, "link \(link.number) was told that nothing is lost")
     check(
-      link.mayLose || link.isMonitor,
+      link.mayLose || link.isMonitor || link.isFollower,
       "link \(link.number) was told that \(number) are lost, and nothing was in the way")
     link.lostCount += number
     link.receivedCount += number
@@ -309,7 +310,10 @@ extension Life {
     default: break
     }
     guard case .register(let registration) = operation.what else { return }
-    check(!registration.isForbidden, "r\(registration.number) was let in, and the policy forbids it")
+    check(
+      registration.refusal == nil,
+      "r\(registration.number) was let in, and had to be refused: \(registration.refusal.map { "\($0)" } ?? "")"
+    )
     registration.mayBeRefused = false
     for index in link.expected.indices where link.expected[index].pending === registration {
       link.expected[index].certainty = .certain
@@ -389,8 +393,8 @@ extension Life {
     case .register(let registration):
       reply(frame.header.serial, link)
       check(
-        isOver(registration) || registration.isForbidden && refusal.code == .notPermitted
-          || setting.isTight && refusal.code == .limitExceeded,
+        isOver(registration) || registration.refusal != nil && refusal.code == registration.refusal
+          || (setting.isTight || registration.mayExceedLimit) && refusal.code == .limitExceeded,
         "link \(link.number) may not register: \(message)")
       retract(registration)
     case .suspend: violate("link \(link.number) may not suspend: \(message)")

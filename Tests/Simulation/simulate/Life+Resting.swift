@@ -51,6 +51,7 @@ extension Life {
       if digest == before, !wasAway {
         quiet += 1
         if quiet == 6 {
+          if alarms == 0 { try judgeAwaited() }
           // The bus has done everything that is due. It retries for ever with a full keeper.
           guard let alarm = Kernel.alarm, setting.keepsAll || alarms < 200 else { break }
           alarms += 1

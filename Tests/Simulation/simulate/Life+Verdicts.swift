@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
+import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
@@ -22,6 +24,9 @@ extension Life {
         && question.isDryRun == query.flags.contains(.isDryRun)
         && question.wantsValue == query.mode.isForValues,
       "r\(registration.number) was asked query \(number), and not as it was asked")
+    check(
+      Kernel.now + UInt64(question.timeout) * 1_000_000 >= query.due(of: registration),
+      "r\(registration.number) was given \(question.timeout) ms for query \(number), and has more")
     check(
       query.holds.isEmpty && !query.lacksRequired || query.mode == .all || query.flags.contains(.overrides),
       "r\(registration.number) was asked query \(number), which was vetoed before")
@@ -75,8 +80,7 @@ extension Life {
     case (.replaced(let successor), .delegate):
       check(
         known.flatMap(\.registrations).contains {
-          guard case .delegate(isSet: true, _, _, _) = $0.what else { return false }
-          return $0.label == successor.delegate.label && $0.canReplace(registration)
+          $0.label == successor.delegate.label && $0.canReplace(registration)
             && $0 !== registration && mayReplace(registration, by: $0.link)
         }, "r\(registration.number) was ended by \(successor.delegate.label), which is not set in its place")
     case (.notPermitted, _):
@@ -170,11 +174,12 @@ extension Life {
     if query.mode.isForValues {
       check(verdict.verdict == (isAnswered ? .allowed : .vetoed), "\(title) for values is \(verdict.verdict)")
     }
-    for hold in query.holds {
-      check(
-        verdict.outcomes.contains { $0.outcome == .held && hold.mayHaveHad($0.reason) },
-        "\(title) does not list r\(hold.number)")
+    let listed = query.holds.count { hold in
+      verdict.outcomes.contains { $0.outcome == .held && hold.mayHaveHad($0.reason) }
     }
+    check(
+      query.holds.count - listed <= Int(verdict.omittedCount),
+      "\(title) lists \(listed) of \(query.holds.count) holds, and omits \(verdict.omittedCount)")
     check(
       !query.lacksRequired || verdict.outcomes.contains { $0.delegate.label == Self.requiredLabel },
       "\(title) does not list the delegate that is required")
@@ -221,7 +226,7 @@ extension Life {
   private func lateHolds(against query: Query) -> [Registration] {
     guard !query.mode.isForValues else { return [] }
     return known.flatMap(\.registrations).filter {
-      $0.isHold && !$0.isForbidden && $0.takenAt > query.takenAt && $0.isFor(query.name, query.object)
+      $0.isHold && $0.refusal == nil && $0.takenAt > query.takenAt && $0.isFor(query.name, query.object)
     }
   }
 
@@ -355,6 +360,10 @@ extension Life {
       }
     }
     judge(lateHolds, query, verdict, heard)
+    let omitted = Int(verdict.omittedCount)
+    check(
+      omitted == 0 || setting.configuration.outcomeIdentitiesMax < BusLimits().outcomeIdentitiesMax,
+      "\(title) omits \(omitted) outcomes without need")
     let places = heard.filter { one in query.delegates.contains { $0 === one } }.map(\.place)
     check(
       zip(places, places.dropFirst()).allSatisfy { $0 < $1 },
@@ -371,15 +380,11 @@ extension Life {
         if !overrides, counted > 0 { .vetoed } else { counted + consents > 0 ? .allowed : query.fallback }
       check(verdict.verdict == decided, "\(title) has a verdict that nobody gave")
       // After the first veto, the query does not wait for others, unless all must answer.
-      if counted == 0 || query.mode == .all || overrides {
-        for registration in query.delegates {
-          check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
-        }
-      }
-    } else if query.mode == .collect || !hasValue {
-      for registration in query.delegates {
-        check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
-      }
+      if counted > 0, query.mode != .all, !overrides { return }
+    } else if query.mode != .collect, hasValue {
+      return
     }
+    let unheard = query.delegates.filter { one in !heard.contains { $0 === one } }
+    check(unheard.count <= omitted, "\(title) has not heard r\(unheard.first?.number ?? 0)")
   }
 }

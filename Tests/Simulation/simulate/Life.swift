@@ -48,6 +48,9 @@ final class Life {
       isLong = !isTight && random.oneIn(8)
       if isLong { configuration.logMaxBytes = 2 << 20 }
       configuration.questionsAtATime = random.pick([2, 4, 64])
+      if random.oneIn(4) { configuration.delegatesMax = 3 }
+      // Enough for two or three outcomes.
+      if random.oneIn(4) { configuration.outcomeIdentitiesMax = 400 }
     }
   }
 

@@ -102,6 +102,8 @@ final class Link {
   var lostCount: UInt64 = 0
   var receivedCount: UInt64 = 0
   var isMonitor = false
+  /// It observes, or has observed, what the bus announces.
+  var isFollower = false
   var questions: [AskedQuestion] = []
   var owed: [(poster: UInt64, post: Posting)] = []
   /// `retainedAt` of the last notification of each snapshot, by serial.

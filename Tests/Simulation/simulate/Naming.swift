@@ -14,7 +14,9 @@ enum Naming {
     "backup.*.state",
     "*.shouldStop", "x", "backup.**", "nothing.*",
   ]
-  static let queryPatterns = ["*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "lamp.*"]
+  static let queryPatterns = [
+    "*.shouldStop", "load.*", "door.shouldOpen", "**", "backup.**", "lamp.*", "forbidden.*",
+  ]
   static let queryNames = ["lamp.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
   /// No question for permission has such a name.
   static let valueNames = ["lamp.state", "load.level", "door.angle", "backup.run.state"]

@@ -30,8 +30,10 @@ final class Registration {
   private(set) var wasInDoubt = false
   /// The log or the client's queue may lack room for it or its snapshot; the reply tells.
   var mayBeRefused = false
-  /// The policy forbade it when the bus took it.
-  var isForbidden = false
+  /// Its connection or its `set` may have more delegates and holds than the limit.
+  var mayExceedLimit = false
+  /// The bus had to refuse it when it took it.
+  var refusal: ErrorCode?
   var mayBeEndedByPolicy = false
   var isKnown: Bool { certainty == .certain && !mayBeRefused }
   var takenAt = 0
@@ -74,7 +76,8 @@ final class Registration {
 
   /// A delegate that is set replaces all of its object, and without an object those with names in common.
   func canReplace(_ other: Registration) -> Bool {
-    other.isDelegate && other.object == object
+    guard case .delegate(isSet: true, _, _, _) = what else { return false }
+    return other.isDelegate && other.object == object
       && (!object.isEmpty
         || patterns.contains { one in other.patterns.contains { Naming.overlap(one, $0) } })
   }
@@ -114,6 +117,8 @@ final class Posting {
   var deadline: UInt32 = 0
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
   var dones: [Operation] = []
+  /// All whose handling it may await.
+  var awaited: [Link] = []
   /// Its poster has cancelled the wait.
   var isCancelled = false
   /// Posts that were or may have been retained under its name and object before.
@@ -296,6 +301,7 @@ final class Operation {
   var awaitedPost: Posting? {
     if case .post(let post) = what, post.options.contains(.awaited) { post } else { nil }
   }
+  func isCancel(of target: Serial) -> Bool { if case .cancel(target) = what { true } else { false } }
   /// The bus may have refused the post without a reply.
   var mayHaveBeenRefused: Bool {
     if case .post(let post) = what { post.certainty != .certain } else { false }

@@ -18,6 +18,7 @@ extension Configuration {
     limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
     limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
     limits.questionsAtATime = questionsAtATime
+    limits.outcomeIdentitiesMax = outcomeIdentitiesMax
     limits.bufferMax = notifications.bufferMaxBytes
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
     limits.totals[.connections] = connectionsMax

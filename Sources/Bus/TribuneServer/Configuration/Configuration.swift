@@ -46,8 +46,9 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var deadlineNanoseconds: UInt64 = 30_000_000_000
   package var deadlineMaxNanoseconds: UInt64 = 3_600_000_000_000
 
-  /// No setting changes this: see `BusLimits`.
+  // No setting changes these: see `BusLimits`.
   package var questionsAtATime = BusLimits().questionsAtATime
+  package var outcomeIdentitiesMax = BusLimits().outcomeIdentitiesMax
 
   package var policy = BusPolicy()
 
