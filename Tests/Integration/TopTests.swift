@@ -11,12 +11,16 @@ struct TopTests {
 
   init() throws { bus = try TestBus() }
 
-  private func top(_ arguments: String = "", columns: Int = 80, rows: Int = 24) throws -> TmuxTerminal {
+  private func top(
+    _ arguments: String = "", preloading library: PreloadedLibrary? = nil, columns: Int = 80, rows: Int = 24
+  ) throws -> TmuxTerminal {
     let terminal = try TmuxTerminal(
-      environment: ["TRIBUNE_ADDRESS": bus.address, "TRIBUNECTL": try Programs.path(of: "tribunectl")],
-      columns: columns, rows: rows)
+      environment: [
+        "TRIBUNE_ADDRESS": bus.address, "TRIBUNECTL": try Programs.path(of: "tribunectl"),
+        "LIBRARY": library?.path ?? "",
+      ], columns: columns, rows: rows)
     try terminal.screen(with: "$")
-    try terminal.type("$TRIBUNECTL top --delay=100ms \(arguments); echo \"status $?\"")
+    try terminal.type("LD_PRELOAD=$LIBRARY $TRIBUNECTL top --delay=100ms \(arguments); echo \"status $?\"")
     try terminal.press("Enter")
     return terminal
   }
@@ -42,14 +46,17 @@ struct TopTests {
     return mask & 1 << UInt64(signal - 1) != 0
   }
 
-  private func expectRestored(_ terminal: TmuxTerminal, sourceLocation: SourceLocation = #_sourceLocation)
-    throws
-  {
+  /// - Parameter mark: a word that is not on the screen.
+  @discardableResult
+  private func expectRestored(
+    _ terminal: TmuxTerminal, mark: Substring = "shown", sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> [Substring] {
     #expect(try terminal.state("#{alternate_on} #{cursor_flag}") == "0 1", sourceLocation: sourceLocation)
-    try terminal.type("stty -a; echo shown")
+    try terminal.type("stty -a; echo \(mark)")
     try terminal.press("Enter")
-    let screen = try terminal.screen { $0.contains("shown") }.joined(separator: "\n")
-    #expect(screen.contains(" icanon ") && screen.contains(" echo "), sourceLocation: sourceLocation)
+    let lines = try terminal.screen { $0.contains(mark) }
+    #expect(lines.contains { $0.hasPrefix("isig icanon iexten echo ") }, sourceLocation: sourceLocation)
+    return lines
   }
 
   @Test("a hung delegate comes first with a mark, and q restores the terminal")
@@ -161,19 +168,23 @@ struct TopTests {
     #expect(kinds == ["list"])
   }
 
-  @Test("Ctrl-Z gives the terminal to the shell, and fg takes it back")
-  func stops() throws {
-    let terminal = try top()
+  @Test(
+    "Ctrl-Z gives the terminal to the shell, and fg takes it back, also if top draws before it sees the signal",
+    arguments: [false, true])
+  func stops(isLate: Bool) throws {
+    let terminal = try top(preloading: isLate ? PreloadedLibrary("LateSignals", in: bus.folder) : nil)
     try terminal.screen(with: "F1Help")
     try terminal.press("C-z")
     try terminal.screen(with: "Stopped")
-    try expectRestored(terminal)
+    try expectRestored(terminal, mark: "stopped")
     try terminal.type("fg")
     try terminal.press("Enter")
     try terminal.screen(with: "F1Help")
     try terminal.type("q")
     try terminal.screen { $0.allSatisfy { !$0.contains("F1Help") } }
-    try expectRestored(terminal)
+    let lines = try expectRestored(terminal, mark: "ended")
+    let places = ["stopped", "$ fg", "ended"].map { text in lines.firstIndex { $0.hasPrefix(text) } }
+    #expect(!places.contains(nil) && places.compactMap(\.self) == places.compactMap(\.self).sorted())
   }
 
   @Test("a bus that hangs does not stop the keys, and top finds a killed bus again")

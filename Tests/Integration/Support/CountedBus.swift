@@ -13,12 +13,7 @@ final class CountedBus {
   /// - Parameter configuration: as set, the bus keeps no ordinary verdicts for `tribunectl log`, which allocates.
   init(configuration: String = "[Log]\nLevel=warning\n") throws {
     let folder = try TestFolder()
-    let counter = "\(folder.path)/counter.so"
-    let source = Script.repository.appending(path: "Tests/Support/AllocationCounter/AllocationCounter.c").path
-    let compiled = try FinishedProgram(["cc", "-O2", "-shared", "-fPIC", "-o", counter, source])
-    guard compiled.status == 0 else {
-      throw Programs.Missing(description: "cc does not compile \(source): \(compiled.errors)")
-    }
+    let counter = try PreloadedLibrary("AllocationCounter", in: folder)
     let count = "\(folder.path)/allocations"
     try Data(count: MemoryLayout<UInt64>.size).write(to: URL(fileURLWithPath: count))
     guard let file = FileHandle(forReadingAtPath: count) else {
@@ -27,7 +22,7 @@ final class CountedBus {
     countFile = file
     bus = try TestBus(
       configuration: configuration,
-      environment: ["LD_PRELOAD": counter, "TRIBUNE_ALLOCATION_COUNT": count], folder: folder)
+      environment: ["LD_PRELOAD": counter.path, "TRIBUNE_ALLOCATION_COUNT": count], folder: folder)
   }
 
   func allocations() throws -> UInt64 {

@@ -125,7 +125,7 @@ extension Life {
     case 90..<92: monitor(link)
     case 92..<94: list(link)
     case 94..<97: acknowledge(link)
-    case 97: if random.oneIn(2) { declare(link) } else { attachWithoutRequired(link) }
+    case 97: declare(link)
     case 98:
       if !isSlow, random.oneIn(3) { garbage(link) }
     default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }
@@ -200,22 +200,16 @@ extension Life {
           protocol \(name) : \(name)A, \(name)B {}
           """)
     }
-  }
-
-  /// The second parent of each declared protocol requires a method, which the first declares as optional.
-  private func attachWithoutRequired(_ link: Link) {
-    let declarations = link.registrations.filter { one in
-      guard case .declaration = one.what else { return false }
-      return one.isKnown && !link.operations.contains { $0.isCancel(of: one.serial) }
-    }
-    guard let declaration = declarations.randomElement(using: &random), !isStrictUser(link) else { return }
+    guard !setting.isTight, !isStrictUser(link) else { return }
+    // It lacks a method that only the second parent requires.
     refuse(link, .notConforming) {
       $0.appendFrame(
         Attach(
           order: 0, failurePolicy: .veto, timeout: 0, label: "", patterns: ["thing.shouldStop"], isSet: false,
-          protocols: []), serial: $1, object: declaration.object)
+          protocols: []), serial: $1, object: registration.object)
     }
   }
+
 
   private func register(
     _ link: Link, _ what: Registration.What, _ patterns: [String], _ object: String

@@ -301,7 +301,6 @@ final class Operation {
   var awaitedPost: Posting? {
     if case .post(let post) = what, post.options.contains(.awaited) { post } else { nil }
   }
-  func isCancel(of target: Serial) -> Bool { if case .cancel(target) = what { true } else { false } }
   /// The bus may have refused the post without a reply.
   var mayHaveBeenRefused: Bool {
     if case .post(let post) = what { post.certainty != .certain } else { false }

@@ -17,6 +17,8 @@ import TribuneSystem
     guard StandardOutput.useUTF8() else {
       throw .failure("this host lacks the locale C.UTF-8\nTry \"top --once\".")
     }
+    // ncurses ignores a SIGTSTP without a handler during each draw, and Linux then discards a pending one.
+    Signals.handle(Signals.terminalStop)
     guard let window = unsafe library.start() else {
       throw .failure("cannot draw on the terminal\nTry \"top --once\".")
     }

@@ -35,8 +35,10 @@ actor TopSession {
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
+    // ncurses' own handlers must not receive them.
+    let signals = context.signals.signals
     let interruption = Task {
-      for await signal in context.signals.signals {
+      for await signal in signals {
         emit.yield(.signal(signal.number))
         if ending.contains(signal.number) { return }
       }
@@ -122,9 +124,9 @@ actor TopSession {
       isStopped = true
       ThisProcess.stop()
     case .signal(Signals.resume):
+      // After a SIGSTOP, the terminal was not returned. Other programs may have changed its settings.
+      if !isStopped { screen.leave() }
       isStopped = false
-      // Other programs may have changed the terminal's settings.
-      screen.leave()
       screen.forget()
       screen.resize()
       model.size = screen.size

@@ -18,4 +18,7 @@ package enum Signals {
 
   /// Ignores the signal, in this process and its children.
   package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
+
+  /// Gives the signal a handler that does nothing.
+  package static func handle(_ number: Int32) { signal(number) { _ in } }
 }
