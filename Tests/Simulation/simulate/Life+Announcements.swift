@@ -12,7 +12,6 @@ extension Life {
 
   /// An announcement that a suspended client receives at once would deliver its buffered notifications too.
   func follow(_ link: Link) {
-    link.isFollower = true
     observe(
       link, random.pick(Self.patterns), random.pick(Naming.objects), random.pick([.drop, .coalesce, .hold]),
       false, snapshot: false)

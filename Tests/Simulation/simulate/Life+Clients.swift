@@ -138,6 +138,7 @@ extension Life {
   ) {
     let registration = register(link, .observation(behavior, isAwaited: isAwaited), [pattern], object)
     registration.wantsSnapshot = snapshot
+    if pattern.hasPrefix("tribune.") { link.isFollower = true }
     var options: ObserveOptions = []
     if isAwaited { options.insert(.awaited) }
     if snapshot { options.insert(.retained) }
