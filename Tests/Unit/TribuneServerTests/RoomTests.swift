@@ -252,14 +252,30 @@ struct RoomTests {
     #expect(try received() == ["6"])
   }
 
-  @Test("has the poster introduced again for each snapshot, after a hand-over")
-  func introductions() throws {
-    let other = try bus.client()
-    try bus.session(of: observer).output.wantPosters()
+  private func retain() throws {
     let retained = ByteBuffer(capacity: 256)
     retained.appendFrame(Post(options: .retain), serial: 1, name: "load.unit", object: "", text: "1")
     try poster.send(retained)
     try bus.pass(poster)
+  }
+
+  @Test("is sent its snapshot before later notifications, although it monitors what introduces the poster")
+  func monitor() throws {
+    try bus.session(of: observer).output.wantPosters()
+    try retain()
+    try observer.send(Monitor(), serial: 9, name: "")
+    try observe(.retained, limit: 0)
+    try post(5...5)
+    try grant(100)
+    while bus.server.hasWork { try bus.pass() }
+    #expect(try received().filter { $0 == "5" || $0 == "retained 1" } == ["retained 1", "5"])
+  }
+
+  @Test("has the poster introduced again for each snapshot, after a hand-over")
+  func introductions() throws {
+    let other = try bus.client()
+    try bus.session(of: observer).output.wantPosters()
+    try retain()
     try observe(.retained, limit: 0)
     try send(5...5, "load.unit", from: other)
     try bus.pass(other)

@@ -104,11 +104,12 @@ struct Backlog: ~Copyable {
 
   mutating func removeNextRetained() -> RetainedNotification? {
     guard let part = first else { return nil }
-    return change(part) { part in
-      let next = part.snapshot?.removeNext()
-      if part.snapshot?.values.isEmpty == true { part.snapshot = nil }
-      return next
-    }
+    return change(part) { $0.snapshot?.removeNext() }
+  }
+
+  /// Until then, the notifications behind a snapshot wait, also for its last one to be queued.
+  func endFirstSnapshotIfEmpty() {
+    if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }
 
   /// Moves frames to `queue`, up to the next snapshot. Returns the control frames that were moved.

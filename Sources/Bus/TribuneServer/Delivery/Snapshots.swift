@@ -72,6 +72,7 @@ final class Snapshots {
       guard let next = session.output.backlog.removeNextRetained() else { break }
       sender.queuedByteCount -= next.tail.slice.weight
       send(next, serial, to: session)
+      session.output.backlog.endFirstSnapshotIfEmpty()
     }
     sender.refill(session)
   }
