@@ -158,9 +158,7 @@ struct RoomTests {
     try post(1...600)
     let (session, posting) = (try bus.session(of: observer), try bus.session(of: poster))
     #expect(session.pacing.isPacing && posting.pacing.isPaused)
-    session.pacing.flow = .flowing
-    session.pacing.flow = .pacing(since: Instant(nanoseconds: 0), isOver: false)
-    bus.server.sender.checkPacing(of: session)
+    endPacing(of: session)
     #expect(session.pacing.isPacing && posting.pacing.isPaused && session.output.lostCount == 0)
 
     let other = try bus.client()
@@ -170,6 +168,52 @@ struct RoomTests {
     try grant(1_000)
     #expect(try received() == ["ok 1"] + (1...600).map { "\($0)" } + ["lost 0"])
     #expect(session.pacing.isFlowing && !posting.pacing.isPaused)
+  }
+
+  /// The time for which posters wait is over.
+  private func endPacing(of session: Session) {
+    session.pacing.flow = .flowing
+    session.pacing.flow = .pacing(since: Instant(nanoseconds: 0), isOver: false)
+    bus.server.sender.checkPacing(of: session)
+  }
+
+  @Test("loses nothing of a patient poster because of others, who lose their new notifications")
+  func patienceBehindOthers() throws {
+    try observe(limit: 0)
+    try poster.send(Pace(limit: .max), serial: 0)
+    try post(1...100)
+    let other = try bus.client()
+    try send(101...700, "load.unit", from: other)
+    try bus.pass(other)
+    let (session, posting) = (try bus.session(of: observer), try bus.session(of: other))
+    #expect(posting.pacing.isPaused)
+    endPacing(of: session)
+    #expect(!posting.pacing.isPaused && session.output.lostCount == 0)
+    try send(701...705, "load.unit", from: other)
+    try bus.pass(other)
+    #expect(session.output.lostCount == 5)
+    try grant(1_000)
+    #expect(try received() == ["ok 1"] + (1...700).map { "\($0)" } + ["lost 0"])
+  }
+
+  @Test("loses nothing of a patient poster that posts when others' notifications are already dropped")
+  func patienceAfterLosses() throws {
+    try observe(limit: 0)
+    let other = try bus.client()
+    try send(1...600, "load.unit", from: other)
+    try bus.pass(other)
+    let session = try bus.session(of: observer)
+    endPacing(of: session)
+    #expect(session.pacing.isLossy)
+    try poster.send(Pace(limit: .max), serial: 0)
+    try post(601...1_200)
+    #expect(try bus.session(of: poster).pacing.isPaused)
+    try send(1_201...2_000, "load.unit", from: other)
+    try bus.pass(other)
+    try grant(10_000)
+    let all = try received()
+    #expect(Set((601...1_200).map { "\($0)" }).isSubset(of: all))
+    #expect(session.pacing.isFlowing)
   }
 
   @Test("is not paused by its own posts, which it may not have read yet")

@@ -61,7 +61,7 @@ extension Sender {
     else { return }
     let posters = observer.pacing.pausedPosters
     let patient = posters.filter { mayWait($0, since: since) }
-    guard !patient.isEmpty else {
+    guard !patient.isEmpty || observer.output.isOwedByPatient else {
       becomeLossy(observer)
       return drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }

@@ -75,18 +75,20 @@ final class Sender {
   func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
     let slot = receiver.slot
     guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
-    if case .pacing(let since, isOver: true) = observer.pacing.flow, isSlow(observer),
-      !mayWait(poster, since: since), !receiver.isDelegate
-    {
+    if !receiver.isDelegate, isSlow(observer), losesNew(observer, from: poster) {
       return lose(count, for: observer)
     }
     enqueue(run, for: observer, isNotification: true, count: count, waitsForRoom: !receiver.isDelegate)
+    let isPatient = poster.output.flags.isPatient
+    if isPatient { observer.output.notePatient() }
     guard isSlow(observer) else { return }
     // A client is never paused for its own posts, because it could then not raise its limit.
     let isOwn = observer === poster
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
-    case .flowing where isOwn, .pacing where isOwn: applyHardLimit(to: observer)
+    case .flowing where isOwn, .pacing where isOwn, .lossy where isOwn && isPatient:
+      applyHardLimit(to: observer)
+    case .lossy where isPatient: pause(poster, for: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
     case .flowing, .lossy:
       drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
@@ -94,8 +96,17 @@ final class Sender {
     }
   }
 
-  /// Reports new notifications as lost. The queued ones stay, because patient posters (`mayWait`) wait until the
-  /// observer has read them.
+  /// True if the slow observer loses the poster's new notifications. The queued ones stay, because patient posters
+  /// (`mayWait`) wait until the observer has read them.
+  private func losesNew(_ observer: Session, from poster: Session) -> Bool {
+    switch observer.pacing.flow {
+    case .pacing(let since, isOver: true): !mayWait(poster, since: since)
+    case .pacing(_, isOver: false): false
+    case .flowing: observer.output.isOwedByPatient && !mayPace(poster, for: observer)
+    case .lossy: observer.output.isOwedByPatient && !poster.output.flags.isPatient
+    }
+  }
+
   private func lose(_ count: Int, for observer: Session) {
     enqueueLost(UInt64(count), for: observer)
     events.value.append(.lost(UInt64(count), observer))
@@ -111,12 +122,18 @@ final class Sender {
     _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
   ) {
     guard let observer = sessions[slot] else { return recorder.countMissed(1, at: slot) }
-    if case .pacing(_, isOver: true) = observer.pacing.flow, isSlow(observer), waitsForRoom {
-      return lose(1, for: observer)
-    }
+    if waitsForRoom, isSlow(observer), losesNew(observer) { return lose(1, for: observer) }
     enqueue(slice, for: observer, isNotification: true, waitsForRoom: waitsForRoom)
-    guard isSlow(observer), !observer.pacing.isPacing else { return }
+    guard isSlow(observer), !observer.pacing.isPacing, !observer.output.isOwedByPatient else { return }
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
+  }
+
+  /// The same for what pauses no poster.
+  private func losesNew(_ observer: Session) -> Bool {
+    switch observer.pacing.flow {
+    case .pacing(_, let isOver): isOver
+    case .flowing, .lossy: observer.output.isOwedByPatient
+    }
   }
 
   func enqueueLost(_ count: UInt64, for session: Session, wereBuffered: Bool = false) {

@@ -92,7 +92,12 @@ final class Recovery {
       wal.setLast(.query, bus.value.counters.lastQuery)
       wal.setLast(.delegate, bus.value.counters.lastDelegate)
     }
-    for session in sessions.all { recorder.storeCounters(ofRecovered: session) }
+    // The log does not say whose notifications are queued.
+    let hasPatient = sessions.all.contains { $0.output.flags.isPatient }
+    for session in sessions.all {
+      recorder.storeCounters(ofRecovered: session)
+      if hasPatient { session.output.notePatient() }
+    }
     keepInheritedFiles()
   }
 

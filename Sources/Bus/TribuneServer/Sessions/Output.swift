@@ -92,6 +92,8 @@ struct Output: ~Copyable {
   /// ones still includes them: each counter is stored separately, so none may depend on another.
   var bufferedBefore: UInt32 = 0
   var flags: SessionFlags = []
+  /// The position behind the last notification of a patient poster, counted like `endOfQueue`; nil for none.
+  private var patientEnd: UInt32?
 
   @inline(__always) var accepts: Bool {
     switch acceptance {
@@ -132,6 +134,19 @@ struct Output: ~Copyable {
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
   var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
 
+  /// The number of notifications ever queued, or reported as lost. It wraps around, so only differences matter.
+  private var endOfQueue: UInt32 { queuedCount &+ bufferedBefore }
+
+  /// Some queued notifications are of a patient poster, so the oldest must not be dropped for others'.
+  var isOwedByPatient: Bool {
+    guard let patientEnd else { return false }
+    let start = endOfQueue &- UInt32(truncatingIfNeeded: unsentNotificationCount)
+    return Int32(bitPattern: patientEnd &- start) > 0
+  }
+
+  /// Must be called after a patient poster's notification was queued.
+  mutating func notePatient() { patientEnd = endOfQueue }
+
   @inline(__always) mutating func takeRoom(_ count: Int) { room &-= count }
 
   /// - Parameter limit: nil if the client must send it again.
@@ -156,8 +171,7 @@ struct Output: ~Copyable {
   var grantedRoom: Int {
     guard flags.contains(.limited) else { return .max }
     guard let limit else { return 0 }
-    // The counts wrap around, so only their difference matters.
-    let end = queuedCount &+ bufferedBefore &- UInt32(truncatingIfNeeded: backlog.notificationCount)
+    let end = endOfQueue &- UInt32(truncatingIfNeeded: backlog.notificationCount)
     return Int(Int32(bitPattern: limit &- end))
   }
 
