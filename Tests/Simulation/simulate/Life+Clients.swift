@@ -211,7 +211,6 @@ extension Life {
     }
   }
 
-
   private func register(
     _ link: Link, _ what: Registration.What, _ patterns: [String], _ object: String
   ) -> Registration {

@@ -39,7 +39,7 @@ final class Router {
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries =
-        !poster.output.flags.isPatient
+        !poster.output.isPatient
           && sender.deliverPlain(slice, count: run.count, to: receivers, from: poster.slot)
         ? receivers.count : deliverOneByOne(slice, count: run.count, to: receivers, from: poster)
       context.statistics.value.delivered += UInt64(run.count * deliveries)

@@ -46,12 +46,11 @@ extension Sender {
 
   func mayWait(_ poster: Session, since: Instant) -> Bool {
     let waited = context.now.nanoseconds(since: since)
-    // If the poster has a backlog, its `pace` does not count. A paused client cannot raise its limit on
-    // notifications, so two such posters could wait for each other forever.
+    if poster.output.isPatient { return true }
     guard poster.output.flags.pace > 0, poster.output.backlog.isEmpty else {
       return waited < context.configuration.queue.paceMaxNanoseconds
     }
-    return poster.output.flags.pace == .max || waited < UInt64(poster.output.flags.pace) * 1_000_000
+    return waited < UInt64(poster.output.flags.pace) * 1_000_000
   }
 
   /// The timeout may be stale: the observer may have caught up and fallen behind again.

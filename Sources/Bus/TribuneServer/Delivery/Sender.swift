@@ -79,7 +79,7 @@ final class Sender {
       return lose(count, for: observer)
     }
     enqueue(run, for: observer, isNotification: true, count: count, waitsForRoom: !receiver.isDelegate)
-    let isPatient = poster.output.flags.isPatient
+    let isPatient = poster.output.isPatient
     if isPatient { observer.output.notePatient() }
     guard isSlow(observer) else { return }
     // A client is never paused for its own posts, because it could then not raise its limit.
@@ -92,7 +92,7 @@ final class Sender {
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
     case .flowing, .lossy:
       drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
-      if poster.output.flags.pace > 0, !isOwn { pause(poster, for: observer) }
+      if poster.output.flags.pace > 0, poster.output.backlog.isEmpty, !isOwn { pause(poster, for: observer) }
     }
   }
 
@@ -103,7 +103,7 @@ final class Sender {
     case .pacing(let since, isOver: true): !mayWait(poster, since: since)
     case .pacing(_, isOver: false): false
     case .flowing: observer.output.isOwedByPatient && !mayPace(poster, for: observer)
-    case .lossy: observer.output.isOwedByPatient && !poster.output.flags.isPatient
+    case .lossy: observer.output.isOwedByPatient && !poster.output.isPatient
     }
   }
 

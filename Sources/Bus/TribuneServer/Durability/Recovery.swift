@@ -93,7 +93,7 @@ final class Recovery {
       wal.setLast(.delegate, bus.value.counters.lastDelegate)
     }
     // The log does not say whose notifications are queued.
-    let hasPatient = sessions.all.contains { $0.output.flags.isPatient }
+    let hasPatient = sessions.all.contains { $0.output.flags.pace == .max }
     for session in sessions.all {
       recorder.storeCounters(ofRecovered: session)
       if hasPatient { session.output.notePatient() }

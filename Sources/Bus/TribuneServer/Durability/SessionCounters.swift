@@ -36,8 +36,6 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   /// The limit of the client's last `pace`.
   package var pace: UInt16 { UInt16(rawValue >> 16) }
-  /// The client waits for slow observers as long as it takes.
-  package var isPatient: Bool { pace == .max }
 
   package func with(pace: UInt16) -> SessionFlags {
     SessionFlags(rawValue: rawValue & 0xFFFF | UInt32(pace) << 16)

@@ -134,6 +134,10 @@ struct Output: ~Copyable {
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
   var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
 
+  /// The client waits for slow observers as long as it takes. With a backlog, it may not: a paused client cannot raise
+  /// its limit on notifications, so two such posters could wait for each other forever.
+  var isPatient: Bool { flags.pace == .max && backlog.isEmpty }
+
   /// The number of notifications ever queued, or reported as lost. It wraps around, so only differences matter.
   private var endOfQueue: UInt32 { queuedCount &+ bufferedBefore }
 
