@@ -252,6 +252,20 @@ struct StartingTests {
     #expect(daemon.output.isEmpty)
   }
 
+  @Test(
+    "/etc/tribune may be missing, unless --config names it",
+    arguments: ["tribuned", "tribune-logind", "tribune-web", "tribune-nats"], [[], ["--config=/etc/tribune"]])
+  func withoutFolder(program: String, options: [String]) throws {
+    let result = try FinishedProgram(
+      [
+        "/usr/bin/env", "unshare", "--mount", "sh", "-c", "mount -t tmpfs none /etc && exec \"$0\" \"$@\"",
+        try Programs.path(of: program), "--check-config",
+      ] + options)
+    let isNamed = !options.isEmpty
+    #expect((result.status != 0) == isNamed)
+    #expect((result.output + result.errors).contains("/etc/tribune: error: does not exist") == isNamed)
+  }
+
   @Test("--check-config needs no bus, and prints nothing if all is valid")
   func checksConfiguration() throws {
     let folder = try TestFolder()

@@ -11,7 +11,7 @@ package final class LogindProgram: ServiceProgram {
   /// Nil with `--unmask`.
   private let bridge: LogindBridge?
 
-  package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
+  package static func load(from directory: String?) -> (LogindSettings, [Diagnostic]) {
     var reader = LogindSettingsReader()
     reader.readAll(in: directory)
     return reader.finish()

@@ -50,7 +50,7 @@ nonisolated package struct LogindSettingsReader {
 
   package init() {}
 
-  mutating func readAll(in directory: String) {
+  mutating func readAll(in directory: String?) {
     reader.read("logind.conf", "signals.conf", in: directory)
   }
 

@@ -8,7 +8,7 @@ package final class NATSProgram: ServiceProgram {
 
   private let gateway: Gateway
 
-  package static func load(from directory: String) -> (NATSSettings, [Diagnostic]) {
+  package static func load(from directory: String?) -> (NATSSettings, [Diagnostic]) {
     NATSSettings.load(from: directory, hostName: HostName.current)
   }
 

@@ -173,18 +173,19 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   }
 
   /// Reads all files; later lines win. A missing directory is an error unless it is the default one.
-  package static func load(from directory: String, hostName: String) -> (NATSSettings, [Diagnostic]) {
+  package static func load(from directory: String?, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)
+    let file = "\(directory ?? ConfigurationFiles.systemDirectory)/nats.conf"
     let (settings, found) = reader.finish()
     var diagnostics = found
     diagnostics += settings.login.problems.map {
-      Diagnostic(.error, "\(directory)/nats.conf", nil, $0)
+      Diagnostic(.error, file, nil, $0)
     }
     if settings.isUsed, let lack = settings.lack {
-      diagnostics.append(Diagnostic(.error, "\(directory)/nats.conf", nil, lack))
+      diagnostics.append(Diagnostic(.error, file, nil, lack))
     }
-    diagnostics += settings.warnings.map { Diagnostic(.warning, "\(directory)/nats.conf", nil, $0) }
+    diagnostics += settings.warnings.map { Diagnostic(.warning, file, nil, $0) }
     return (settings, diagnostics)
   }
 }

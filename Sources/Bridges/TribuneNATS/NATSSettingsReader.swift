@@ -99,7 +99,7 @@ nonisolated package struct NATSSettingsReader {
     reader = SettingsReader(Draft(settings: settings), Self.sections)
   }
 
-  mutating func readAll(in directory: String) { reader.read("nats.conf", in: directory) }
+  mutating func readAll(in directory: String?) { reader.read("nats.conf", in: directory) }
 
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 

@@ -20,7 +20,7 @@ package final class WebProgram: ServiceProgram {
     settings, isWatched: { [unowned self] in listeners.contains { $0.streamCount > 0 } },
     changed: { [unowned self] in scheduleWakeUp() })
 
-  package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
+  package static func load(from directory: String?) -> (WebSettings, [Diagnostic]) {
     var reader = WebSettingsReader()
     reader.readAll(in: directory)
     return reader.finish()

@@ -26,7 +26,7 @@ nonisolated package struct WebSettingsReader {
 
   package init() {}
 
-  mutating func readAll(in directory: String) { reader.read("web.conf", in: directory) }
+  mutating func readAll(in directory: String?) { reader.read("web.conf", in: directory) }
 
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 

@@ -17,7 +17,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   /// `listenPath` is set, Varlink is disabled.
   package var varlinkPath: String?
   package var keeperPath: String?
-  package var configurationDirectory = ConfigurationFiles.systemDirectory
+  /// Nil for the system's.
+  package var configurationDirectory: String?
   package var isUserInstance = false
   package var asksLiveBus = false
 

@@ -9,8 +9,9 @@ package enum ConfigurationFiles {
 
   /// Loads the configuration again. A missing directory is always an error, because its rules would be lost.
   package static func reload<Settings>(
-    _ directory: String, _ load: () -> (Settings, [Diagnostic])
+    _ directory: String?, _ load: () -> (Settings, [Diagnostic])
   ) -> (Settings, [Diagnostic]) {
+    let directory = directory ?? systemDirectory
     let isThere = exists(directory)
     let (settings, diagnostics) = load()
     return (settings, isThere ? diagnostics : [Diagnostic(.error, directory, nil, "does not exist")])

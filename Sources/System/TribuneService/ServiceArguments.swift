@@ -12,7 +12,7 @@ package struct ServiceArguments: Equatable, Sendable {
   package private(set) var names: Set<String> = []
   private var values: [String: String] = [:]
 
-  package var configurationDirectory: String { self["--config"] ?? ConfigurationFiles.systemDirectory }
+  package var configurationDirectory: String? { self["--config"] }
 
   /// - Parameters:
   ///   - flags: the names of options without a value.

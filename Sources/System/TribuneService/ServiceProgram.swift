@@ -17,7 +17,7 @@ import TribuneWire
   /// True if the program must not start with an error in its settings, because private data could be exposed. A
   /// program that enforces vetoes must return false, because vetoes have no effect while it does not run.
   static var needsFaultlessSettings: Bool { get }
-  static func load(from directory: String) -> (Settings, [Diagnostic])
+  static func load(from directory: String?) -> (Settings, [Diagnostic])
 
   /// Must be called while the process has one thread.
   init(_ settings: Settings, _ arguments: ServiceArguments) throws
@@ -73,7 +73,7 @@ extension ServiceProgram {
     }
   }
 
-  private func run(readingFrom directory: String) -> Never {
+  private func run(readingFrom directory: String?) -> Never {
     let signals = SignalSources()
     for signal in [Signals.terminate, Signals.interrupt] {
       signals.on(signal) { [self] in
@@ -93,7 +93,7 @@ extension ServiceProgram {
     withExtendedLifetime(signals) { dispatchMain() }
   }
 
-  private func reload(from directory: String) {
+  private func reload(from directory: String?) {
     guard let reconfigure else {
       return ServiceLog.notice(
         "SIGHUP has no effect: \"systemctl restart \(Self.name)\" reads the configuration again")

@@ -28,9 +28,12 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   /// For each name, reads the file NAME, then the files NAME.d/*.conf. A missing file is no mistake. A missing
-  /// directory is a mistake, unless it is the system's.
-  package mutating func read(_ names: String..., in directory: String) {
-    if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
+  /// directory is one if it was named.
+  ///
+  /// - Parameter named: nil for the system's directory.
+  package mutating func read(_ names: String..., in named: String?) {
+    let directory = named ?? ConfigurationFiles.systemDirectory
+    if named != nil, !ConfigurationFiles.exists(directory) {
       doubt(SettingPlace(file: directory), "does not exist")
     }
     for name in names {

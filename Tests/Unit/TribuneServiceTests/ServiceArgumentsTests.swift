@@ -17,7 +17,7 @@ struct ServiceArgumentsTests {
       ("--help", .help), ("--version", .version), ("--check-config --version", .version),
     ] as [(String, ServiceArguments.Action)])
   func actions(line: String, action: ServiceArguments.Action) throws {
-    #expect(try parse(line).configurationDirectory == "/etc/tribune")
+    #expect(try parse(line).configurationDirectory == nil)
     for more in ["--config=/x --page=/y", "--config /x --page /y"] {
       let arguments = try parse("\(line) \(more)")
       #expect(arguments.action == action && arguments.configurationDirectory == "/x")

@@ -94,7 +94,7 @@ struct SettingsReaderTests {
     #expect(read("[Main]\nStrict=no\n") == [] && reader.settings.isStrict)
   }
 
-  @Test("takes a missing folder as strictest, except the system's, unless it was lost before a reload")
+  @Test("takes a missing folder as strictest if it was named, or lost before a reload")
   mutating func missingFolder() {
     reader.read("x", in: "/nowhere")
     #expect(reader.diagnostics.map(\.description) == ["/nowhere: error: does not exist"])

@@ -19,8 +19,9 @@ nonisolated package struct ConfigurationReader {
     self.hasUnits = hasUnits
   }
 
-  package mutating func readAll(in directory: String) {
-    reader.read("tribuned.conf", in: directory)
+  package mutating func readAll(in named: String?) {
+    reader.read("tribuned.conf", in: named)
+    let directory = named ?? ConfigurationFiles.systemDirectory
     readAll(in: "\(directory)/protocols.d", endingIn: [".protocol"], .mistake) {
       $0.read(ProtocolSource(file: $2, text: $1))
     }
@@ -172,7 +173,7 @@ nonisolated extension Configuration {
   /// - Parameter hasUnits: true if a process can be in a unit of the system's service manager.
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.
   package static func load(
-    from directory: String, defaults: Configuration = Configuration(), hasUnits: Bool = true
+    from directory: String?, defaults: Configuration = Configuration(), hasUnits: Bool = true
   ) -> (Configuration, [Diagnostic]) {
     var reader = ConfigurationReader(defaults: defaults, hasUnits: hasUnits)
     reader.readAll(in: directory)
