@@ -12,6 +12,8 @@ import TribuneWire
   /// How long the client library tries to reconnect.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
+  /// How long a hold that is masked waits for its lock, which gives the reasons.
+  private static let lockTime = Duration.seconds(2)
   /// A bus that cannot start, for example because of errors in its configuration, must not delay an upgrade longer.
   private static let startTime = Duration.seconds(5)
 
@@ -36,6 +38,8 @@ import TribuneWire
   /// False after a loss of logind, which may return in another version.
   private var isVersionCurrent = false
   private var maskFailure: DBusError?
+  /// True if `objections` are those of the bus now.
+  private var isCurrent = false
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
   /// The objections from the last dry run, by delegate id.
@@ -61,7 +65,9 @@ import TribuneWire
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
   private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
+  /// Masks and locks do not wait for each other, because logind may hang.
   private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
+  private lazy var lockRefresh = Refresh { [weak self] in await self?.applyLocks() ?? true }
 
   init(
     _ settings: LogindSettings, store: DescriptorStore, mask: TargetMask, status: @escaping (String) -> Void
@@ -87,6 +93,7 @@ import TribuneWire
     await logindRefresh.finish()
     await objectionRefresh.finish()
     await maskRefresh.finish()
+    await lockRefresh.finish()
   }
 
   /// Drops the inherited locks if the bus is still unreachable after `patience`.
@@ -177,8 +184,8 @@ import TribuneWire
   }
 
   private func refreshObjections() async -> Bool {
-    var isKnown = false
     var hasFailed = false
+    isCurrent = false
     if let bus {
       do throws(TribuneError) {
         let (found, attached) = try await foundObjections(on: bus)
@@ -186,7 +193,7 @@ import TribuneWire
           let news = HostQuestion.allCases.filter { found[$0] != nil && found[$0] != objections[$0] }
           let joined = attached.filter { !$1.isSubset(of: delegates[$0] ?? []) }
           (objections, delegates) = (found, attached)
-          (isKnown, knowsVetoes) = (true, true)
+          (isCurrent, knowsVetoes) = (true, true)
           if let logind, !news.isEmpty { schedule.object(to: Set(news), on: bus, at: logind) }
           schedule.reconsider(Set(joined.keys).subtracting(news))
         }
@@ -195,11 +202,9 @@ import TribuneWire
         ServiceLog.warning("cannot look for vetoes: \(error)")
       }
     }
-    let isLocked = await applyObjections()
-    if isLocked, isKnown, logind != nil { locks.dropFormer() }
     maskRefresh.request()
-    updateStatus()
-    return isLocked && !hasFailed
+    lockRefresh.request()
+    return !hasFailed
   }
 
   private func foundObjections(
@@ -232,8 +237,11 @@ import TribuneWire
 
   /// Skips locks whose transition is in progress. Returns false after a failure. If logind does not run, that is no
   /// failure: its start triggers a refresh.
-  private func applyObjections() async -> Bool {
+  private func applyLocks() async -> Bool {
+    defer { updateStatus() }
     var wanted: [(HostQuestion.Lock, [Objection])] = []
+    // The objections may change while logind replies.
+    let isCurrent = isCurrent
     let blocks = enforcement.blocks
     for lock in HostQuestion.Lock.allCases where !preparing.contains(lock) {
       if blocks[lock] != Enforcement.Block.none {
@@ -260,6 +268,7 @@ import TribuneWire
         ServiceLog.error("cannot block \(lock) with logind, in spite of a veto: \(error)")
       }
     }
+    if !hasFailed, isCurrent, self.logind != nil { locks.dropFormer() }
     return !hasFailed
   }
 
@@ -273,7 +282,7 @@ import TribuneWire
     do throws(DBusError) {
       let change = try await mask.update(targets)
       maskFailure = nil
-      if change != .none { objectionRefresh.request() }
+      if change != .none { lockRefresh.request() }
       guard change == .made else { return true }
       let masked = mask.linked.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
@@ -281,7 +290,7 @@ import TribuneWire
     } catch {
       if error != maskFailure {
         ServiceLog.error("cannot mask what is vetoed, and nothing else: \(error)")
-        objectionRefresh.request()
+        lockRefresh.request()
       }
       maskFailure = error
       return false
@@ -493,11 +502,14 @@ import TribuneWire
     return .value(UserInfo(JSONValue.object(reply).compactBytes))
   }
 
-  private func finishRefreshes() async {
+  private func finishMask() async {
     objectionRefresh.request()
     await objectionRefresh.finish()
     await maskRefresh.finish()
-    await objectionRefresh.finish()
+  }
+
+  private func isMasked(_ asked: [HostQuestion]) -> Bool {
+    mask.applied?.isSuperset(of: asked.flatMap(\.targets)) == true
   }
 
   private func confirm(_ asked: [HostQuestion]) async -> [(String, JSONValue)] {
@@ -510,8 +522,9 @@ import TribuneWire
         ("says", .string("the hold is too late: the host is already \(what)")),
       ]
     }
-    await finishRefreshes()
-    let isMasked = mask.applied?.isSuperset(of: asked.flatMap(\.targets)) == true
+    await finishMask()
+    await lockRefresh.finish(within: isMasked(asked) ? Self.lockTime : Self.answerTime)
+    let isMasked = isMasked(asked)
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
     // A lock alone stops only what asks logind.
     let isBinding = isMasked || !settings.masksTargets && isLocked && bindsRoot == true
@@ -539,7 +552,8 @@ import TribuneWire
     let end = ContinuousClock.now + Self.answerTime
     // The announcement of the override may arrive after this question.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
-    await finishRefreshes()
+    await finishMask()
+    await lockRefresh.finish()
     var obstacles: [String] = []
     if mask.linked.contains(question.ownTarget) { obstacles.append("its target is masked") }
     while let logind {

@@ -32,6 +32,20 @@
 
   package func finish() async { await task?.value }
 
+  package func finish(within limit: Duration) async {
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    Task {
+      await finish()
+      end.finish()
+    }
+    let timer = Task {
+      await rest(for: limit)
+      end.finish()
+    }
+    for await _ in ends {}
+    timer.cancel()
+  }
+
   private func scheduleRetry() {
     let pause = Self.retryPauses[min(failureCount, Self.retryPauses.count) - 1]
     retry = Task {

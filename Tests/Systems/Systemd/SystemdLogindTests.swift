@@ -212,6 +212,23 @@ struct SystemdLogindTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test(
+    "a hold that is taken while logind hangs masks at once, and then says that it binds root",
+    arguments: Container.Release.allCases)
+  func hanging(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    try machine.does("systemctl", "kill", "--signal=STOP", "systemd-logind.service")
+    let refusal = try machine.run(
+      "tribunectl", "hold", "host.shouldReboot", "--why=now", "--", "systemctl", "start", "reboot.target")
+    #expect(refusal.status != 0 && refusal.errors.contains("masked"), "\(refusal.errors)")
+    #expect(!refusal.errors.contains("the hold"), "\(refusal.errors)")
+    try machine.waitForMessage("cannot block shutdown with logind", of: Container.logindUnit)
+    let said = try machine.does("journalctl", "--output=cat", "_SYSTEMD_UNIT=\(Container.logindUnit)")
+    let mask = try #require(said.range(of: "masked: kexec.target reboot.target soft-reboot.target"))
+    let lock = try #require(said.range(of: "cannot block shutdown with logind"))
+    #expect(mask.upperBound < lock.lowerBound, "\(said)")
+  }
+
   @Test("a target that cannot be masked is reported, and the hold says that it does not bind root")
   func unmaskable() throws {
     let machine = try Container.withLogind(files: [

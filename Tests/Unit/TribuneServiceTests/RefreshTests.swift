@@ -50,6 +50,19 @@ struct RefreshTests {
     #expect(runs.count == 3)
   }
 
+  @Test("A wait can end before the work does, and ends with the work at the latest")
+  func bounded() async {
+    let runs = Runs()
+    let refresh = Refresh { await runs.run() }
+    refresh.request()
+    await runs.next()
+    await refresh.finish(within: .milliseconds(1))
+    runs.end()
+    await refresh.finish(within: .seconds(3600))
+    #expect(runs.count == 1)
+    await refresh.finish(within: .seconds(3600))
+  }
+
   @Test("Failed work is repeated without a request")
   func failure() async {
     let runs = Runs()
