@@ -75,6 +75,16 @@ struct SystemdTransitionTests {
       "poweroff", "shutdown now", "\(call) PowerOff b false",
       "reboot", "shutdown -r now", "\(call) Reboot b false",
     ] { #expect(try machine.run("sh", "-c", command).status != 0, "\(command)") }
+    // As NUT runs it.
+    let scheduled = try machine.run("shutdown", "-h", "+0")
+    if machine.locksBindRoot {
+      #expect(scheduled.status != 0 && scheduled.errors.contains("Access denied"), "\(scheduled.errors)")
+    } else {
+      #expect(scheduled.status == 0, "\(scheduled.errors)")
+      try machine.waitForEntry("_SYSTEMD_UNIT=systemd-logind.service") {
+        ($0["MESSAGE"] as? String)?.contains("poweroff.target is masked") == true
+      }
+    }
     try machine.copy("Examples/molly-guard/40-tribune", to: "/etc/molly-guard/run.d/40-tribune", mode: 0o755)
     #expect(try machine.powerOff(by: "poweroff", "--", "--override=the battery is empty") == 0)
     let messages = try machine.logindMessagesLeft()
