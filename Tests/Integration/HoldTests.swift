@@ -61,6 +61,22 @@ struct HoldTests {
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
 
+  @Test("a hold about the host says in one line on a terminal what it binds, and nothing without one")
+  func binding() throws {
+    for says in ["the hold binds root, too", "the hold does not bind root: Enforce= is off"] {
+      let answer = #"{"isInForce":true,"says":"\#(says)"}"#
+      let delegate = try bus.staying("delegate", "host.enforcement", "--exec", "echo", answer)
+      let command = ["hold", "host.shouldReboot", "host.shouldPowerOff", "--why=a", "--", "true"]
+      let terminal = try bus.terminal(command)
+      let shown = try terminal.rest().split(separator: "\r\n")
+      #expect(shown.count == 2 && shown[0].hasPrefix("holding ") && shown[1] == says, "\(shown)")
+      #expect(try !bus.terminal(["--quiet"] + command).rest().contains("root"))
+      let errors = try TestBus.tribunectl(command, address: bus.address).errors
+      #expect(errors.hasPrefix("holding ") && errors.count { $0 == "\n" } == 1, "\(errors)")
+      #expect(delegate.end(SIGTERM) == 0)
+    }
+  }
+
   @Test("an override about the host lists the remaining obstacles")
   func obstacles() throws {
     try bus.staying("hold", "host.shouldPowerOff", "--why=a")

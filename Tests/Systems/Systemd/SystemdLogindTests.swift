@@ -229,6 +229,26 @@ struct SystemdLogindTests {
     #expect(mask.upperBound < lock.lowerBound, "\(said)")
   }
 
+  @Test(
+    "a hold says whom it binds on this host",
+    arguments: Container.Release.allCases, ["mask", "inhibit"])
+  func binding(on release: Container.Release, enforce: String) throws {
+    let machine = try Container.withLogind(release, settings: ["Enforce=\(enforce)"])
+    let hold = try machine.staying("hold", "host.**", "--label=backup", "--why=now")
+    let reply = try jsonObject(
+      machine.does(
+        "tribunectl", "query", "host.enforcement", #"{"name":"host.shouldReboot","after":"hold"}"#))
+    let binds = enforce == "mask" || machine.locksBindRoot
+    #expect(reply["isInForce"] as? Bool == true)
+    #expect(
+      reply["says"] as? String
+        == (binds
+          ? "the hold binds root, too"
+          : "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"))
+    #expect(try machine.masked().contains("reboot.target") == (enforce == "mask"))
+    withExtendedLifetime(hold) {}
+  }
+
   @Test("a target that cannot be masked is reported, and the hold says that it does not bind root")
   func unmaskable() throws {
     let machine = try Container.withLogind(files: [
