@@ -143,6 +143,23 @@ struct SystemdTransitionTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("a hold during an override says that it does not bind yet, and does once the override ends")
+  func overriddenAtFirst() throws {
+    let machine = try Container.withLogind()
+    let earlier = try machine.staying("hold", "host.shouldPowerOff", "--label=earlier", "--why=now")
+    #expect(try machine.run("tribunectl", "ask", "host.shouldPowerOff", "--override=now").status == 0)
+    let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
+    let time = "for 120.0 seconds, or until it fails"
+    #expect(
+      try hold.errors.line() == "the hold does not bind yet: host.shouldPowerOff is overridden \(time)")
+    #expect(try machine.masked().isEmpty)
+    try machine.does("tribunectl", "post", "host.didFailToPowerOff")
+    try machine.waitForLogind("host.shouldPowerOff is not overridden any more")
+    let next = try machine.staying("hold", "host.shouldPowerOff", "--label=next", "--why=now")
+    #expect(try machine.masked() == ["exit.target", "halt.target", "poweroff.target"])
+    withExtendedLifetime((earlier, hold, next)) {}
+  }
+
   @Test("a guarded command that waited for a hold runs once the mask is gone")
   func awaitedMask() throws {
     let machine = try Container.withLogind()

@@ -5,15 +5,19 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// The questions that the bus allowed despite vetoes. Each remains until its action fails or `time` is over.
+/// The questions that the bus allowed despite vetoes. Each remains until its action fails or its time is over.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   static let time = Duration.seconds(120)
 
   private var ends: [HostQuestion: Task<Void, Never>] = [:]
+  private let span: Duration
   private let changed: () -> Void
 
-  init(changed: @escaping () -> Void) { self.changed = changed }
+  init(lasting span: Duration = time, changed: @escaping () -> Void) {
+    self.span = span
+    self.changed = changed
+  }
 
   var questions: Set<HostQuestion> { Set(ends.keys) }
 
@@ -22,7 +26,7 @@ final class Overrides {
       // A question about an object is not about the whole host.
       guard news.object.isEmpty, let (question, reason) = Self.override(in: news.userInfo) else { return }
       ServiceLog.notice(
-        "\(question.name) is overridden: neither a lock nor a mask of it for \(Self.time), or until it fails: \(reason)"
+        "\(question.name) is overridden: neither a lock nor a mask of it for \(span), or until it fails: \(reason)"
       )
       begin(question)
     } else if let question = HostQuestion.allCases.first(where: { $0.failure == news.name }) {
@@ -44,7 +48,7 @@ final class Overrides {
   private func begin(_ question: HostQuestion) {
     ends[question]?.cancel()
     ends[question] = Task {
-      await rest(for: Self.time)
+      await rest(for: span)
       if !Task.isCancelled { end([question]) }
     }
     changed()
