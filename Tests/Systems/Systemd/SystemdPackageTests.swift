@@ -33,6 +33,15 @@ struct SystemdPackageTests {
       .map { $0.trimmingCharacters(in: .newlines) }
   }
 
+  /// Enables a delegate that is a file, and vetoes.
+  private func enableDelegate(of name: String) throws {
+    try machine.write(
+      "#!/bin/sh\necho 'not yet'\nexit 1\n", to: "/etc/tribune/delegates.d/\(name)/10-test", mode: 0o755)
+    try machine.does("systemctl", "enable", "--now", Self.delegatesUnit)
+  }
+
+  private static let delegatesUnit = "tribune-delegates.service"
+
   private func connections() throws -> Set<String> {
     let lines = try machine.does("tribunectl", "-j", "list").split(separator: "\n")
     return try Set(
@@ -131,6 +140,7 @@ struct SystemdPackageTests {
     let reboot = try machine.staying("--reconnect=0", "hold", "host.shouldReboot", "--why=a backup runs")
     let masked = try machine.masked()
     #expect(masked.contains("reboot.target"))
+    try enableDelegate(of: "package.shouldStay")
     let outside = try (0..<3).map { _ in try RawClient.greeted(machine) }
     try outside[0].observe("package.*", serial: 1)
     try outside[1].attach(Attach(patterns: ["package.shouldMove"]), serial: 1)
@@ -154,7 +164,10 @@ struct SystemdPackageTests {
     let verdict = try outside[2].next()
     #expect(verdict.header.serial == 7)
     #expect(try verdict.decode(Verdict.self).verdict == .vetoed)
-    for (name, reason) in [("package.shouldStart", "the disk is full"), ("package.shouldLeave", "not now")] {
+    for (name, reason) in [
+      ("package.shouldStart", "the disk is full"), ("package.shouldLeave", "not now"),
+      ("package.shouldStay", "not yet"),
+    ] {
       let asked = try machine.run("tribunectl", "ask", name)
       #expect(asked.status == 1)
       #expect(asked.output.contains(reason), "\(asked.output)")
@@ -169,10 +182,15 @@ struct SystemdPackageTests {
   func misconfigured() throws {
     try install("older")
     try machine.does("systemctl", "start", "tribuned.service")
+    try enableDelegate(of: "package.shouldStay")
     let run = try machine.property("InvocationID")
+    let delegates = try machine.property("InvocationID", of: Self.delegatesUnit)
     try machine.write("[Bus]\nQueriesMax=many\n", to: "/etc/tribune/tribuned.conf.d/test.conf")
     try install("newer")
     #expect(try machine.property("ActiveState") == "activating")
+    // The delegates' restart has not ended yet.
+    #expect(try machine.property("Job", of: Self.delegatesUnit) != "")
+    #expect(try machine.number("NRestarts", of: Self.delegatesUnit) == 0)
     #expect(try machine.property("ActiveState", of: Container.logindUnit) == "active")
     let pid = try machine.property("MainPID", of: Container.logindUnit)
     let said = try machine.does("journalctl", "--output=cat", "_PID=\(pid)")
@@ -180,6 +198,7 @@ struct SystemdPackageTests {
     try machine.does("rm", "/etc/tribune/tribuned.conf.d/test.conf")
     try machine.waitForStart(after: run)
     try machine.waitForEntry("_PID=\(pid)") { $0["MESSAGE"] as? String == "connected to the bus" }
+    try machine.waitForStart(of: Self.delegatesUnit, after: delegates)
   }
 
   @Test("the enabled page sees all of the bus, and continues over an upgrade")
