@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneWire
 
 @Suite("tribunectl waits until it is allowed", .timeLimit(.minutes(15)))
 struct WaitUntilAllowedTests {
@@ -140,6 +141,22 @@ struct WaitUntilAllowedTests {
     try bus.tribunectl("post", "a.mayC", "--object=o").expect(0)
     try bus.tribunectl("post", "a.mayB", "--object=p").expect(0)
     #expect(program.status() == 1)
+    #expect(try asked() == 1)
+  }
+
+  @Test("a hold's new reason does not wake the asker", arguments: ["ask", "guard"])
+  func newReason(verb: String) throws {
+    let isGuard = verb == "guard"
+    let holder = try RawClient.greeted(bus)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "a.shouldB", text: "at 20 %")
+    let program = try bus.start(
+      [verb, isGuard ? "a.b" : "a.shouldB", "--wait-until-allowed=2s"]
+        + (isGuard ? ["--", "echo", "ran"] : []))
+    try expectVetoes([": at 20 %"], of: program)
+    try holder.sendConfirmed(Amend(target: 1), serial: 2, text: "at 40 %")
+    #expect(program.status() == (isGuard ? 77 : 1))
+    #expect(try !program.errors.rest().contains("40 %"))
+    #expect(try !program.output.rest().contains("40 %"))
     #expect(try asked() == 1)
   }
 
