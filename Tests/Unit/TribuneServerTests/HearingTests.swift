@@ -22,21 +22,21 @@ struct HearingTests {
     try bus.pass(delegate)
   }
 
-  private func ask(_ names: String...) throws {
+  private func ask(_ names: String..., deadline: UInt32 = 1) throws {
     let frames = ByteBuffer(capacity: 256)
     for (index, name) in names.enumerated() {
-      frames.appendFrame(Ask(deadline: 1), serial: Serial(1 + index), name: name)
+      frames.appendFrame(Ask(deadline: deadline), serial: Serial(1 + index), name: name)
     }
     try asker.send(frames)
     try bus.pass(asker)
   }
 
-  private func veto(behind count: Int = 0) throws {
+  private func veto(by delegate: UInt64 = 1, behind count: Int = 0) throws {
     let frames = ByteBuffer(capacity: 4096)
     for serial in 0..<Serial(count) { frames.appendFrame(Suspend(isSuspended: false), serial: 100 + serial) }
-    let answer = Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 1), answer: .veto)
+    let answer = Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: delegate), answer: .veto)
     frames.appendFrame(answer, serial: 0)
-    try delegate.send(frames)
+    try self.delegate.send(frames)
   }
 
   private func passDeadline() {
@@ -52,6 +52,18 @@ struct HearingTests {
   func answered() throws {
     try ask("load.shouldStop")
     try veto()
+    passDeadline()
+    try bus.pass()
+    #expect(try verdicts() == [.vetoed])
+  }
+
+  @Test("is not the delegate's own time, which also ends after an answer that was sent earlier")
+  func ownTime() throws {
+    try delegate.send(
+      Attach(failurePolicy: .abstain, timeout: 1, patterns: ["store.*"]), serial: 2)
+    try bus.pass(delegate)
+    try ask("store.shouldStop", deadline: 3_600_000)
+    try veto(by: 2)
     passDeadline()
     try bus.pass()
     #expect(try verdicts() == [.vetoed])
