@@ -234,7 +234,8 @@ let package = Package(
     .testTarget(
       name: "TribuneCommandsTests",
       dependencies: [
-        "Tribune", "TribuneCommands", "TribuneJSON", "TribuneProtocols", "TribuneSystem", "TribuneWire",
+        "Tribune", "TribuneCommands", "TribuneJSON", "TribuneProtocols", "TribuneSystem",
+        "TribuneTestSupport", "TribuneWire",
       ], path: "Tests/Unit/TribuneCommandsTests",
       swiftSettings: strict),
     .testTarget(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneTestSupport
 
 @testable import TribuneCommands
 
@@ -110,6 +111,24 @@ struct CommandTableTests {
       #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
       #expect(help.contains(syntax.operands))
       for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+    }
+  }
+
+  @Test("the help on names has each row of the README's table, with the same verbs")
+  func names() throws {
+    let readme = try repositoryText("README.md").split(separator: "\n")
+    let table = readme.drop { $0 != "| name | meaning | verbs |" }.dropFirst(2).prefix { $0.hasPrefix("|") }
+    func verbs(in text: some StringProtocol) -> Set<String> {
+      Set(text.split { !$0.isLetter }.map { String($0) }).intersection(VerbName.allCases.map(\.rawValue))
+    }
+    #expect(table.count == 5)
+    for row in table {
+      let cells = row.split(separator: "|")
+      try #require(cells.count == 3)
+      let name = try #require(cells[0].split(separator: "`").dropFirst().first)
+      let line = try #require(HelpText.names.split(separator: "\n").first { $0.hasPrefix("  \(name) ") })
+      let takers = verbs(in: try #require(line.split(separator: "  ").last))
+      #expect(takers == verbs(in: cells[2]) && !takers.isEmpty, "\(name)")
     }
   }
 
