@@ -140,6 +140,11 @@ package enum WellKnownQuestions {
     return first.utf8.count < name.utf8.count && (ofTheHost + ["scope"]).contains(first) ? first : nil
   }
 
+  private static let questionsOfTheHost = Set(names.filter { space(ofTheHost: $0) != nil })
+
+  /// True for the well-known questions that programs of the host or of Tribune ask.
+  package static func isOfTheHost(_ name: String) -> Bool { questionsOfTheHost.contains(name) }
+
   /// The object that `object` probably means in a question about a unit. nil if `object` may be right.
   package static func object(meantBy object: String, for pattern: String) -> String? {
     guard !object.isEmpty, !object.hasPrefix("*"), pattern.hasPrefix("unit."), let pattern = parsed(pattern),

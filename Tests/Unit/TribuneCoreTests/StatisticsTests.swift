@@ -245,6 +245,25 @@ struct StatisticsTests {
     let names = bus.bus.nameEntries(for: nil).map(\.name)
     #expect(names.count == 1001 && names.contains("host.shouldReboot") && names.contains("two.shouldRun"))
   }
+
+  @Test("keep the host's questions, also if only a user asks them", arguments: [nil] + Restart.allCases)
+  func questionsOfTheHost(_ restart: Restart?) {
+    if restart != nil { bus.attach(["host.*"], by: one, serial: 2) }
+    for (serial, name) in ["host.shouldReboot", "host.shouldRebut"].enumerated() {
+      bus.ask(name, by: asker, serial: Serial(1 + serial))
+    }
+    _ = bus.take()
+    if let restart {
+      bus.restart(restart)
+      for query in 1...2 as ClosedRange<UInt64> { bus.answer(.approve, query: query, delegate: 3, from: one) }
+    }
+    for number in 0..<5000 {
+      for serial in 1...3 { bus.ask("shouldN\(number)", by: asker, serial: Serial(serial)) }
+      _ = bus.take()
+    }
+    let names = bus.bus.nameEntries(for: nil).map(\.name)
+    #expect(names.contains("host.shouldReboot") && !names.contains("host.shouldRebut"))
+  }
 }
 
 extension Bus {

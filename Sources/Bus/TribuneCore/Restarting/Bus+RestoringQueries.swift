@@ -123,7 +123,7 @@ extension Bus {
       query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
     queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     if !ask.flags.contains(.isDryRun) {
-      queries[place].tally = tallies.names.tally(of: tail.nameText, for: connections[slot].peer.uid)
+      queries[place].tally = tally(ofName: tail.nameText, for: connections[slot].peer.uid)
     }
     queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
     let account = connections[slot].account

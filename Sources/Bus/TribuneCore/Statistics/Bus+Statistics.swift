@@ -18,9 +18,14 @@ extension Bus {
 
   mutating func tally(ofChain chain: Int, _ name: RawSpan, for uid: UInt32) -> Tally<NameCounts> {
     if let tally = chains.tally(at: chain), uid != 0 || tally.uid.value == 0 { return tally }
-    let tally = tallies.names.tally(of: String(repairing: name), for: uid)
+    let tally = self.tally(ofName: String(repairing: name), for: uid)
     chains.remember(tally, at: chain)
     return tally
+  }
+
+  /// The host's questions count in root's share, whoever asks them.
+  mutating func tally(ofName name: String, for uid: UInt32) -> Tally<NameCounts> {
+    tallies.names.tally(of: name, for: WellKnownQuestions.isOfTheHost(name) ? 0 : uid)
   }
 
   mutating func count(_ verdict: Verdict, ofQueryAt place: Int, at now: Instant) {
