@@ -191,6 +191,18 @@ struct DaemonTests {
     #expect(bus.status() == 0)
   }
 
+  @Test("no thread takes the signals that the run loop handles")
+  func blockedSignals() throws {
+    let bus = try TestBus()
+    // No thread of a stopped process ends.
+    try bus.freeze()
+    let threads = try bus.threads()
+    #expect(threads.count > 1)
+    for thread in threads {
+      for signal in [SIGTERM, SIGINT, SIGHUP] { #expect(try isBlocked(signal, in: thread), "\(thread)") }
+    }
+  }
+
   @Test("a client that never reads does not keep the daemon from ending")
   func endWithoutReader() throws {
     let bus = try TestBus()

@@ -39,13 +39,6 @@ struct TopTests {
     return try #require(pid_t(group.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
-  private func isBlocked(_ signal: Int32, in pid: pid_t) throws -> Bool {
-    let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
-    let mask = try #require(UInt64(line.dropFirst("SigBlk:".count).drop { $0.isWhitespace }, radix: 16))
-    return mask & 1 << UInt64(signal - 1) != 0
-  }
-
   /// - Parameter mark: a word that is not on the screen.
   @discardableResult
   private func expectRestored(
@@ -136,7 +129,7 @@ struct TopTests {
   func unanswered() throws {
     try bus.freeze()
     let terminal = try top()
-    while try !isBlocked(SIGINT, in: try pid(in: terminal)) { sched_yield() }
+    while try !isBlocked(SIGINT, in: String(try pid(in: terminal))) { sched_yield() }
     try terminal.press("C-c")
     try terminal.screen(with: "status 0")
   }

@@ -4,10 +4,15 @@ import Foundation
 import Glibc
 
 extension TestBus {
+  /// The threads of the daemon, as folders of /proc.
+  func threads() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").map { "\(pid)/task/\($0)" }
+  }
+
   func waitCounts() throws -> [String: Int] {
     var counts: [String: Int] = [:]
-    for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
-      let status = try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/status", encoding: .utf8)
+    for thread in try threads() {
+      let status = try String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8)
       for line in status.split(separator: "\n") where line.hasPrefix("voluntary_ctxt_switches:") {
         counts[thread] = Int(line.filter(\.isNumber))
       }
@@ -35,6 +40,17 @@ extension TestBus {
     }
     throw Programs.Missing(description: "there is no limit of open files in \(limits)")
   }
+}
+
+/// - Parameter thread: the thread's folder in /proc. That of a process is its first thread.
+func isBlocked(_ signal: CInt, in thread: String) throws -> Bool {
+  let status = try String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8)
+  for line in status.split(separator: "\n") where line.hasPrefix("SigBlk:") {
+    if let mask = UInt64(line.dropFirst("SigBlk:".count).drop { $0.isWhitespace }, radix: 16) {
+      return mask & 1 << UInt64(signal - 1) != 0
+    }
+  }
+  throw Programs.Missing(description: "/proc/\(thread)/status has no SigBlk")
 }
 
 struct FileStatus: Equatable {
