@@ -207,7 +207,7 @@ extension Life {
       $0.appendFrame(
         Attach(
           order: 0, failurePolicy: .veto, timeout: 0, label: "", patterns: ["thing.shouldStop"], isSet: false,
-          protocols: []), serial: $1, object: registration.object)
+          protocols: [name]), serial: $1, object: registration.object)
     }
   }
 
@@ -256,7 +256,7 @@ extension Life {
     }
   }
 
-  private func acknowledge(_ link: Link) {
+  func acknowledge(_ link: Link) {
     guard !link.owed.isEmpty else { return }
     let (poster, post) = link.owed.removeFirst()
     let serial = link.serial()
