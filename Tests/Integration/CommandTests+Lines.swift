@@ -69,6 +69,21 @@ struct LineCommandTests {
     #expect(poster.status() == 0)
   }
 
+  @Test("a command a line gets all of them, in order, though more wait than a client takes at once")
+  func commands() throws {
+    let count = 4_500
+    let observer = try bus.staying(
+      "observe", "a.b", "-N\(count)", "--exec", "sh", "-c", "read -r line; echo $line $TRIBUNE_LOST")
+    let poster = try RunningProgram(
+      [
+        "/bin/sh", "-c", "seq \(count) | exec \"$0\" post a.b --lines --pace=forever",
+        Programs.path(of: "tribunectl"),
+      ],
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    #expect(try observer.output.rest() == (1...count).map { "\($0) 0\n" }.joined())
+    #expect(poster.status() == 0)
+  }
+
   @Test("a wrong line ends the verb, which names it; earlier lines are posted, later ones are not")
   func wrong() throws {
     let observer = try bus.staying("observe", "a.*", "--format={name} {userInfo}", "-N2")

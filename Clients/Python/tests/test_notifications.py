@@ -7,6 +7,7 @@ import asyncio
 import gc
 import math
 import os
+from collections.abc import Callable
 
 import pytest
 from conftest import RunningBus
@@ -176,6 +177,36 @@ async def test_a_slow_reader_loses_nothing(bus: RunningBus) -> None:
             await one.status()
             found = [(await next_notification(observation)).text for _ in range(11)]
             assert found == [*map(str, range(10)), ""]
+
+
+async def test_a_snapshot_longer_than_the_limit_arrives_whole(
+    make_bus: Callable[..., RunningBus],
+) -> None:
+    (bus, count) = (make_bus(), 6_000)
+    async with bus.connect() as one, bus.connect() as other:
+        for number in range(count):
+            await other.post(f"kept.n{number}", number, retain=True)
+        await other.post_acknowledged("kept.last", number, retain=True)
+        async with one.observe("kept.*", retained=True) as observation:
+            for number in range(count):
+                assert (await next_notification(observation)).text == str(number)
+
+
+async def test_a_reader_that_asks_meanwhile_loses_nothing(bus: RunningBus) -> None:
+    count = 20_000
+    async with bus.connect(pace=math.inf) as poster, bus.connect() as reader:
+        observation = await reader.observe("load.level").ready()
+
+        async def post() -> None:
+            for number in range(count):
+                await poster.post("load.level", number)
+
+        posting = asyncio.create_task(post())
+        for number in range(count):
+            if number % 500 == 0:
+                await reader.ask("load.shouldRise")
+            assert (await next_notification(observation)).text == str(number)
+        await posting
 
 
 async def test_suspension_holds_coalesces_drops_and_lets_through(bus: RunningBus) -> None:

@@ -164,6 +164,7 @@ import TribuneWire
   private func loseBus() {
     guard bus != nil else { return }
     bus = nil
+    isCurrent = false
     foreign.forget()
     schedule.forget()
     forgetProbe()
@@ -179,6 +180,7 @@ import TribuneWire
 
   private func forgetVetoes() {
     (objections, delegates, formerlyProbed) = ([:], [:], [:])
+    isCurrent = false
     objectionRefresh.request()
     dropFormerLocksOfMissingBus()
   }
@@ -523,7 +525,7 @@ import TribuneWire
       ]
     }
     await finishMask()
-    await lockRefresh.finish(within: isMasked(asked) ? Self.lockTime : Self.answerTime)
+    await lockRefresh.finish(within: isMasked(asked) ? Self.lockTime : Self.answerTime - Self.lockTime)
     let isMasked = isMasked(asked)
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
     // A lock alone stops only what asks logind.

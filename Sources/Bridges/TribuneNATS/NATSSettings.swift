@@ -172,7 +172,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Reads all files; later lines win. A missing directory is an error unless it is the default one.
+  /// Reads all files; later lines win. A missing directory is an error if it was named.
   package static func load(from directory: String?, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

@@ -118,5 +118,8 @@ extension Life {
     link.lostCount = 0
     link.mayLose = link.mayLose && link.expected.contains(where: \.isBuffered)
     link.isMonitor = link.registrations.contains { $0.isMonitor && $0.certainty != .gone }
+    link.isFollower =
+      link.registrations.contains { $0.follows && $0.certainty != .gone }
+      || link.untaken.contains { if case .register(let one) = $0.what { one.follows } else { false } }
   }
 }

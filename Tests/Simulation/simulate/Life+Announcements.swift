@@ -22,7 +22,7 @@ extension Life {
     tell("  which is \(name) \"\(object)\"")
     check(frame.header.sender == .bus, "\(name) is announced by \(frame.header.sender)")
     check(
-      link.registrations.contains { $0.isObservation && $0.isFor(name, object) },
+      link.registrations.contains { $0.follows && $0.isFor(name, object) },
       "link \(link.number) is told of \(name) \"\(object)\", and does not observe it")
     let document: JSONDocument
     do throws(JSONText.SyntaxError) {

@@ -138,7 +138,7 @@ extension Life {
   ) {
     let registration = register(link, .observation(behavior, isAwaited: isAwaited), [pattern], object)
     registration.wantsSnapshot = snapshot
-    if pattern.hasPrefix("tribune.") { link.isFollower = true }
+    if registration.follows { link.isFollower = true }
     var options: ObserveOptions = []
     if isAwaited { options.insert(.awaited) }
     if snapshot { options.insert(.retained) }

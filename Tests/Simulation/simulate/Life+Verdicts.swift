@@ -372,13 +372,15 @@ extension Life {
     // An override ignores standing vetoes; only the rest decides.
     let counted = overrides ? vetoes : standing + vetoes
     let isOverridden = overrides && standing + vetoes > 0 && verdict.verdict == .allowed
-    judgeWhole(
-      query, verdict, isAnswered: isForLeave ? counted + consents > 0 || isOverridden : hasValue)
+    let isAnswered = isForLeave ? counted + consents > 0 || isOverridden : hasValue
+    // Vetoes are listed first, so only approvals can all be omitted.
+    let isUnknown = isForLeave && omitted > 0 && counted + consents == 0
+    judgeWhole(query, verdict, isAnswered: isUnknown ? !verdict.isUnanswered : isAnswered)
     if isForLeave {
       check(verdict.isOverridden == isOverridden, "\(title) is overridden or not")
       let decided: VerdictKind =
         if !overrides, counted > 0 { .vetoed } else { counted + consents > 0 ? .allowed : query.fallback }
-      check(verdict.verdict == decided, "\(title) has a verdict that nobody gave")
+      check(isUnknown || verdict.verdict == decided, "\(title) has a verdict that nobody gave")
       // After the first veto, the query does not wait for others, unless all must answer.
       if counted > 0, query.mode != .all, !overrides { return }
     } else if query.mode != .collect, hasValue {

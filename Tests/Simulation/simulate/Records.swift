@@ -60,6 +60,8 @@ final class Registration {
   var isAction: Bool { if case .action = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
+  /// It observes what the bus announces.
+  var follows: Bool { isObservation && patterns[0].hasPrefix("tribune.") }
   var place: (Int32, Int) {
     if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) }
   }

@@ -158,7 +158,7 @@ struct RoomTests {
     try post(1...600)
     let (session, posting) = (try bus.session(of: observer), try bus.session(of: poster))
     #expect(session.pacing.isPacing && posting.pacing.isPaused)
-    endPacing(of: session)
+    endPatience(with: session)
     #expect(session.pacing.isPacing && posting.pacing.isPaused && session.output.lostCount == 0)
 
     let other = try bus.client()
@@ -171,7 +171,7 @@ struct RoomTests {
   }
 
   /// The time for which posters wait is over.
-  private func endPacing(of session: Session) {
+  private func endPatience(with session: Session) {
     session.pacing.flow = .flowing
     session.pacing.flow = .pacing(since: Instant(nanoseconds: 0), isOver: false)
     bus.server.sender.checkPacing(of: session)
@@ -187,7 +187,7 @@ struct RoomTests {
     try bus.pass(other)
     let (session, posting) = (try bus.session(of: observer), try bus.session(of: other))
     #expect(posting.pacing.isPaused)
-    endPacing(of: session)
+    endPatience(with: session)
     #expect(!posting.pacing.isPaused && session.output.lostCount == 0)
     try send(701...705, "load.unit", from: other)
     try bus.pass(other)
@@ -196,24 +196,52 @@ struct RoomTests {
     #expect(try received() == ["ok 1"] + (1...700).map { "\($0)" } + ["lost 0"])
   }
 
-  @Test("loses nothing of a patient poster that posts when others' notifications are already dropped")
-  func patienceAfterLosses() throws {
+  @Test(
+    "loses nothing of a patient poster that posts when others' notifications are already dropped",
+    arguments: [0, 300] as [UInt64])
+  func patienceAfterLosses(read: UInt64) throws {
     try observe(limit: 0)
     let other = try bus.client()
     try send(1...600, "load.unit", from: other)
     try bus.pass(other)
     let session = try bus.session(of: observer)
-    endPacing(of: session)
+    endPatience(with: session)
     #expect(session.pacing.isLossy)
     try poster.send(Pace(limit: .max), serial: 0)
     try post(601...1_200)
     #expect(try bus.session(of: poster).pacing.isPaused)
+    // What was lost takes room.
+    try grant(read == 0 ? 0 : session.output.lostCount + read)
+    var all = try received()
     try send(1_201...2_000, "load.unit", from: other)
     try bus.pass(other)
+    try send(2_001...2_010, "load.unit", from: other)
+    try bus.pass(other)
     try grant(10_000)
-    let all = try received()
+    all += try received()
     #expect(Set((601...1_200).map { "\($0)" }).isSubset(of: all))
     #expect(session.pacing.isFlowing)
+  }
+
+  @Test("which is lossy lets a patient poster wait only while that one has no backlog itself")
+  func patienceWithBacklog() throws {
+    try observe(limit: 0)
+    let other = try bus.client()
+    try send(1...600, "load.unit", from: other)
+    try bus.pass(other)
+    let session = try bus.session(of: observer)
+    endPatience(with: session)
+    try poster.send(Pace(limit: .max), serial: 0)
+    try poster.send(Room(limit: 0), serial: 0)
+    try poster.send(Observe(), serial: 9, name: "other")
+    try post(601...700)
+    let posting = try bus.session(of: poster)
+    #expect(posting.pacing.isPaused)
+    try send(1...1, "other", from: other)
+    try bus.pass(other)
+    session.pacing.nextCheck = Instant(nanoseconds: 0)
+    bus.server.sender.checkPacing(of: session)
+    #expect(!posting.pacing.isPaused)
   }
 
   @Test("is not paused by its own posts, which it may not have read yet")

@@ -107,7 +107,7 @@ struct Backlog: ~Copyable {
     return change(part) { $0.snapshot?.removeNext() }
   }
 
-  /// Until then, the notifications behind a snapshot wait, also for its last one to be queued.
+  /// Must be called when the last notification of a snapshot is queued. Until then, those behind it wait.
   func endFirstSnapshotIfEmpty() {
     if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }

@@ -10,6 +10,9 @@ import TribuneWire
 /// bus then drops its oldest notifications, reports their number in a `lost` frame, and reads from its posters
 /// again. An observer becomes lossy at once if it has no poster that can be paused, if its user exceeds the share
 /// of unread bytes, or if that user has delayed others' posters for too long.
+///
+/// While a *patient* poster waits, or its notifications are queued, the bus drops new notifications of other posters
+/// instead of old ones.
 extension Sender {
   // MARK: Pacing
 
@@ -27,6 +30,7 @@ extension Sender {
     guard observer.pacing.pausedPosters.last !== poster,
       !observer.pacing.pausedPosters.contains(where: { $0 === poster })
     else { return }
+    observer.pacing.pausedPosters.removeAll(where: \.isClosed)
     observer.pacing.pausedPosters.append(poster)
     pauseReading(poster)
   }
@@ -37,7 +41,7 @@ extension Sender {
   }
 
   private func countPause(for observer: Session) {
-    guard case .pacing(let since, _) = observer.pacing.flow,
+    guard case .pacing(let since, isOver: false) = observer.pacing.flow,
       observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
     else { return }
     let most = context.configuration.queue.paceMaxNanoseconds
@@ -55,20 +59,44 @@ extension Sender {
 
   /// The timeout may be stale: the observer may have caught up and fallen behind again.
   func checkPacing(of observer: Session) {
-    guard observer.isOpen, case .pacing(let since, let isOver) = observer.pacing.flow,
-      isOver || context.now.nanoseconds(since: since) >= context.configuration.queue.paceMaxNanoseconds
-    else { return }
-    let posters = observer.pacing.pausedPosters
-    let patient = posters.filter { mayWait($0, since: since) }
-    guard !patient.isEmpty || observer.output.isOwedByPatient else {
-      becomeLossy(observer)
-      return drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+    guard observer.isOpen else { return }
+    let isCheck = observer.pacing.nextCheck.map { $0 <= context.now } == true
+    if isCheck { observer.pacing.nextCheck = nil }
+    switch observer.pacing.flow {
+    case .pacing(let since, let isOver)
+    where isOver || context.now.nanoseconds(since: since) >= context.configuration.queue.paceMaxNanoseconds:
+      guard
+        observer.pacing.pausedPosters.contains(where: { mayWait($0, since: since) })
+          || observer.output.holdsForPatient
+      else {
+        becomeLossy(observer)
+        return drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+      }
+      countPause(for: observer)
+      observer.pacing.flow = .pacing(since: since, isOver: true)
+      keepPaused(for: observer) { mayWait($0, since: since) }
+      context.schedule(
+        .pace, observer.token, afterNanoseconds: context.configuration.queue.paceMaxNanoseconds)
+    case .lossy where isCheck:
+      keepPaused(for: observer) { $0.output.isPatient }
+      if !observer.pacing.pausedPosters.isEmpty { scheduleCheck(of: observer) }
+    case .flowing, .pacing, .lossy: break
     }
-    observer.pacing.pausedPosters = patient
-    observer.pacing.flow = .pacing(since: since, isOver: true)
-    for poster in posters where !mayWait(poster, since: since) { resumeReading(poster) }
-    context.schedule(
-      .pace, observer.token, afterNanoseconds: context.configuration.queue.paceMaxNanoseconds)
+  }
+
+  /// Reads again from the observer's paused posters that no longer wait.
+  private func keepPaused(for observer: Session, _ waits: (Session) -> Bool) {
+    let posters = observer.pacing.pausedPosters
+    observer.pacing.pausedPosters = posters.filter { !$0.isClosed && waits($0) }
+    for poster in posters where poster.isClosed || !waits(poster) { resumeReading(poster) }
+  }
+
+  /// A poster that waits for a lossy observer may itself fall behind, and then must not wait.
+  func scheduleCheck(of observer: Session) {
+    guard observer.pacing.nextCheck == nil else { return }
+    let due = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
+    observer.pacing.nextCheck = due
+    context.timeouts.value.insert(.pace, observer.token, due: due)
   }
 
   func endPacing(of observer: Session) {

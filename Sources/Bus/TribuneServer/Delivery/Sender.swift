@@ -88,22 +88,24 @@ final class Sender {
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
     case .flowing where isOwn, .pacing where isOwn, .lossy where isOwn && isPatient:
       applyHardLimit(to: observer)
-    case .lossy where isPatient: pause(poster, for: observer)
+    case .lossy where isPatient:
+      pause(poster, for: observer)
+      scheduleCheck(of: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
-    case .flowing, .lossy:
-      drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
-      if poster.output.flags.pace > 0, poster.output.backlog.isEmpty, !isOwn { pause(poster, for: observer) }
+    // If the queue holds notifications of a patient poster, the next run is lost instead.
+    case .flowing where observer.output.holdsForPatient, .lossy where observer.output.holdsForPatient: break
+    case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
   /// True if the slow observer loses the poster's new notifications. The queued ones stay, because patient posters
-  /// (`mayWait`) wait until the observer has read them.
+  /// have posted some of them, or wait until the observer has read them.
   private func losesNew(_ observer: Session, from poster: Session) -> Bool {
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true): !mayWait(poster, since: since)
     case .pacing(_, isOver: false): false
-    case .flowing: observer.output.isOwedByPatient && !mayPace(poster, for: observer)
-    case .lossy: observer.output.isOwedByPatient && !poster.output.isPatient
+    case .flowing: observer.output.holdsForPatient && !mayPace(poster, for: observer)
+    case .lossy: observer.output.holdsForPatient && !poster.output.isPatient
     }
   }
 
@@ -124,7 +126,7 @@ final class Sender {
     guard let observer = sessions[slot] else { return recorder.countMissed(1, at: slot) }
     if waitsForRoom, isSlow(observer), losesNew(observer) { return lose(1, for: observer) }
     enqueue(slice, for: observer, isNotification: true, waitsForRoom: waitsForRoom)
-    guard isSlow(observer), !observer.pacing.isPacing, !observer.output.isOwedByPatient else { return }
+    guard isSlow(observer), !observer.pacing.isPacing, !observer.output.holdsForPatient else { return }
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
   }
 
@@ -132,7 +134,7 @@ final class Sender {
   private func losesNew(_ observer: Session) -> Bool {
     switch observer.pacing.flow {
     case .pacing(_, let isOver): isOver
-    case .flowing, .lossy: observer.output.isOwedByPatient
+    case .flowing, .lossy: observer.output.holdsForPatient
     }
   }
 

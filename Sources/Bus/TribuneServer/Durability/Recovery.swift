@@ -92,11 +92,10 @@ final class Recovery {
       wal.setLast(.query, bus.value.counters.lastQuery)
       wal.setLast(.delegate, bus.value.counters.lastDelegate)
     }
-    // The log does not say whose notifications are queued.
-    let hasPatient = sessions.all.contains { $0.output.flags.pace == .max }
     for session in sessions.all {
       recorder.storeCounters(ofRecovered: session)
-      if hasPatient { session.output.notePatient() }
+      // The log does not say whose notifications are queued.
+      session.output.notePatient()
     }
     keepInheritedFiles()
   }

@@ -142,10 +142,11 @@ struct Output: ~Copyable {
   private var endOfQueue: UInt32 { queuedCount &+ bufferedBefore }
 
   /// Some queued notifications are of a patient poster, so the oldest must not be dropped for others'.
-  var isOwedByPatient: Bool {
+  var holdsForPatient: Bool {
     guard let patientEnd else { return false }
-    let start = endOfQueue &- UInt32(truncatingIfNeeded: unsentNotificationCount)
-    return Int32(bitPattern: patientEnd &- start) > 0
+    let unsent = UInt32(truncatingIfNeeded: unsentNotificationCount)
+    let left = patientEnd &- (endOfQueue &- unsent)
+    return left > 0 && left <= unsent
   }
 
   /// Must be called after a patient poster's notification was queued.

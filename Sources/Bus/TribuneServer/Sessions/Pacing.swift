@@ -11,8 +11,8 @@ struct Pacing {
     /// The unread bytes have passed the high mark. The bus does not read from the session's posters. → flowing,
     /// lossy
     ///
-    /// - isOver: true after `PaceMaxSec=`, while posters with a longer `pace` still wait. New posts of the others are
-    ///   lost.
+    /// - isOver: true after `PaceMaxSec=`, while posters with a longer `pace` still wait, or the notifications of
+    ///   patient ones. New posts of the others are lost.
     case pacing(since: Instant, isOver: Bool)
     /// The oldest notifications are dropped. → flowing
     ///
@@ -33,6 +33,8 @@ struct Pacing {
     didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
   }
   var pausedPosters: [Session] = []
+  /// When the posters that wait for this lossy observer are looked at; nil if that is not scheduled.
+  var nextCheck: Instant?
   var pauseCount = 0
   var pauses = TimesCount()
   var lossyTimes = TimesCount()
