@@ -196,10 +196,8 @@ struct RoomTests {
     #expect(try received() == ["ok 1"] + (1...700).map { "\($0)" } + ["lost 0"])
   }
 
-  @Test(
-    "loses nothing of a patient poster that posts when others' notifications are already dropped",
-    arguments: [0, 300] as [UInt64])
-  func patienceAfterLosses(read: UInt64) throws {
+  /// Makes the observer lossy by the posts of an impatient client.
+  private func loseOthers() throws -> (other: SteppedBus.Client, session: Session) {
     try observe(limit: 0)
     let other = try bus.client()
     try send(1...600, "load.unit", from: other)
@@ -207,6 +205,14 @@ struct RoomTests {
     let session = try bus.session(of: observer)
     endPatience(with: session)
     #expect(session.pacing.isLossy)
+    return (other, session)
+  }
+
+  @Test(
+    "loses nothing of a patient poster that posts when others' notifications are already dropped",
+    arguments: [0, 300] as [UInt64])
+  func patienceAfterLosses(read: UInt64) throws {
+    let (other, session) = try loseOthers()
     try poster.send(Pace(limit: .max), serial: 0)
     try post(601...1_200)
     #expect(try bus.session(of: poster).pacing.isPaused)
@@ -225,12 +231,7 @@ struct RoomTests {
 
   @Test("which is lossy lets a patient poster wait only while that one has no backlog itself")
   func patienceWithBacklog() throws {
-    try observe(limit: 0)
-    let other = try bus.client()
-    try send(1...600, "load.unit", from: other)
-    try bus.pass(other)
-    let session = try bus.session(of: observer)
-    endPatience(with: session)
+    let (other, session) = try loseOthers()
     try poster.send(Pace(limit: .max), serial: 0)
     try poster.send(Room(limit: 0), serial: 0)
     try poster.send(Observe(), serial: 9, name: "other")
