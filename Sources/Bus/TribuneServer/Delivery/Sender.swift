@@ -100,12 +100,14 @@ final class Sender {
 
   /// True if the slow observer loses the poster's new notifications. The queued ones stay, because patient posters
   /// have posted some of them, or wait until the observer has read them.
-  private func losesNew(_ observer: Session, from poster: Session) -> Bool {
+  ///
+  /// - Parameter poster: nil for what pauses no poster.
+  private func losesNew(_ observer: Session, from poster: Session? = nil) -> Bool {
     switch observer.pacing.flow {
-    case .pacing(let since, isOver: true): !mayWait(poster, since: since)
+    case .pacing(let since, isOver: true): poster.map { !mayWait($0, since: since) } ?? true
     case .pacing(_, isOver: false): false
-    case .flowing: observer.output.holdsForPatient && !mayPace(poster, for: observer)
-    case .lossy: observer.output.holdsForPatient && !poster.output.isPatient
+    case .flowing: observer.output.holdsForPatient && poster.map { !mayPace($0, for: observer) } ?? true
+    case .lossy: observer.output.holdsForPatient && poster?.output.isPatient != true
     }
   }
 
@@ -128,14 +130,6 @@ final class Sender {
     enqueue(slice, for: observer, isNotification: true, waitsForRoom: waitsForRoom)
     guard isSlow(observer), !observer.pacing.isPacing, !observer.output.holdsForPatient else { return }
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
-  }
-
-  /// The same for what pauses no poster.
-  private func losesNew(_ observer: Session) -> Bool {
-    switch observer.pacing.flow {
-    case .pacing(_, let isOver): isOver
-    case .flowing, .lossy: observer.output.holdsForPatient
-    }
   }
 
   func enqueueLost(_ count: UInt64, for session: Session, wereBuffered: Bool = false) {
